@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+# Everything starts here: make help. Kbuild (beside this file) is what the kernel's own build reads.
+#
+# Settings, in the environment or on the command line:
+#   KVER=6.1.0-NN-amd64   kernel release to build for and to boot (default: Debian's newest stock 6.1 with headers)
+#   T=NAME                only the scenarios whose name contains NAME
+#   HOST=1                make demo on the running kernel instead of in a guest
+#   IWMPA_CACHE=DIR       where kernel sources and kernels are kept (default: ~/.cache/iwmpa)
+
+SHELL := /bin/bash
+MAKEFLAGS += --no-builtin-rules
+export KVER T HOST IWMPA_CACHE
+
+ifneq ($(words $(CURDIR)),1)
+$(error the path of this folder holds a space, which the kernel's build cannot handle: move it)
+endif
+
+# As many jobs as there are processors, unless make was told a number.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 } /^#   [A-Z]/ { s = s "\n" substr($$0, 3) } \
+		END { print s }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: modules
+modules: ## build mpa.ko and iwmpa.ko for KVER; they end up here
+	@headers=$$(scripts/kernel headers) && $(MAKE) --no-print-directory $(JOBS) -C "$$headers" M=$(CURDIR) W=1 modules
+
+.PHONY: demo
+demo: ## real RDMA programs between two hosts in a guest (HOST=1: on this kernel), as a table
+	@scripts/demo
+
+.PHONY: check
+check: ## every test: unit, static, kunit, scenarios; installs what is missing
+	@scripts/check
+
+.PHONY: unit static kunit scenarios
+unit: ## the pure files and the tools, in user space under ASan and UBSan
+	@scripts/check unit
+static: ## the gates: W=1 with gcc and clang, sparse, checkpatch, kernel-doc, imports, shell
+	@scripts/check static
+kunit: ## KUnit suites in a User Mode Linux kernel with KASAN and lockdep
+	@scripts/check kunit
+scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
+	@scripts/check scenarios
+
+.PHONY: bench
+bench: ## instructions per octet and per round trip: iwmpa, siw, plain TCP
+	@scripts/bench/run
+
+.PHONY: setup
+setup: ## install the Debian packages that all of this needs (root, or sudo)
+	@scripts/setup
+
+.PHONY: install
+install: modules ## install the modules for KVER (root)
+	@headers=$$(scripts/kernel headers) && $(MAKE) --no-print-directory -C "$$headers" M=$(CURDIR) INSTALL_MOD_DIR=updates modules_install
+
+.PHONY: clean
+clean: ## remove everything that was built here; the cache stays
+	@-if headers=$$(scripts/kernel headers 2>/dev/null); then $(MAKE) --no-print-directory -C "$$headers" M=$(CURDIR) clean; fi
+	@rm -rf build

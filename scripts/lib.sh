@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+# Shared by the scripts here: where things are, and how to stop with one clear line.
+# shellcheck shell=bash
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+BUILD=$ROOT/build
+# Large things that do not depend on this checkout (kernel source, kernels) outlive it, so that a fresh clone starts fast.
+CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
+SERIES=6.1 # the stock kernel series this project is tested on
+
+# A plain user's PATH on Debian lacks the folders where modprobe, rdma and depmod live.
+export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C
+umask 022
+
+die() { echo "${0##*/}: $*" >&2; exit 1; }
+note() { echo "== $*" >&2; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; return; fi
+  command -v sudo >/dev/null || die "needs root for: $* (run it as root, or install sudo)"
+  if [ -t 0 ]; then sudo "$@"; else sudo -n "$@" || die "failed as root, or sudo wants a password and there is no terminal: $*"; fi
+}
+
+# need_space DIR MIB WHAT-FOR
+need_space() {
+  local have
+  mkdir -p "$1" || die "cannot create $1 (set IWMPA_CACHE to a folder that you can write)"
+  have=$(df --output=avail -BM "$1" | tail -1 | tr -dc 0-9)
+  [ "$have" -ge "$2" ] || die "$3 needs $2 MiB in $1, which has $have MiB: free some, or set IWMPA_CACHE to another disk"
+}
+
+# need_commands HINT COMMAND...
+need_commands() {
+  local hint=$1 c; shift
+  for c; do command -v "$c" >/dev/null || die "$c is missing: run '$hint'"; done
+}
+
+# One writer at a time for something in the cache; the lock goes with the process (file descriptor 9).
+lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
+
+# The kernel release to build for and boot: KVER, or the newest stock one of the series with headers.
+kver() {
+  if [ -n "${KVER:-}" ]; then echo "$KVER"; return; fi
+  local d
+  d=$(find /usr/src -maxdepth 1 -name "linux-headers-$SERIES.*-amd64" ! -name '*-rt-*' ! -name '*-cloud-*' | sort -V | tail -1)
+  [ -n "$d" ] || die "no headers of Debian's stock $SERIES kernel: run 'make setup' (or name another kernel: KVER=...)"
+  echo "${d##*/linux-headers-}"
+}
+
+# The headers' folder of a release.
+kdir() {
+  local d
+  for d in "/lib/modules/$1/build" "/usr/src/linux-headers-$1"; do
+    if [ -e "$d/Makefile" ]; then echo "$d"; return; fi
+  done
+  die "no kernel headers for $1: apt-get install linux-headers-$1"
+}
