@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * FPDU and Marker geometry (RFC 5044 sections 4.1 to 4.3 and 4.5).
+ *
+ * Pure: no socket, buffer, lock or allocation. A stream position is the
+ * number of octets since the first octet of Full Operation, modulo 2^32.
+ * A Marker starts wherever the position is a multiple of 512 (which divides
+ * 2^32, so that the wrap of TCP's sequence numbers needs no care). With
+ * Markers in use positions between FPDUs are multiples of 4.
+ */
+#ifndef MPA_FPDU_H
+#define MPA_FPDU_H
+
+#include <mpa/wire.h>
+
+/* Octets of pad behind a ULPDU of @len octets: 0 to 3. */
+static inline __u32 mpa_fpdu_pad(__u32 len)
+{
+	return -(MPA_HDR_LEN + len) & 3;
+}
+
+/* Octets of an FPDU without its Markers: header, ULPDU, pad and CRC. */
+static inline __u32 mpa_fpdu_content(__u32 len)
+{
+	return ((MPA_HDR_LEN + len + 3) & ~3u) + MPA_CRC_LEN;
+}
+
+/* Octets from @pos to the next Marker: 0 when one starts at @pos itself. */
+static inline __u32 mpa_marker_gap(__u32 pos)
+{
+	return -pos & (MPA_MARKER_INTERVAL - 1);
+}
+
+__u32 mpa_marker_count(__u32 pos, __u32 content);
+__u32 mpa_fpdu_wire_len(__u32 ulpdu_len, bool markers, __u32 pos);
+__u32 mpa_fpdu_room(__u32 room, bool markers, __u32 pos);
+__u32 mpa_fpdu_mulpdu(__u32 emss, bool markers);
+
+__be32 mpa_marker_encode(__u32 pos, __u32 fpdu_start);
+bool mpa_marker_check(__be32 marker, __u32 pos, __u32 fpdu_start);
+
+#endif /* MPA_FPDU_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the pure files need of their surroundings: the kernel's headers in
+ * the kernel, the same names from libc in user space.
+ */
+#ifndef MPA_PURE_H
+#define MPA_PURE_H
+
+#ifdef __KERNEL__
+#include <asm/byteorder.h>
+#include <linux/errno.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/unaligned.h>
+#else
+#include <user/pure_user.h>
+#endif
+
+#endif /* MPA_PURE_H */

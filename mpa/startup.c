@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * MPA startup frames (RFC 5044 section 7.1.1, RFC 6581 sections 6 and 9) and
+ * the negotiation between Request and Reply.
+ */
+#include "pure.h"
+#include "startup.h"
+
+/* Offsets in a startup frame. */
+#define FRAME_FLAGS	16u
+#define FRAME_REV	17u
+#define FRAME_PD_LEN	18u
+
+static __u16 min_depth(__u16 a, __u16 b)
+{
+	return a < b ? a : b;
+}
+
+static bool offer_valid(const struct mpa_offer *offer)
+{
+	if (offer->rev > MPA_REV_ENHANCED)
+		return false;
+	if (!offer->enhanced)
+		return true;
+	return offer->rev >= MPA_REV_ENHANCED &&
+	       offer->ird <= MPA_ENH_DEPTH_MASK &&
+	       offer->ord <= MPA_ENH_DEPTH_MASK;
+}
+
+static __u8 flags_encode(bool reply, const struct mpa_offer *offer)
+{
+	__u8 flags = 0;
+
+	if (offer->markers)
+		flags |= MPA_FLAG_MARKERS;
+	if (offer->crc)
+		flags |= MPA_FLAG_CRC;
+	if (reply && offer->reject)
+		flags |= MPA_FLAG_REJECT;
+	if (offer->enhanced)
+		flags |= MPA_FLAG_ENHANCED;
+	return flags;
+}
+
+/* RFC 6581 section 9.2: B, C and D are zero when A is. */
+static void enhanced_encode(__u8 *p, const struct mpa_offer *offer)
+{
+	__u16 ird = offer->ird;
+	__u16 ord = offer->ord;
+
+	if (offer->p2p) {
+		ird |= MPA_ENH_IRD_P2P;
+		if (offer->rtr & MPA_RTR_SEND)
+			ird |= MPA_ENH_IRD_RTR_SEND;
+		if (offer->rtr & MPA_RTR_WRITE)
+			ord |= MPA_ENH_ORD_RTR_WRITE;
+		if (offer->rtr & MPA_RTR_READ)
+			ord |= MPA_ENH_ORD_RTR_READ;
+	}
+	put_unaligned_be16(ird, p);
+	put_unaligned_be16(ord, p + 2);
+}
+
+/* RFC 6581 section 9.2: B, C and D are ignored when A is zero. */
+static void enhanced_decode(const __u8 *p, struct mpa_offer *offer)
+{
+	__u16 ird = get_unaligned_be16(p);
+	__u16 ord = get_unaligned_be16(p + 2);
+
+	offer->ird = ird & MPA_ENH_DEPTH_MASK;
+	offer->ord = ord & MPA_ENH_DEPTH_MASK;
+	offer->p2p = ird & MPA_ENH_IRD_P2P;
+	if (!offer->p2p)
+		return;
+	if (ird & MPA_ENH_IRD_RTR_SEND)
+		offer->rtr |= MPA_RTR_SEND;
+	if (ord & MPA_ENH_ORD_RTR_WRITE)
+		offer->rtr |= MPA_RTR_WRITE;
+	if (ord & MPA_ENH_ORD_RTR_READ)
+		offer->rtr |= MPA_RTR_READ;
+}
+
+/**
+ * mpa_startup_build() - write a Request or Reply frame
+ * @frame: room for MPA_STARTUP_MAX_LEN octets
+ * @reply: whether it is a Reply
+ * @offer: what the frame says; @offer->reject counts in a Reply only
+ * @pd: the ULP's Private Data of @offer->pd_len octets; may be NULL when
+ *      there is none
+ *
+ * With @offer->enhanced the data of RFC 6581 section 9 goes before @pd and
+ * takes 4 of the 512 octets.
+ *
+ * Return: octets of the frame, or
+ * -EMSGSIZE: too much Private Data (512 octets, or 508 with @offer->enhanced);
+ * -EINVAL: a revision above 2, enhanced data with a revision below 2, or a
+ * depth of more than 14 bits.
+ */
+int mpa_startup_build(__u8 *frame, bool reply, const struct mpa_offer *offer,
+		      const void *pd)
+{
+	__u32 enh_len = offer->enhanced ? MPA_ENH_LEN : 0;
+	__u8 *p = frame + MPA_STARTUP_HDR_LEN;
+
+	if (!offer_valid(offer))
+		return -EINVAL;
+	if (offer->pd_len > MPA_MAX_PRIVATE_DATA - enh_len)
+		return -EMSGSIZE;
+
+	memcpy(frame, reply ? MPA_KEY_REPLY : MPA_KEY_REQUEST, MPA_KEY_LEN);
+	frame[FRAME_FLAGS] = flags_encode(reply, offer);
+	frame[FRAME_REV] = offer->rev;
+	put_unaligned_be16(enh_len + offer->pd_len, frame + FRAME_PD_LEN);
+	if (enh_len)
+		enhanced_encode(p, offer);
+	if (offer->pd_len)
+		memcpy(p + enh_len, pd, offer->pd_len);
+	return MPA_STARTUP_HDR_LEN + enh_len + offer->pd_len;
+}
+
+/*
+ * The key is judged at its first octet that is wrong. The two keys part at
+ * one octet, so that two Initiators (RFC 5044 section 7.1.2, rule 8) are told
+ * from a stranger there, and how the stream was cut does not matter.
+ */
+static int key_check(const __u8 *frame, __u32 have, bool reply)
+{
+	const char *want = reply ? MPA_KEY_REPLY : MPA_KEY_REQUEST;
+	__u32 i;
+
+	for (i = 0; i < have && i < MPA_KEY_LEN; i++) {
+		if (frame[i] == (__u8)want[i])
+			continue;
+		if (reply && !memcmp(frame, MPA_KEY_REQUEST, i + 1))
+			return -EISCONN;
+		return -EPROTO;
+	}
+	return 0;
+}
+
+/*
+ * Revision 0 is what RDMA Consortium peers say (RFC 5044 Appendix C). To
+ * speak it takes an administrator's permission and version 0 headers above:
+ * this is the place to let it in.
+ */
+static bool rev_usable(__u8 rev, __u8 max_rev)
+{
+	return rev != MPA_REV_RDMAC && rev <= max_rev;
+}
+
+/* With revision 1 the S bit is a reserved one, which is not looked at. */
+static bool frame_enhanced(const __u8 *frame)
+{
+	return frame[FRAME_FLAGS] & MPA_FLAG_ENHANCED &&
+	       frame[FRAME_REV] >= MPA_REV_ENHANCED;
+}
+
+/* PD_Length, judged by its first octet already when that is enough. */
+static int pd_len_check(const __u8 *frame, __u32 have)
+{
+	__u32 pd_len;
+
+	if (frame[FRAME_PD_LEN] > MPA_MAX_PRIVATE_DATA >> 8)
+		return -EMSGSIZE;
+	if (have < MPA_STARTUP_HDR_LEN)
+		return -EAGAIN;
+	pd_len = get_unaligned_be16(frame + FRAME_PD_LEN);
+	if (pd_len > MPA_MAX_PRIVATE_DATA)
+		return -EMSGSIZE;
+	if (frame_enhanced(frame) && pd_len < MPA_ENH_LEN)
+		return -EPROTO;
+	return pd_len;
+}
+
+/* R counts in a Reply only (RFC 5044 section 7.1.1). */
+static void header_decode(const __u8 *frame, bool reply,
+			  struct mpa_offer *offer)
+{
+	__u8 flags = frame[FRAME_FLAGS];
+
+	offer->rev = frame[FRAME_REV];
+	offer->markers = flags & MPA_FLAG_MARKERS;
+	offer->crc = flags & MPA_FLAG_CRC;
+	offer->reject = reply && flags & MPA_FLAG_REJECT;
+	offer->enhanced = frame_enhanced(frame);
+}
+
+/**
+ * mpa_startup_parse() - read a Request or Reply frame as it arrives
+ * @frame: the stream from the frame's first octet on
+ * @have: octets at @frame; more than the frame's length is fine, what
+ *        follows the frame belongs to Full Operation
+ * @reply: whether a Reply is expected (we are the Initiator)
+ * @max_rev: the highest revision that we speak
+ * @offer: what the frame says; complete when the return value is positive.
+ *         @offer->rev is set for -EPROTONOSUPPORT too, and all flags are
+ *         when no more than Private Data is missing
+ * @pd: set to the ULP's Private Data within @frame, @offer->pd_len octets,
+ *      behind the enhanced data
+ *
+ * Call it again from the start with each octet that arrives: whatever is
+ * wrong is found at the first octet that shows it. Without enhanced data
+ * @offer->ird and @offer->ord are MPA_ENH_NO_DEPTH.
+ *
+ * Return: octets of the complete frame, or
+ * -EAGAIN: nothing is wrong so far, more octets are needed;
+ * -EISCONN: a Request where a Reply is expected: both sides are Initiators;
+ * -EPROTO: not an MPA key, or S set and no room for the enhanced data;
+ * -EPROTONOSUPPORT: a revision above @max_rev, or 0;
+ * -EMSGSIZE: PD_Length exceeds 512.
+ * All but -EAGAIN mean MPA error 4.
+ */
+int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
+		      struct mpa_offer *offer, const __u8 **pd)
+{
+	const __u8 *p = frame + MPA_STARTUP_HDR_LEN;
+	int ret;
+
+	memset(offer, 0, sizeof(*offer));
+	offer->ird = MPA_ENH_NO_DEPTH;
+	offer->ord = MPA_ENH_NO_DEPTH;
+
+	ret = key_check(frame, have, reply);
+	if (ret)
+		return ret;
+	if (have <= FRAME_REV)
+		return -EAGAIN;
+	header_decode(frame, reply, offer);
+	if (!rev_usable(offer->rev, max_rev))
+		return -EPROTONOSUPPORT;
+	if (have <= FRAME_PD_LEN)
+		return -EAGAIN;
+	ret = pd_len_check(frame, have);
+	if (ret < 0)
+		return ret;
+	if (have < MPA_STARTUP_HDR_LEN + ret)
+		return -EAGAIN;
+
+	offer->pd_len = ret;
+	if (offer->enhanced) {
+		enhanced_decode(p, offer);
+		offer->pd_len -= MPA_ENH_LEN;
+		p += MPA_ENH_LEN;
+	}
+	*pd = p;
+	return MPA_STARTUP_HDR_LEN + ret;
+}
+
+/*
+ * One RTR kind out of several. A zero-length Write costs neither side
+ * anything; a Read takes an inbound Read slot; a Send is hard to tell from
+ * the ULP's own, so it is the last.
+ */
+static __u8 rtr_choose(__u8 kinds)
+{
+	if (kinds & MPA_RTR_WRITE)
+		return MPA_RTR_WRITE;
+	if (kinds & MPA_RTR_READ)
+		return MPA_RTR_READ;
+	return kinds & MPA_RTR_SEND;
+}
+
+/*
+ * RFC 6581 section 9.1, Responder. The Initiator's depths limit ours only
+ * when it negotiates them; 0x3fff is answered with 0x3fff.
+ */
+static void depths_answer(const struct mpa_offer *local,
+			  const struct mpa_offer *request,
+			  struct mpa_offer *reply, struct mpa_agreed *agreed)
+{
+	agreed->ird = local->ird;
+	reply->ird = local->ird;
+	if (request->ord == MPA_ENH_NO_DEPTH)
+		reply->ird = MPA_ENH_NO_DEPTH;
+
+	agreed->ord = local->ord;
+	reply->ord = MPA_ENH_NO_DEPTH;
+	if (request->ird != MPA_ENH_NO_DEPTH) {
+		agreed->ord = min_depth(local->ord, request->ird);
+		reply->ord = agreed->ord;
+	}
+}
+
+/*
+ * RFC 6581 section 9.2, Responder. Of the common kinds one is named, so that
+ * both sides know which one comes. Without a common kind those that we have
+ * are named, and the Initiator ends the connection with error 7.
+ */
+static void rtr_answer(const struct mpa_offer *local,
+		       const struct mpa_offer *request,
+		       struct mpa_offer *reply, struct mpa_agreed *agreed)
+{
+	__u8 ours = local->rtr ? local->rtr : MPA_RTR_WRITE;
+
+	if (!request->p2p)
+		return;
+	agreed->p2p = true;
+	agreed->rtr = rtr_choose(ours & request->rtr);
+	reply->p2p = true;
+	reply->rtr = agreed->rtr ? agreed->rtr : ours;
+	if (agreed->rtr != MPA_RTR_READ || agreed->ird)
+		return;
+	/* Section 9.1: the Read that is the RTR needs a place to arrive. */
+	agreed->ird = 1;
+	if (reply->ird != MPA_ENH_NO_DEPTH)
+		reply->ird = 1;
+}
+
+/**
+ * mpa_startup_answer() - the Responder's side of the negotiation
+ * @local: our wishes: @local->rev is the highest revision that we speak,
+ *         @local->rtr the RTR kinds that we can receive (0 counts as
+ *         MPA_RTR_WRITE: RFC 6581 section 9.2 demands at least one),
+ *         @local->reject and @local->pd_len go into the Reply as they are.
+ *         @local->enhanced and @local->p2p are not looked at: the Request
+ *         decides
+ * @request: what mpa_startup_parse() made of the Request
+ * @reply: set to what the Reply has to say, for mpa_startup_build()
+ * @agreed: set to what Full Operation uses
+ *
+ * The Reply's C bit says what is in force rather than what we wish: some
+ * Initiators refuse a Reply without C when they asked for it.
+ *
+ * When the Initiator's ORD exceeds our IRD our IRD is answered, and the
+ * Initiator has to adapt. @agreed->rtr is 0 with @agreed->p2p when there is
+ * no common RTR kind. Depths that nobody negotiated are those of @local.
+ *
+ * Return: 0, or -EPROTONOSUPPORT when the Request's revision is 0 or above
+ * @local->rev (MPA error 4).
+ */
+int mpa_startup_answer(const struct mpa_offer *local,
+		       const struct mpa_offer *request,
+		       struct mpa_offer *reply, struct mpa_agreed *agreed)
+{
+	memset(agreed, 0, sizeof(*agreed));
+	*reply = *local;
+	if (!rev_usable(request->rev, local->rev))
+		return -EPROTONOSUPPORT;
+
+	agreed->rev = request->enhanced ? request->rev : MPA_REV_IETF;
+	agreed->tx_markers = request->markers;
+	agreed->rx_markers = local->markers;
+	agreed->crc = local->crc || request->crc;
+	agreed->ird = local->ird;
+	agreed->ord = local->ord;
+
+	reply->rev = agreed->rev;
+	reply->crc = agreed->crc;
+	reply->enhanced = request->enhanced;
+	reply->p2p = false;
+	reply->rtr = 0;
+	if (request->enhanced) {
+		depths_answer(local, request, reply, agreed);
+		rtr_answer(local, request, reply, agreed);
+	}
+	return 0;
+}
+
+/* RFC 6581 section 9.1, Initiator. */
+static int depths_conclude(const struct mpa_offer *sent,
+			   const struct mpa_offer *reply,
+			   struct mpa_agreed *agreed)
+{
+	if (reply->ird != MPA_ENH_NO_DEPTH)
+		agreed->ord = min_depth(sent->ord, reply->ird);
+	if (reply->ord != MPA_ENH_NO_DEPTH && reply->ord > sent->ird)
+		return -ENOBUFS;
+	return 0;
+}
+
+/* RFC 6581 section 9.2, Initiator. */
+static int rtr_conclude(const struct mpa_offer *sent,
+			const struct mpa_offer *reply,
+			struct mpa_agreed *agreed)
+{
+	if (reply->p2p != sent->p2p)
+		return -ENOPROTOOPT;
+	if (!sent->p2p)
+		return 0;
+	agreed->p2p = true;
+	agreed->rtr = rtr_choose(sent->rtr & reply->rtr);
+	return agreed->rtr ? 0 : -ENOPROTOOPT;
+}
+
+/* The frames alone: does this Reply belong to that Request? */
+static int reply_check(const struct mpa_offer *sent,
+		       const struct mpa_offer *reply)
+{
+	if (!rev_usable(reply->rev, sent->rev))
+		return -EPROTONOSUPPORT;
+	if (reply->enhanced && !sent->enhanced)
+		return -EPROTO;
+	if (reply->reject)
+		return -ECONNREFUSED;
+	if (sent->enhanced && !reply->enhanced)
+		return -EPROTO;
+	return 0;
+}
+
+/**
+ * mpa_startup_conclude() - the Initiator's side of the negotiation
+ * @sent: what our Request said
+ * @reply: what mpa_startup_parse() made of the Reply
+ * @agreed: set to what Full Operation uses; for -ENOBUFS and -ENOPROTOOPT
+ *          its @rev, Markers and CRC are valid, because the Terminate that
+ *          reports them is sent in Full Operation
+ *
+ * A depth that was not negotiated is the one of @sent. A refusal counts
+ * before a missing S bit: a Responder that knows no enhanced frames may
+ * refuse what it cannot read.
+ *
+ * Return: 0, or
+ * -ECONNREFUSED: the Reply rejects the connection; the TCP connection stays
+ * open for the ULP (RFC 5044 section 7.1.2, rule 3);
+ * -EPROTONOSUPPORT: revision 0, or one above that of our Request (MPA
+ * error 4);
+ * -EPROTO: an enhanced Reply to a Request that was not, or the other way
+ * round (MPA error 4; RFC 6581 section 10);
+ * -ENOBUFS: the Responder's ORD exceeds our IRD (send MPA_ERR_IRD);
+ * -ENOPROTOOPT: no common RTR kind, or the Reply does not echo our
+ * connection model (send MPA_ERR_RTR).
+ */
+int mpa_startup_conclude(const struct mpa_offer *sent,
+			 const struct mpa_offer *reply,
+			 struct mpa_agreed *agreed)
+{
+	int ret;
+
+	memset(agreed, 0, sizeof(*agreed));
+	ret = reply_check(sent, reply);
+	if (ret)
+		return ret;
+
+	agreed->rev = reply->rev;
+	agreed->tx_markers = reply->markers;
+	agreed->rx_markers = sent->markers;
+	agreed->crc = sent->crc || reply->crc;
+	agreed->ird = sent->ird;
+	agreed->ord = sent->ord;
+	if (!reply->enhanced)
+		return 0;
+	ret = depths_conclude(sent, reply, agreed);
+	if (ret)
+		return ret;
+	return rtr_conclude(sent, reply, agreed);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * MPA startup (RFC 5044 section 7.1, RFC 6581): Request and Reply frames and
+ * the negotiation between them. Pure: octets in, a struct or an error out.
+ */
+#ifndef MPA_STARTUP_H
+#define MPA_STARTUP_H
+
+#include <mpa/wire.h>
+
+/**
+ * struct mpa_offer - one side's wishes and what its startup frame says
+ * @rev: MPA revision, 0..2
+ * @markers: M: Markers are required in what the sender of the frame receives
+ * @crc: C: CRCs are wanted
+ * @reject: R: connection refused (Reply only)
+ * @enhanced: S: @ird, @ord and the RTR bits are present (RFC 6581)
+ * @p2p: A: peer-to-peer model, the Initiator sends an RTR
+ * @rtr: RTR kinds offered or chosen, MPA_RTR_* bits
+ * @ird: inbound RDMA Read depth, 0..0x3fff (0x3fff: not negotiated)
+ * @ord: outbound RDMA Read depth, likewise
+ * @pd_len: octets of the ULP's Private Data, the enhanced data not counted
+ */
+struct mpa_offer {
+	__u8 rev;
+	bool markers;
+	bool crc;
+	bool reject;
+	bool enhanced;
+	bool p2p;
+	__u8 rtr;
+	__u16 ird;
+	__u16 ord;
+	__u16 pd_len;
+};
+
+#define MPA_RTR_SEND	0x1
+#define MPA_RTR_WRITE	0x2
+#define MPA_RTR_READ	0x4
+
+/**
+ * struct mpa_agreed - what Full Operation uses after the exchange
+ * @rev: revision in use
+ * @tx_markers: put Markers into what we send
+ * @rx_markers: expect Markers in what we receive
+ * @crc: CRCs are generated and checked both ways
+ * @p2p: peer-to-peer model: the Initiator's first FPDU is an RTR
+ * @rtr: the one RTR kind to use, 0 when not @p2p
+ * @ird: our inbound RDMA Read depth in force
+ * @ord: our outbound RDMA Read depth in force
+ */
+struct mpa_agreed {
+	__u8 rev;
+	bool tx_markers;
+	bool rx_markers;
+	bool crc;
+	bool p2p;
+	__u8 rtr;
+	__u16 ird;
+	__u16 ord;
+};
+
+int mpa_startup_build(__u8 *frame, bool reply, const struct mpa_offer *offer,
+		      const void *pd);
+int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
+		      struct mpa_offer *offer, const __u8 **pd);
+int mpa_startup_answer(const struct mpa_offer *local,
+		       const struct mpa_offer *request,
+		       struct mpa_offer *reply, struct mpa_agreed *agreed);
+int mpa_startup_conclude(const struct mpa_offer *sent,
+			 const struct mpa_offer *reply,
+			 struct mpa_agreed *agreed);
+
+#endif /* MPA_STARTUP_H */
