@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RDMAP (RFC 5040): the opcode table, the Read Request and Terminate headers.
+ */
+#include <mpa/pure.h>
+
+#include "ddp.h"
+
+/* Offsets in a Read Request, RFC 5040 Figure 6. */
+#define READ_SINK_STAG		0u
+#define READ_SINK_TO		4u
+#define READ_SIZE		12u
+#define READ_SOURCE_STAG	16u
+#define READ_SOURCE_TO		20u
+
+/**
+ * struct opcode_rule - a row of RFC 5040 Figure 4
+ * @tagged: Tagged Flag
+ * @qn: Queue Number, untagged messages only
+ */
+struct opcode_rule {
+	bool tagged;
+	__u8 qn;
+};
+
+static const struct opcode_rule rules[RDMAP_NUM_OPCODES] = {
+	[RDMAP_WRITE]		= { .tagged = true },
+	[RDMAP_READ_REQUEST]	= { .qn = DDP_QN_READ_REQUEST },
+	[RDMAP_READ_RESPONSE]	= { .tagged = true },
+	[RDMAP_SEND]		= { .qn = DDP_QN_SEND },
+	[RDMAP_SEND_INVAL]	= { .qn = DDP_QN_SEND },
+	[RDMAP_SEND_SE]		= { .qn = DDP_QN_SEND },
+	[RDMAP_SEND_SE_INVAL]	= { .qn = DDP_QN_SEND },
+	[RDMAP_TERMINATE]	= { .qn = DDP_QN_TERMINATE },
+};
+
+static int operation_error(struct rdmap_error *err, __u8 ecode)
+{
+	err->layer = TERM_LAYER_RDMAP;
+	err->etype = RDMAP_ETYPE_OPERATION;
+	err->ecode = ecode;
+	return -EPROTO;
+}
+
+/**
+ * rdmap_unspecified() - report what has no code of its own
+ * @err: set to RDMAP, Remote Operation Error, Unspecified Error
+ *
+ * For a ULPDU that ends within a header, and for a Read Request or Terminate
+ * that is cut short. DDP's codes name the fields of a header that is there
+ * (section 7.2 of RFC 5041), and its only other type, Local Catastrophic,
+ * would blame this side. Unspecified is RDMAP's code for a fault of the peer
+ * that has no other.
+ *
+ * Return: -EPROTO.
+ */
+int rdmap_unspecified(struct rdmap_error *err)
+{
+	return operation_error(err, RDMAP_ECODE_UNSPECIFIED);
+}
+
+/*
+ * The queue is known to exist. That a message with this opcode is on another
+ * queue, or tagged when it must not be, is nothing that DDP can see (RsvdULP
+ * is opaque to it): the opcode is the unexpected thing then.
+ */
+static bool opcode_expected(const struct ddp_segment *seg)
+{
+	const struct opcode_rule *rule;
+
+	if (seg->opcode >= RDMAP_NUM_OPCODES)
+		return false;
+	rule = &rules[seg->opcode];
+	if (rule->tagged != seg->tagged)
+		return false;
+	return seg->tagged || rule->qn == seg->qn;
+}
+
+/*
+ * Read Request and Terminate are shorter than the smallest MULPDU, so that
+ * each is one segment with the L bit. A message that goes on behind its last
+ * legal octet is longer than the buffer that DDP has for it.
+ */
+static int header_check(const struct ddp_segment *seg,
+			struct rdmap_error *err)
+{
+	switch (seg->opcode) {
+	case RDMAP_READ_REQUEST:
+		if (seg->payload_len != RDMAP_READ_REQUEST_LEN)
+			return rdmap_unspecified(err);
+		if (seg->last)
+			return 0;
+		err->layer = TERM_LAYER_DDP;
+		err->etype = DDP_ETYPE_UNTAGGED;
+		err->ecode = DDP_ECODE_UT_TOO_LONG;
+		return -EPROTO;
+	case RDMAP_TERMINATE:
+		if (seg->payload_len < RDMAP_TERM_CTRL_LEN || !seg->last)
+			return rdmap_unspecified(err);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/**
+ * rdmap_segment_check() - RDMAP's part of checking a segment
+ * @ctrl: the RDMAP control octet
+ * @version: RDMAP version of this stream, 0 or 1
+ * @seg: the decoded segment, which DDP has checked
+ * @err: on error, what the Terminate has to say
+ *
+ * Return: 0, or -EPROTO with @err set.
+ */
+int rdmap_segment_check(__u8 ctrl, __u8 version,
+			const struct ddp_segment *seg,
+			struct rdmap_error *err)
+{
+	if ((ctrl & RDMAP_CTRL_VERSION) >> RDMAP_VERSION_SHIFT != version)
+		return operation_error(err, RDMAP_ECODE_VERSION);
+	if (!opcode_expected(seg))
+		return operation_error(err, RDMAP_ECODE_OPCODE);
+	return header_check(seg, err);
+}
+
+/**
+ * rdmap_read_build() - write a Read Request header
+ * @body: room for RDMAP_READ_REQUEST_LEN octets, any alignment
+ * @rr: the header
+ */
+void rdmap_read_build(__u8 *body, const struct rdmap_read *rr)
+{
+	put_unaligned_be32(rr->sink_stag, body + READ_SINK_STAG);
+	put_unaligned_be64(rr->sink_to, body + READ_SINK_TO);
+	put_unaligned_be32(rr->size, body + READ_SIZE);
+	put_unaligned_be32(rr->source_stag, body + READ_SOURCE_STAG);
+	put_unaligned_be64(rr->source_to, body + READ_SOURCE_TO);
+}
+
+/**
+ * rdmap_read_parse() - read a Read Request header
+ * @body: RDMAP_READ_REQUEST_LEN octets, any alignment
+ * @rr: set to the header in host order
+ */
+void rdmap_read_parse(const __u8 *body, struct rdmap_read *rr)
+{
+	rr->sink_stag = get_unaligned_be32(body + READ_SINK_STAG);
+	rr->sink_to = get_unaligned_be64(body + READ_SINK_TO);
+	rr->size = get_unaligned_be32(body + READ_SIZE);
+	rr->source_stag = get_unaligned_be32(body + READ_SOURCE_STAG);
+	rr->source_to = get_unaligned_be64(body + READ_SOURCE_TO);
+}
+
+/* Which headers Figure 10 and section 4.8 want in a Terminate. */
+static __u8 terminate_headers(const struct rdmap_error *err)
+{
+	switch (err->layer) {
+	case TERM_LAYER_RDMAP:
+		if (err->etype == RDMAP_ETYPE_PROTECTION)
+			return RDMAP_TERM_M | RDMAP_TERM_D | RDMAP_TERM_R;
+		if (err->etype == RDMAP_ETYPE_OPERATION)
+			return RDMAP_TERM_M | RDMAP_TERM_D;
+		return 0;
+	case TERM_LAYER_DDP:
+		if (err->etype == DDP_ETYPE_CATASTROPHIC)
+			return 0;
+		return RDMAP_TERM_M | RDMAP_TERM_D;
+	default:
+		return 0;
+	}
+}
+
+/**
+ * rdmap_terminate_build() - write a Terminate header
+ * @body: room for RDMAP_TERM_MAX_LEN octets
+ * @err: layer, type and code
+ * @ddp_hdr: the DDP header of the segment at fault, or NULL
+ * @ddp_seg_len: octets of that segment (the ULPDU), at most 65535
+ * @read_hdr: the Read Request header at fault, or NULL
+ *
+ * A header that is given goes in where RFC 5040 Figure 10 allows it for this
+ * error, with its M, D and R bits; all other calls leave it out. The reserved
+ * bits are zero.
+ *
+ * Return: octets written, 4 to RDMAP_TERM_MAX_LEN.
+ */
+__u32 rdmap_terminate_build(__u8 *body, const struct rdmap_error *err,
+			    const __u8 *ddp_hdr, __u32 ddp_seg_len,
+			    const __u8 *read_hdr)
+{
+	__u8 hdrct = terminate_headers(err);
+	__u32 len = RDMAP_TERM_CTRL_LEN;
+
+	if (!ddp_hdr)
+		hdrct &= ~(RDMAP_TERM_M | RDMAP_TERM_D);
+	if (!read_hdr)
+		hdrct &= ~RDMAP_TERM_R;
+
+	body[0] = err->layer << 4 | (err->etype & 0xf);
+	body[1] = err->ecode;
+	body[2] = hdrct;
+	body[3] = 0;
+	if (hdrct & RDMAP_TERM_D) {
+		__u32 hdr_len = ddp_hdr_len(ddp_hdr[0]);
+
+		put_unaligned_be16(ddp_seg_len, body + len);
+		memcpy(body + len + 2, ddp_hdr, hdr_len);
+		len += 2 + hdr_len;
+	}
+	if (hdrct & RDMAP_TERM_R) {
+		memcpy(body + len, read_hdr, RDMAP_READ_REQUEST_LEN);
+		len += RDMAP_READ_REQUEST_LEN;
+	}
+	return len;
+}
+
+/**
+ * rdmap_terminate_parse() - read the control field of a received Terminate
+ * @body: the Terminate header, @len octets
+ * @len: any value; the headers behind the control field are not looked at
+ * @err: set to layer, type and code, which may be values that no RFC names
+ *
+ * Return: 0, or -EPROTO when there is no control field.
+ */
+int rdmap_terminate_parse(const __u8 *body, __u32 len,
+			  struct rdmap_error *err)
+{
+	if (len < RDMAP_TERM_CTRL_LEN)
+		return -EPROTO;
+	err->layer = body[0] >> 4;
+	err->etype = body[0] & 0xf;
+	err->ecode = body[1];
+	return 0;
+}
