@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The objects of the RDMA device and who guards what.
+ *
+ * Lock order: socket lock (mpa.ko) -> qp->lock -> srq/rq lock -> cq->lock.
+ * All spinlocks here are taken with bottom halves or interrupts off, since
+ * receive upcalls come in softirq and kernel consumers post from anywhere.
+ */
+#ifndef IWMPA_H
+#define IWMPA_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
+#include <rdma/siw-abi.h>
+
+#include <mpa/mpa.h>
+#include "ddp.h"
+
+/* Device limits: what query_device reports and create_* enforces. */
+#define IWM_MAX_QP		65536
+#define IWM_MAX_QP_WR		(1 << 14)
+#define IWM_MAX_CQ		65536
+#define IWM_MAX_CQE		(1 << 20)
+#define IWM_MAX_SRQ		65536
+#define IWM_MAX_SRQ_WR		(1 << 16)
+#define IWM_MAX_MR		(1 << 20)
+#define IWM_MAX_PD		(1 << 20)
+#define IWM_MAX_SGE		SIW_MAX_SGE
+#define IWM_MAX_SGE_RD		1	/* one Tagged sink buffer per Read */
+#define IWM_MAX_INLINE		SIW_MAX_INLINE
+#define IWM_MAX_IRD		128
+#define IWM_MAX_ORD		128
+#define IWM_MAX_MSG		(1u << 31)	/* octets of one message */
+#define IWM_MAX_PBL		1024	/* pages of a fast-register MR */
+
+/* Counters of the device beside those of mpa.ko. */
+enum iwm_stat {
+	IWM_STAT_RX_SENDS,		/* messages */
+	IWM_STAT_RX_WRITES,		/* segments with the Last bit */
+	IWM_STAT_RX_READ_REQUESTS,
+	IWM_STAT_RX_READ_RESPONSES,
+	IWM_STAT_RX_TERMINATES,
+	IWM_STAT_TX_SENDS,
+	IWM_STAT_TX_WRITES,
+	IWM_STAT_TX_READ_REQUESTS,
+	IWM_STAT_TX_READ_RESPONSES,
+	IWM_STAT_TX_TERMINATES,
+	IWM_STAT_RX_DDP_ERRORS,		/* segments refused by DDP */
+	IWM_STAT_RX_RDMAP_ERRORS,	/* messages refused by RDMAP */
+	IWM_STAT_RNR,			/* Sends that met no receive buffer */
+	IWM_STAT_LOCAL_ERRORS,		/* bad work requests */
+	IWM_STAT_CQ_OVERFLOWS,
+	IWM_STAT_DOORBELLS,
+	IWM_STAT_CM_REFUSED,		/* what iw_cm cannot carry */
+	IWM_NUM_STATS
+};
+
+struct iwm_mib {
+	u64 v[IWM_NUM_STATS];
+};
+
+/* GIDs of a device: its netdev's, and the loopback netdev's (see device.c) */
+#define IWM_NUM_GIDS		2
+
+/**
+ * struct iwm_dev - one RDMA device on one netdev
+ * @netdev: under RCU; NULL once the netdev is going away, and so is then the
+ *	network namespace: see iwm_dev_net()
+ * @gids: written under rtnl, read without a lock
+ * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
+ */
+struct iwm_dev {
+	struct ib_device ibdev;		/* first */
+	struct net_device __rcu *netdev;
+	netdevice_tracker netdev_tracker;
+	struct list_head entry;		/* iwm_devices, iwm_devices_lock */
+	u8 mac[ETH_ALEN];		/* node GUID comes from it */
+	union ib_gid gids[IWM_NUM_GIDS];
+	u32 speed;
+
+	struct xarray qps;		/* QP number -> struct iwm_qp */
+	struct xarray mrs;		/* STag >> 8 -> struct iwm_mr */
+	atomic_t num_qp, num_cq, num_srq, num_mr, num_pd;
+
+	struct mpa_mib __percpu *mpa_mib;
+	struct iwm_mib __percpu *mib;
+	struct work_struct remove_work;
+};
+
+struct iwm_ucontext {
+	struct ib_ucontext ibctx;
+	struct iwm_dev *dev;
+};
+
+struct iwm_pd {
+	struct ib_pd ibpd;
+};
+
+/**
+ * struct iwm_mr - a memory region (or the local DMA key's)
+ * @stag: key as seen on the wire: index << 8 | consumer key octet
+ * @valid: cleared by invalidation; segments check it
+ * @users: short-term references while octets are copied. The region is gone
+ *	only when it has dropped to zero: dereg waits for @drained
+ * @va: first address (Tagged Offset) of the region
+ * @len: octets
+ * @first_off: offset of @va in the first page
+ * @pages: user MR and fast-register MR: kernel addresses of the pages, in
+ *	order
+ * @staged: fast-register MR: the list that iwm_map_mr_sg() fills and
+ *	iwm_mr_enable() swaps with @pages, so that mapping a region anew never
+ *	changes what a still valid STag leads to
+ * @page_shift: of @pages entries, PAGE_SHIFT for user MRs
+ * @dma: DMA MR: addresses are kernel virtual addresses
+ */
+struct iwm_mr {
+	struct ib_mr ibmr;
+	struct iwm_dev *dev;
+	u32 stag;
+	bool valid;
+	bool dma;
+	int access;			/* IB_ACCESS_* */
+	refcount_t users;
+	struct completion drained;
+	u64 va;
+	u64 len;
+	u32 first_off;
+	u8 page_shift;
+	u32 num_pages;			/* capacity of @pages */
+	u32 used_pages;			/* entries in use */
+	u32 staged_pages;		/* entries in use of @staged */
+	void **pages;
+	void **staged;
+	struct ib_umem *umem;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct iwm_cq - completion queue
+ * @ring: @num_cqe entries and, behind them, the siw_cq_ctrl that user space
+ *	arms; shared with user space for a user CQ
+ * @put: next entry to write (@lock)
+ * @get: next entry to poll, kernel CQ only (@lock)
+ */
+struct iwm_cq {
+	struct ib_cq ibcq;
+	struct iwm_dev *dev;
+	spinlock_t lock;
+	struct siw_cqe *ring;
+	struct siw_cq_ctrl *ctrl;
+	u32 num_cqe;			/* power of two */
+	u32 put;
+	u32 get;
+	u32 id;
+	bool user;
+	bool overflowed;		/* IB_EVENT_CQ_ERR was raised (@lock) */
+	struct rdma_user_mmap_entry *mmap_entry;
+};
+
+/**
+ * struct iwm_rq - a ring of receive work requests, of a QP or an SRQ
+ * @ring: shared with user space for a user QP or SRQ: copy, then validate
+ */
+struct iwm_rq {
+	spinlock_t lock;
+	struct siw_rqe *ring;
+	u32 num;			/* power of two */
+	u32 get;
+	u32 put;			/* kernel consumers only */
+	u32 max_sge;
+	bool user;
+};
+
+struct iwm_srq {
+	struct ib_srq ibsrq;
+	struct iwm_dev *dev;
+	struct iwm_pd *pd;
+	struct iwm_rq rq;
+	u32 limit;			/* rq.lock */
+	bool armed;			/* rq.lock */
+	struct rdma_user_mmap_entry *mmap_entry;
+};
+
+/* One scatter element of a work request, checked against its MR at use. */
+struct iwm_sge {
+	u64 addr;
+	u32 len;
+	u32 lkey;
+};
+
+/* A receive work request that a message has been bound to. */
+struct iwm_rwr {
+	u64 id;
+	u32 num_sge;
+	u64 len;			/* sum of the elements */
+	struct iwm_sge sge[IWM_MAX_SGE];
+};
+
+enum iwm_qp_state {
+	IWM_QP_IDLE,
+	IWM_QP_RTS,
+	IWM_QP_CLOSING,			/* FIN sent or being sent */
+	IWM_QP_TERMINATE,		/* Terminate sent or received */
+	IWM_QP_ERROR,
+};
+
+struct iwm_cep;
+struct iwm_sq;
+struct iwm_rx;
+
+/**
+ * struct iwm_qp - queue pair
+ * @lock: guards @state, @conn and @cep
+ * @sq: transmit side, see send.c
+ * @rx: receive side, see recv.c; owned by whoever holds the socket lock
+ */
+struct iwm_qp {
+	struct ib_qp ibqp;
+	struct iwm_dev *dev;
+	struct iwm_pd *pd;
+	struct kref ref;
+	struct completion freed;
+	u32 qpn;
+
+	spinlock_t lock;
+	enum iwm_qp_state state;
+	struct mpa_conn *conn;
+	struct iwm_cep *cep;
+
+	struct iwm_cq *scq;
+	struct iwm_cq *rcq;
+	struct iwm_srq *srq;
+	struct iwm_rq rq;
+	struct iwm_sq *sq;
+	struct iwm_rx *rx;
+
+	bool user;
+	bool sig_all;
+	u32 max_inline;
+	u16 ird;			/* inbound Reads in force */
+	u16 ord;			/* outbound Reads in force */
+	struct ib_qp_attr attr;		/* as set by modify_qp, for query_qp */
+	struct ib_qp_cap cap;
+
+	struct rdma_user_mmap_entry *sq_entry;
+	struct rdma_user_mmap_entry *rq_entry;
+};
+
+#define to_iwm_dev(p)	container_of(p, struct iwm_dev, ibdev)
+#define to_iwm_ctx(p)	container_of(p, struct iwm_ucontext, ibctx)
+#define to_iwm_pd(p)	container_of(p, struct iwm_pd, ibpd)
+#define to_iwm_mr(p)	container_of(p, struct iwm_mr, ibmr)
+#define to_iwm_cq(p)	container_of(p, struct iwm_cq, ibcq)
+#define to_iwm_srq(p)	container_of(p, struct iwm_srq, ibsrq)
+#define to_iwm_qp(p)	container_of(p, struct iwm_qp, ibqp)
+
+static inline void iwm_count(struct iwm_dev *dev, enum iwm_stat stat)
+{
+	this_cpu_inc(dev->mib->v[stat]);
+}
+
+/* device.c */
+extern struct workqueue_struct *iwm_wq;	/* WQ_MEM_RECLAIM */
+struct net *iwm_dev_net(struct iwm_dev *dev);	/* put_net() it; or NULL */
+struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev); /* dev_put() */
+int iwm_dev_query_gid(struct iwm_dev *dev, int index, union ib_gid *gid);
+
+/* verbs.c: the table is complete with the functions of the files below */
+extern const struct ib_device_ops iwm_device_ops;
+
+/* stats.c */
+struct rdma_hw_stats *iwm_alloc_hw_stats(struct ib_device *ibdev,
+					 u32 port_num);
+int iwm_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		     u32 port_num, int index);
+
+/* mem.c */
+int iwm_mr_init(struct iwm_dev *dev);
+void iwm_mr_exit(struct iwm_dev *dev);
+struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag);
+void iwm_mr_put(struct iwm_mr *mr);
+int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
+		 u64 len, int access);
+int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag);
+int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
+		  struct ib_mr *ibmr, u32 key, int access);
+struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
+			      int access, struct ib_udata *udata);
+struct ib_mr *iwm_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			   u32 max_sg);
+int iwm_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
+		  unsigned int *sg_off);
+int iwm_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+/* place.c */
+int iwm_place(struct iwm_mr *mr, u64 addr, struct mpa_cursor *cur, u32 len);
+int iwm_gather(struct iwm_mr *mr, u64 addr, struct mpa_conn *conn, u32 len);
+
+/* cq.c */
+/**
+ * struct iwm_wc - a completion in host terms, translated when it is queued
+ */
+struct iwm_wc {
+	u64 id;
+	enum siw_opcode opcode;
+	enum siw_wc_status status;
+	u32 bytes;
+	u32 inval_stag;
+	bool invalidated;		/* @inval_stag is valid */
+	bool solicited;
+};
+
+int iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc);
+int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct ib_udata *udata);
+int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+/* srq.c: SRQs and the receive rings of QPs */
+int iwm_rq_init(struct iwm_rq *rq, u32 num, u32 max_sge, bool user);
+void iwm_rq_free(struct iwm_rq *rq);
+int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr);
+int iwm_rq_take(struct iwm_rq *rq, struct iwm_rwr *rwr);
+int iwm_srq_take(struct iwm_srq *srq, struct iwm_rwr *rwr);
+int iwm_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+		   struct ib_udata *udata);
+int iwm_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		   enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int iwm_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int iwm_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int iwm_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad_wr);
+
+/* verbs.c helper for rings shared with user space */
+struct rdma_user_mmap_entry *
+iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key);
+/* Before the ring is freed; not rdma_user_mmap_entry_remove(). NULL is fine. */
+void iwm_mmap_remove(struct rdma_user_mmap_entry *entry);
+
+/* qp.c */
+int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata);
+int iwm_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+int iwm_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init_attr);
+int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad_wr);
+struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn);
+void iwm_qp_put(struct iwm_qp *qp);
+void iwm_qp_flush_rq(struct iwm_qp *qp);
+void iwm_qp_add_ref(struct ib_qp *ibqp);
+void iwm_qp_rem_ref(struct ib_qp *ibqp);
+struct ib_qp *iwm_qp_lookup(struct ib_device *ibdev, int qpn);
+
+/*
+ * qp.c. While a QP has a connection it is the connection's ULP: iwm_qp_ops
+ * with the QP as @ulp, given to mpa_connect() or mpa_accept() by cm.c. Data
+ * upcalls go to send.c and recv.c, reply and closed change the QP's state and
+ * are passed on to cm.c.
+ */
+extern const struct mpa_ulp_ops iwm_qp_ops;
+void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
+		  const struct ddp_segment *seg, const u8 *read_hdr);
+
+/* send.c */
+int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe);
+void iwm_sq_destroy(struct iwm_qp *qp);
+int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad_wr);
+void iwm_sq_kick(struct iwm_qp *qp);
+void iwm_sq_flush(struct iwm_qp *qp);
+void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_error *err,
+		      const struct ddp_segment *seg, const u8 *read_hdr);
+int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
+void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status, u32 len);
+
+/* recv.c: mpa_ulp_ops.receive and receive_done */
+int iwm_rx_create(struct iwm_qp *qp);
+void iwm_rx_destroy(struct iwm_qp *qp);
+int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len);
+void iwm_receive_done(void *ulp);
+void iwm_rx_flush(struct iwm_qp *qp);
+
+/* cm.c */
+int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param);
+int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param);
+int iwm_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len);
+int iwm_cm_create_listen(struct iw_cm_id *id, int backlog);
+int iwm_cm_destroy_listen(struct iw_cm_id *id);
+void iwm_cm_dev_gone(struct iwm_dev *dev);
+void iwm_cm_reply(struct iwm_cep *cep, int status,
+		  const struct mpa_offer *peer, const struct mpa_agreed *agreed,
+		  const void *pd);
+void iwm_cm_closed(struct iwm_cep *cep, int status);
+
+#endif /* IWMPA_H */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * MPA connections (RFC 5044) for kernel consumers such as DDP.
+ *
+ * A connection is made with mpa_connect() or comes out of mpa_listen(). It
+ * runs through startup by itself and calls the consumer back through struct
+ * mpa_ulp_ops. Nothing here blocks on the network.
+ *
+ * Locking: every upcall runs with the connection's socket locked, in softirq
+ * or in process context. An upcall must not sleep and must not call a
+ * function of this header whose "Context" says that it takes the socket lock.
+ * Locks that the consumer takes in an upcall rank below the socket lock and
+ * must be taken with bottom halves off elsewhere.
+ */
+#ifndef MPA_MPA_H
+#define MPA_MPA_H
+
+#include <linux/percpu.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+#include <mpa/wire.h>
+
+struct module;
+struct net;
+struct mpa_agreed;
+struct mpa_conn;
+struct mpa_cursor;
+struct mpa_listener;
+struct mpa_offer;
+
+/* Counters, per CPU, summed by the consumer. */
+enum mpa_stat {
+	MPA_STAT_RX_FPDUS,
+	MPA_STAT_RX_OCTETS,		/* of the stream, Markers included */
+	MPA_STAT_RX_PASSES,		/* looks into the receive queue */
+	MPA_STAT_RX_STASHED,		/* FPDUs copied out under pressure */
+	MPA_STAT_RX_CRC_ERRORS,
+	MPA_STAT_RX_MARKER_ERRORS,
+	MPA_STAT_TX_FPDUS,
+	MPA_STAT_TX_OCTETS,
+	MPA_STAT_TX_BATCHES,		/* hand-overs to TCP */
+	MPA_STAT_TX_BLOCKED,		/* hand-overs that met a full socket */
+	MPA_STAT_TX_UNALIGNED,		/* FPDUs that did not fit a segment */
+	MPA_STAT_STARTUP_ERRORS,	/* malformed or unusable frames */
+	MPA_STAT_STARTUP_TIMEOUTS,
+	MPA_STAT_STARTUP_REFUSED,	/* over the limit of half-open ones */
+	MPA_STAT_CONNECTIONS,		/* reached Full Operation */
+	MPA_NUM_STATS
+};
+
+struct mpa_mib {
+	u64 v[MPA_NUM_STATS];
+};
+
+/**
+ * struct mpa_params - policy of one connection or listener
+ * @max_rev: highest MPA revision to speak, MPA_REV_IETF or MPA_REV_ENHANCED
+ * @p2p: as Initiator ask for the peer-to-peer model of RFC 6581
+ * @ird: inbound RDMA Read depth to offer, 0..0x3ffe
+ * @ord: outbound RDMA Read depth to offer, 0..0x3ffe
+ * @startup_ms: time for the whole startup in milliseconds, 0: the default
+ *
+ * Markers and CRC are the administrator's (module parameters of mpa.ko).
+ */
+struct mpa_params {
+	u8 max_rev;
+	bool p2p;
+	u16 ird;
+	u16 ord;
+	unsigned int startup_ms;
+};
+
+/**
+ * struct mpa_ulp_ops - what the consumer of a connection provides
+ * @request: Responder: a valid Request has arrived. @ulp is the listener's.
+ *	The consumer keeps @conn and answers later, outside of the upcall,
+ *	with mpa_accept(), mpa_reject() or mpa_destroy(). A negative return
+ *	refuses: MPA drops the connection and its reference
+ * @reply: Initiator: startup has ended. @status is 0 when the peer accepted;
+ *	-ECONNREFUSED when it rejected (@pd holds its Private Data); otherwise
+ *	the errno of the failure, and @peer and @agreed are NULL. With @status
+ *	0 Full Operation begins when this returns
+ * @receive: one verified ULPDU of @len octets, to be read with
+ *	mpa_cursor_copy(). Non-zero stops the receive direction: all that
+ *	follows is dropped
+ * @receive_done: a pass over the receive queue that delivered something has
+ *	ended: the place for wake-ups that can be per batch. Optional
+ * @writable: room for transmission has appeared (Full Operation began, the
+ *	first FPDU arrived at a Responder, or TCP took or freed something)
+ * @closed: the receive direction has ended: @err is the RFC's error number;
+ *	@status is 0 for the peer's orderly FIN, else a negative errno. At
+ *	most once, after the last receive; also before Full Operation, for an
+ *	accepted or still undecided connection
+ * @gone: TCP is closed in both directions: nothing can be sent any more, and
+ *	mpa_destroy() cuts nothing off. At most once, after @closed. Optional
+ */
+struct mpa_ulp_ops {
+	int (*request)(void *ulp, struct mpa_conn *conn,
+		       const struct mpa_offer *peer, const void *pd);
+	void (*reply)(void *ulp, int status, const struct mpa_offer *peer,
+		      const struct mpa_agreed *agreed, const void *pd);
+	int (*receive)(void *ulp, struct mpa_cursor *cur, u32 len);
+	void (*receive_done)(void *ulp);
+	void (*writable)(void *ulp);
+	void (*closed)(void *ulp, enum mpa_error err, int status);
+	void (*gone)(void *ulp);
+};
+
+/* Startup */
+struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
+			     const struct sockaddr *remote,
+			     const struct mpa_params *params,
+			     const void *pd, u16 pd_len,
+			     const struct mpa_ulp_ops *ops, void *ulp,
+			     struct mpa_mib __percpu *mib);
+struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
+				int backlog, const struct mpa_params *params,
+				const struct mpa_ulp_ops *ops, void *ulp,
+				struct mpa_mib __percpu *mib);
+void mpa_listener_destroy(struct mpa_listener *listener);
+
+int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
+	       const void *pd, u16 pd_len, const struct mpa_ulp_ops *ops,
+	       void *ulp, struct mpa_mib __percpu *mib,
+	       struct mpa_agreed *agreed);
+int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len);
+
+/* Inside of an upcall, or while no upcall can come: who gets the next ones */
+void mpa_conn_set_ulp(struct mpa_conn *conn, const struct mpa_ulp_ops *ops,
+		      void *ulp);
+
+/* Ends */
+void mpa_shutdown(struct mpa_conn *conn);
+void mpa_abort(struct mpa_conn *conn);
+void mpa_destroy(struct mpa_conn *conn);
+
+/* Facts about a connection */
+void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote);
+u32 mpa_conn_mulpdu(struct mpa_conn *conn);
+
+/* Receive, inside of mpa_ulp_ops.receive() */
+int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
+
+/*
+ * Transmit. One context at a time may use these on a connection: the
+ * consumer's transmit owner. They do not take the socket lock but for
+ * mpa_tx_flush().
+ */
+u32 mpa_tx_room(struct mpa_conn *conn, u32 min);
+int mpa_tx_open(struct mpa_conn *conn, u32 ulpdu_len);
+void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len);
+void mpa_tx_close(struct mpa_conn *conn);
+int mpa_tx_flush(struct mpa_conn *conn, bool more);
+u64 mpa_tx_written(const struct mpa_conn *conn);
+u64 mpa_tx_accepted(const struct mpa_conn *conn);
+
+#endif /* MPA_MPA_H */

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections: lifetime, callbacks, the worker, and the ends.
+ */
+#include <linux/slab.h>
+#include <net/tcp.h>
+#include "conn.h"
+#include "sock.h"
+
+/* Octets in one go: a flow must not starve its neighbours. */
+#define MPA_SOFTIRQ_BUDGET	(256u << 10)
+#define MPA_WORK_BUDGET		(1u << 20)
+
+static void conn_work(struct work_struct *work);
+static void conn_timeout(struct work_struct *work);
+
+/**
+ * mpa_conn_alloc() - make a connection object around a socket
+ * @sock: socket; the connection owns it from here on
+ * @params: policy
+ * @mib: counters
+ *
+ * Return: the connection with one reference, or NULL: @sock is the caller's
+ * still.
+ */
+struct mpa_conn *mpa_conn_alloc(struct socket *sock,
+				const struct mpa_params *params,
+				struct mpa_mib __percpu *mib)
+{
+	struct mpa_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+
+	if (!conn)
+		return NULL;
+	conn->frame = kmalloc(MPA_STARTUP_MAX_LEN, GFP_KERNEL);
+	if (!conn->frame) {
+		kfree(conn);
+		return NULL;
+	}
+	kref_init(&conn->ref);
+	conn->sock = sock;
+	conn->params = *params;
+	conn->mib = mib;
+	INIT_LIST_HEAD(&conn->entry);
+	INIT_WORK(&conn->work, conn_work);
+	INIT_DELAYED_WORK(&conn->timer, conn_timeout);
+	return conn;
+}
+
+static void conn_free(struct kref *ref)
+{
+	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
+
+	mpa_sock_close(conn->sock, conn->reset);
+	mpa_tx_free(&conn->tx);
+	mpa_rx_free(&conn->rx);
+	kfree(conn->frame);
+	kfree(conn);
+}
+
+void mpa_conn_get(struct mpa_conn *conn)
+{
+	kref_get(&conn->ref);
+}
+
+/* The last one must be put in process context. */
+void mpa_conn_put(struct mpa_conn *conn)
+{
+	kref_put(&conn->ref, conn_free);
+}
+
+/* Have conn_work() run. Context: any; the caller holds a reference. */
+void mpa_conn_queue(struct mpa_conn *conn)
+{
+	mpa_conn_get(conn);
+	if (!queue_work(mpa_wq, &conn->work))
+		mpa_conn_put(conn);
+}
+
+void mpa_conn_start_timer(struct mpa_conn *conn)
+{
+	unsigned int ms = conn->params.startup_ms;
+
+	if (!ms)
+		ms = READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
+	mpa_conn_get(conn);
+	queue_delayed_work(mpa_wq, &conn->timer, msecs_to_jiffies(ms));
+}
+
+static void stop_timer(struct mpa_conn *conn)
+{
+	if (cancel_delayed_work(&conn->timer))
+		mpa_conn_put(conn);
+}
+
+static void conn_timeout(struct work_struct *work)
+{
+	struct mpa_conn *conn = container_of(to_delayed_work(work),
+					     struct mpa_conn, timer);
+
+	set_bit(MPA_CONN_TIMED_OUT, &conn->flags);
+	mpa_conn_queue(conn);
+	mpa_conn_put(conn);
+}
+
+/**
+ * mpa_conn_end() - tell the consumer that nothing more will be received
+ * @conn: connection that the consumer knows
+ * @err: RFC 5044 section 8
+ * @status: 0 for an orderly FIN, else a negative errno
+ *
+ * Context: socket lock held. Does nothing the second time.
+ */
+void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status)
+{
+	if (conn->state == MPA_ENDED)
+		return;
+	conn->state = MPA_ENDED;
+	conn->rx.stopped = true;
+	if (err == MPA_ERR_CRC)
+		mpa_count(conn, MPA_STAT_RX_CRC_ERRORS, 1);
+	if (err == MPA_ERR_MARKER)
+		mpa_count(conn, MPA_STAT_RX_MARKER_ERRORS, 1);
+	conn->ops->closed(conn->ulp, err, status);
+}
+
+/* Has TCP ended the receive direction? Octets may be queued all the same. */
+static bool peer_has_closed(const struct sock *sk)
+{
+	return (sk->sk_shutdown & RCV_SHUTDOWN) || sk->sk_state == TCP_CLOSE;
+}
+
+static int close_status(struct mpa_conn *conn)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+
+	if (sk->sk_err)
+		return -sk->sk_err;
+	/* A FIN in the middle of an FPDU is no orderly close. */
+	if (tcp_inq(sk) > 0 || conn->rx.stash_len)
+		return -ECONNRESET;
+	return 0;
+}
+
+/**
+ * mpa_conn_receive() - deliver what is there and notice the end
+ * @conn: connection in Full Operation
+ * @budget: octets, after which the worker goes on
+ *
+ * A FIN can be announced before the octets in front of it: those go first.
+ * Context: softirq or process, socket lock held.
+ */
+void mpa_conn_receive(struct mpa_conn *conn, u32 budget)
+{
+	enum mpa_error err;
+
+	if (conn->rx.stopped) {
+		mpa_rx_drop_all(conn);
+		return;
+	}
+	switch (mpa_rx_pass(conn, budget, &err)) {
+	case MPA_RX_MORE:
+		mpa_conn_queue(conn);
+		break;
+	case MPA_RX_ENDED:
+		if (err)
+			mpa_conn_end(conn, err, -EBADMSG);
+		break;
+	case MPA_RX_IDLE:
+		if (peer_has_closed(mpa_conn_sk(conn)))
+			mpa_conn_end(conn, MPA_ERR_TCP_LOST,
+				     close_status(conn));
+		break;
+	}
+}
+
+/* TCP's callbacks. Context: softirq or process, socket lock held. */
+void mpa_conn_data_ready(struct mpa_conn *conn)
+{
+	if (conn->state >= MPA_FULL)
+		mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET);
+	else if (conn->state != MPA_UNDECIDED)
+		mpa_conn_queue(conn);
+}
+
+void mpa_conn_state_change(struct mpa_conn *conn)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+
+	if (conn->state < MPA_FULL) {
+		mpa_conn_queue(conn);
+		return;
+	}
+	if (sk->sk_state == TCP_CLOSE)
+		WRITE_ONCE(conn->tx.ready, false);
+	mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET);
+	/*
+	 * The consumer may have ended the receive direction itself, and then
+	 * did not hear of TCP's end yet.
+	 */
+	if (sk->sk_state != TCP_CLOSE)
+		return;
+	if (conn->rx.stopped)
+		mpa_conn_end(conn, MPA_ERR_TCP_LOST, close_status(conn));
+	if (conn->state == MPA_ENDED && conn->ops->gone &&
+	    !test_and_set_bit(MPA_CONN_GONE, &conn->flags))
+		conn->ops->gone(conn->ulp);
+}
+
+void mpa_conn_writable(struct mpa_conn *conn)
+{
+	if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
+		mpa_conn_queue(conn);
+	else if (conn->state >= MPA_FULL && conn->ops->writable)
+		conn->ops->writable(conn->ulp);
+}
+
+/**
+ * mpa_conn_begin_full() - enter Full Operation
+ * @conn: connection whose startup frames have been exchanged: what comes next
+ *	in both directions belongs to Full Operation
+ *
+ * Context: process, socket lock held.
+ */
+void mpa_conn_begin_full(struct mpa_conn *conn)
+{
+	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(conn));
+
+	stop_timer(conn);
+	conn->rx.start = tp->copied_seq;
+	conn->rx.markers = conn->agreed.rx_markers;
+	conn->rx.crc = conn->agreed.crc;
+	mpa_tx_start(conn);
+	conn->state = MPA_FULL;
+	kfree(conn->frame);
+	conn->frame = NULL;
+	mpa_count(conn, MPA_STAT_CONNECTIONS, 1);
+	/* The peer may have been quicker than we: look at the queue. */
+	mpa_conn_queue(conn);
+}
+
+/* Give TCP the rest before a shutdown. True when the FIN may go out. */
+static bool push_rest(struct mpa_conn *conn)
+{
+	if (!conn->tx.ready || mpa_tx_push(conn, false) == -EAGAIN)
+		return false;
+	conn->tx.ready = false;
+	clear_bit(MPA_CONN_FIN_WANTED, &conn->flags);
+	return true;
+}
+
+static void conn_work(struct work_struct *work)
+{
+	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
+	struct sock *sk = mpa_conn_sk(conn);
+	bool fin = false, drop = false;
+
+	lock_sock(sk);
+	if (conn->ops) {
+		if (conn->state < MPA_FULL)
+			mpa_handshake_step(conn);
+		else
+			mpa_conn_receive(conn, MPA_WORK_BUDGET);
+		/* Nobody else knows a Responder whose Request was bad. */
+		drop = conn->listener && conn->state == MPA_ENDED &&
+		       mpa_conn_let_go(conn);
+		if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
+			fin = push_rest(conn);
+	}
+	release_sock(sk);
+
+	if (fin)
+		kernel_sock_shutdown(conn->sock, SHUT_WR);
+	if (drop)
+		mpa_conn_put(conn);
+	mpa_conn_put(conn);
+}
+
+/**
+ * mpa_conn_let_go() - end all upcalls
+ * @conn: connection
+ *
+ * Context: process, socket lock held.
+ * Return: whether this call ended them: the caller then puts the consumer's
+ * reference.
+ */
+bool mpa_conn_let_go(struct mpa_conn *conn)
+{
+	if (!conn->ops)
+		return false;
+	if (conn->listener)
+		mpa_listener_forget(conn);
+	if (conn->state < MPA_FULL)
+		conn->reset = true;
+	conn->ops = NULL;
+	conn->ulp = NULL;
+	conn->tx.ready = false;
+	mpa_sock_detach(conn);
+	/* Octets that nobody read would turn the FIN into an RST. */
+	mpa_rx_drop_all(conn);
+	stop_timer(conn);
+	return true;
+}
+
+/**
+ * mpa_destroy() - let go of a connection
+ * @conn: connection; the caller's reference is gone afterwards
+ *
+ * No upcall runs or comes after this. A connection in Full Operation is
+ * closed in order (FIN, with everything that TCP has taken delivered before),
+ * one in startup is reset.
+ *
+ * Context: process, may sleep; takes the socket lock.
+ */
+void mpa_destroy(struct mpa_conn *conn)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+
+	might_sleep();
+	lock_sock(sk);
+	mpa_conn_let_go(conn);
+	release_sock(sk);
+	mpa_conn_put(conn);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_destroy, IWMPA);
+
+/**
+ * mpa_shutdown() - close the sending direction in order
+ * @conn: connection; its transmit owner has written its last FPDU
+ *
+ * What is written goes to TCP first, then a FIN. mpa_ulp_ops.closed() and
+ * .gone() tell of the peer's answer; how long to wait for them is the
+ * consumer's choice. Context: process, may sleep; takes the socket lock.
+ */
+void mpa_shutdown(struct mpa_conn *conn)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	bool fin = false;
+
+	might_sleep();
+	lock_sock(sk);
+	if (conn->ops && conn->state >= MPA_FULL && conn->tx.ready) {
+		set_bit(MPA_CONN_FIN_WANTED, &conn->flags);
+		fin = push_rest(conn);
+	}
+	release_sock(sk);
+	if (fin)
+		kernel_sock_shutdown(conn->sock, SHUT_WR);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_shutdown, IWMPA);
+
+/**
+ * mpa_abort() - reset the TCP connection
+ * @conn: connection
+ *
+ * mpa_ulp_ops.closed() with -ECONNABORTED comes before this returns, unless
+ * the end was reported already. Context: process, may sleep; takes the socket
+ * lock.
+ */
+void mpa_abort(struct mpa_conn *conn)
+{
+	might_sleep();
+	tcp_abort(mpa_conn_sk(conn), ECONNABORTED);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_abort, IWMPA);
+
+/**
+ * mpa_conn_set_ulp() - change who gets the upcalls
+ * @conn: connection
+ * @ops: upcalls
+ * @ulp: their argument
+ *
+ * Context: inside of an upcall, or while none can come.
+ */
+void mpa_conn_set_ulp(struct mpa_conn *conn, const struct mpa_ulp_ops *ops,
+		      void *ulp)
+{
+	conn->ops = ops;
+	conn->ulp = ulp;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_conn_set_ulp, IWMPA);
+
+/**
+ * mpa_conn_addrs() - the addresses of a connection
+ * @conn: connected connection
+ * @local: set to our address and port
+ * @remote: set to the peer's
+ *
+ * Context: any; does not take the socket lock.
+ */
+void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote)
+{
+	const struct sock *sk = mpa_conn_sk(conn);
+	const struct inet_sock *inet = inet_sk(sk);
+
+	memset(local, 0, sizeof(*local));
+	memset(remote, 0, sizeof(*remote));
+	local->ss_family = sk->sk_family;
+	remote->ss_family = sk->sk_family;
+	if (sk->sk_family == AF_INET) {
+		struct sockaddr_in *l = (struct sockaddr_in *)local;
+		struct sockaddr_in *r = (struct sockaddr_in *)remote;
+
+		l->sin_port = inet->inet_sport;
+		l->sin_addr.s_addr = inet->inet_saddr;
+		r->sin_port = inet->inet_dport;
+		r->sin_addr.s_addr = inet->inet_daddr;
+#if IS_ENABLED(CONFIG_IPV6)
+	} else {
+		struct sockaddr_in6 *l = (struct sockaddr_in6 *)local;
+		struct sockaddr_in6 *r = (struct sockaddr_in6 *)remote;
+
+		l->sin6_port = inet->inet_sport;
+		l->sin6_addr = sk->sk_v6_rcv_saddr;
+		l->sin6_scope_id = sk->sk_bound_dev_if;
+		r->sin6_port = inet->inet_dport;
+		r->sin6_addr = sk->sk_v6_daddr;
+		r->sin6_scope_id = sk->sk_bound_dev_if;
+#endif
+	}
+}
+EXPORT_SYMBOL_NS_GPL(mpa_conn_addrs, IWMPA);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Connections and listeners, inside of mpa.ko.
+ *
+ * The socket lock (lock_sock() or bh_lock_sock()) guards a connection but for
+ * what struct mpa_tx leaves to the transmit owner. References: the consumer's,
+ * the socket's (sk_user_data), the queued work's and the armed timer's.
+ */
+#ifndef MPA_CONN_H
+#define MPA_CONN_H
+
+#include <linux/kref.h>
+#include <linux/net.h>
+#include <linux/workqueue.h>
+#include <net/sock.h>
+
+#include <mpa/mpa.h>
+#include "rx.h"
+#include "startup.h"
+#include "tx.h"
+
+enum mpa_state {
+	MPA_CONNECTING,		/* TCP handshake */
+	MPA_WAIT_REPLY,		/* Initiator, Request sent */
+	MPA_WAIT_REQUEST,	/* Responder, accepted from a listener */
+	MPA_UNDECIDED,		/* Responder, the consumer has the Request */
+	MPA_FULL,		/* Full Operation */
+	MPA_ENDED,		/* the consumer has been told the end */
+};
+
+/* Bits of mpa_conn.flags */
+enum {
+	MPA_CONN_TIMED_OUT,	/* the startup timer has fired */
+	MPA_CONN_FIN_WANTED,	/* shut down once everything is handed over */
+	MPA_CONN_GONE,		/* the consumer knows that TCP is closed */
+};
+
+/**
+ * struct mpa_conn - one MPA connection
+ * @ref: references, see above
+ * @sock: the socket, for the connection's lifetime
+ * @ops: upcalls, NULL once the consumer has let go
+ * @ulp: the consumer's argument
+ * @mib: the consumer's counters
+ * @listener: where a Responder came from, until the consumer has it
+ * @entry: in the listener's list of half-open startups (its lock)
+ * @state: enum mpa_state
+ * @initiator: we sent or will send the Request
+ * @reset: drop TCP instead of closing it
+ * @params: policy
+ * @offer: what our own startup frame says
+ * @peer: what the peer's says
+ * @agreed: what is in force
+ * @frame: room for a startup frame, ours or the peer's; NULL in Full Operation
+ * @frame_len: octets of our Request that waits for TCP
+ * @work: everything that needs process context
+ * @timer: limit of the whole startup
+ * @flags: atomic bits
+ * @rx: receive direction
+ * @tx: transmit direction
+ */
+struct mpa_conn {
+	struct kref ref;
+	struct socket *sock;
+	const struct mpa_ulp_ops *ops;
+	void *ulp;
+	struct mpa_mib __percpu *mib;
+	struct mpa_listener *listener;
+	struct list_head entry;
+
+	enum mpa_state state;
+	bool initiator;
+	bool reset;
+	struct mpa_params params;
+	struct mpa_offer offer;
+	struct mpa_offer peer;
+	struct mpa_agreed agreed;
+	u8 *frame;
+	u32 frame_len;
+
+	struct work_struct work;
+	struct delayed_work timer;
+	unsigned long flags;
+
+	void (*saved_data_ready)(struct sock *sk);
+	void (*saved_state_change)(struct sock *sk);
+	void (*saved_write_space)(struct sock *sk);
+
+	struct mpa_rx rx;
+	struct mpa_tx tx;
+};
+
+/**
+ * struct mpa_listener - a listening socket
+ * @lock: guards @half_open and @num_half_open
+ * @half_open: connections in MPA_WAIT_REQUEST
+ */
+struct mpa_listener {
+	struct socket *sock;
+	const struct mpa_ulp_ops *ops;
+	void *ulp;
+	struct mpa_mib __percpu *mib;
+	struct mpa_params params;
+	struct work_struct work;
+	spinlock_t lock;
+	struct list_head half_open;
+	unsigned int num_half_open;
+	void (*saved_data_ready)(struct sock *sk);
+};
+
+static inline struct sock *mpa_conn_sk(const struct mpa_conn *conn)
+{
+	return conn->sock->sk;
+}
+
+static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
+			     u64 n)
+{
+	this_cpu_add(conn->mib->v[stat], n);
+}
+
+/* main.c */
+extern struct workqueue_struct *mpa_wq;
+extern bool mpa_markers;
+extern bool mpa_crc_wanted;
+extern unsigned int mpa_startup_timeout;
+extern unsigned int mpa_max_half_open;
+
+/* conn.c */
+struct mpa_conn *mpa_conn_alloc(struct socket *sock,
+				const struct mpa_params *params,
+				struct mpa_mib __percpu *mib);
+void mpa_conn_get(struct mpa_conn *conn);
+void mpa_conn_put(struct mpa_conn *conn);
+void mpa_conn_queue(struct mpa_conn *conn);
+void mpa_conn_start_timer(struct mpa_conn *conn);
+void mpa_conn_data_ready(struct mpa_conn *conn);
+void mpa_conn_state_change(struct mpa_conn *conn);
+void mpa_conn_writable(struct mpa_conn *conn);
+void mpa_conn_receive(struct mpa_conn *conn, u32 budget);
+void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status);
+void mpa_conn_begin_full(struct mpa_conn *conn);
+bool mpa_conn_let_go(struct mpa_conn *conn);
+
+/* handshake.c: startup on a socket, driven by conn.c's work */
+void mpa_handshake_step(struct mpa_conn *conn);
+
+/* listen.c */
+void mpa_listener_incoming(struct mpa_listener *listener);
+void mpa_listener_forget(struct mpa_conn *conn);
+
+#endif /* MPA_CONN_H */

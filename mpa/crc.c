@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CRC32c of an FPDU (RFC 5044 section 4.4).
+ *
+ * The result is the CRC field's four octets as they stand in the stream. The
+ * field has iSCSI's octet order, which is how "crc32c" stores its digest.
+ */
+#include <linux/err.h>
+#include <linux/printk.h>
+#include "crc.h"
+
+static struct crypto_shash *mpa_crc_tfm;
+
+int __init mpa_crc_module_init(void)
+{
+	struct crypto_shash *tfm = crypto_alloc_shash("crc32c", 0, 0);
+
+	if (IS_ERR(tfm)) {
+		pr_err("mpa: the kernel has no crc32c (CONFIG_CRYPTO_CRC32C): error %ld\n",
+		       PTR_ERR(tfm));
+		return PTR_ERR(tfm);
+	}
+	if (crypto_shash_descsize(tfm) > MPA_CRC_STATE) {
+		crypto_free_shash(tfm);
+		return -EINVAL;
+	}
+	mpa_crc_tfm = tfm;
+	return 0;
+}
+
+void mpa_crc_module_exit(void)
+{
+	crypto_free_shash(mpa_crc_tfm);
+}
+
+void mpa_crc_start(union mpa_crc *crc)
+{
+	crc->desc.tfm = mpa_crc_tfm;
+	crypto_shash_init(&crc->desc);
+}
+
+void mpa_crc_add(union mpa_crc *crc, const void *data, u32 len)
+{
+	crypto_shash_update(&crc->desc, data, len);
+}
+
+__be32 mpa_crc_finish(union mpa_crc *crc)
+{
+	__be32 field;
+
+	crypto_shash_final(&crc->desc, (u8 *)&field);
+	return field;
+}
+
+/* The CRC field of an FPDU whose other octets lie in one piece. */
+__be32 mpa_crc_digest(const void *data, u32 len)
+{
+	union mpa_crc crc;
+	__be32 field;
+
+	crc.desc.tfm = mpa_crc_tfm;
+	crypto_shash_digest(&crc.desc, data, len, (u8 *)&field);
+	return field;
+}

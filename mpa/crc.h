@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * CRC32c of an FPDU (RFC 5044 section 4.4) with the kernel's "crc32c".
+ */
+#ifndef MPA_CRC_H
+#define MPA_CRC_H
+
+#include <crypto/hash.h>
+
+/* State of the drivers of "crc32c": one CRC. Checked when the module loads. */
+#define MPA_CRC_STATE	sizeof(u32)
+
+/*
+ * An own descriptor: the kernel's SHASH_DESC_ON_STACK() of libcrc32c() has
+ * room for any hash and is cleared at every call.
+ */
+union mpa_crc {
+	struct shash_desc desc;
+	char room[sizeof(struct shash_desc) + MPA_CRC_STATE];
+};
+
+int mpa_crc_module_init(void);
+void mpa_crc_module_exit(void);
+__be32 mpa_crc_digest(const void *data, u32 len);
+void mpa_crc_start(union mpa_crc *crc);
+void mpa_crc_add(union mpa_crc *crc, const void *data, u32 len);
+__be32 mpa_crc_finish(union mpa_crc *crc);
+
+#endif /* MPA_CRC_H */

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The Startup Phase on a socket (RFC 5044 section 7.1). The frames and what
+ * they mean are startup.c's; this file moves them and calls the consumer.
+ */
+#include <linux/slab.h>
+#include <net/tcp.h>
+#include "conn.h"
+#include "sock.h"
+
+/* Responders take what needs no message of its own as ready-to-receive. */
+#define MPA_RTR_ACCEPTED	(MPA_RTR_WRITE | MPA_RTR_READ)
+
+static void fill_offer(struct mpa_offer *offer,
+		       const struct mpa_params *params, u16 pd_len)
+{
+	memset(offer, 0, sizeof(*offer));
+	offer->rev = params->max_rev;
+	offer->markers = READ_ONCE(mpa_markers);
+	offer->crc = READ_ONCE(mpa_crc_wanted);
+	offer->enhanced = params->max_rev >= MPA_REV_ENHANCED;
+	offer->p2p = offer->enhanced && params->p2p;
+	offer->rtr = MPA_RTR_ACCEPTED;
+	offer->ird = params->ird;
+	offer->ord = params->ord;
+	offer->pd_len = pd_len;
+}
+
+/*
+ * Startup has failed. The connection is closed at once (error 4), the
+ * consumer of an Initiator is told.
+ */
+static void fail(struct mpa_conn *conn, int status)
+{
+	if (status == -ETIMEDOUT)
+		mpa_count(conn, MPA_STAT_STARTUP_TIMEOUTS, 1);
+	conn->state = MPA_ENDED;
+	conn->reset = true;
+	if (conn->initiator)
+		conn->ops->reply(conn->ulp, status, NULL, NULL, NULL);
+}
+
+static void send_request(struct mpa_conn *conn)
+{
+	int ret = mpa_sock_send_frame(mpa_conn_sk(conn), conn->frame,
+				      conn->frame_len);
+
+	if (ret)
+		fail(conn, ret);
+	else
+		conn->state = MPA_WAIT_REPLY;
+}
+
+static void connecting(struct mpa_conn *conn)
+{
+	const struct sock *sk = mpa_conn_sk(conn);
+
+	switch (sk->sk_state) {
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+		break;
+	case TCP_ESTABLISHED:
+	case TCP_CLOSE_WAIT:
+		send_request(conn);
+		break;
+	default:
+		fail(conn, -ECONNREFUSED);
+	}
+}
+
+/*
+ * Read the peer's frame. It stays in TCP's queue until it is complete, and
+ * what follows it stays there for Full Operation (STA-19).
+ *
+ * Return: 0 with *pd set, -EAGAIN when more must come, another errno when it
+ * is no frame to go on with.
+ */
+static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
+{
+	static const struct mpa_rx no_stash;
+	struct sock *sk = mpa_conn_sk(conn);
+	u32 off = 0, have = max(tcp_inq(sk), 0);
+	struct mpa_cursor cur;
+	struct sk_buff *skb;
+	int ret;
+
+	have = min(have, MPA_STARTUP_MAX_LEN);
+	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	mpa_cursor_init(&cur, &no_stash, &sk->sk_receive_queue, skb, off, 0);
+	ret = mpa_cursor_read(&cur, conn->frame, have);
+	if (ret)
+		return ret;
+	ret = mpa_startup_parse(conn->frame, have, reply,
+				MPA_REV_ENHANCED, &conn->peer, pd);
+	if (ret == -EAGAIN && (sk->sk_shutdown & RCV_SHUTDOWN))
+		return -ECONNRESET;
+	if (ret < 0) {
+		if (ret != -EAGAIN)
+			mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
+		return ret;
+	}
+	tcp_read_done(sk, ret);
+	return 0;
+}
+
+static void wait_request(struct mpa_conn *conn)
+{
+	const u8 *pd;
+	int ret = read_frame(conn, false, &pd);
+
+	if (ret == -EAGAIN)
+		return;
+	if (ret) {
+		fail(conn, ret);
+		return;
+	}
+	/* From here on the connection is the consumer's, unless it refuses. */
+	conn->state = MPA_UNDECIDED;
+	if (conn->ops->request(conn->ulp, conn, &conn->peer, pd)) {
+		conn->state = MPA_ENDED;
+		conn->reset = true;
+		return;
+	}
+	mpa_listener_forget(conn);
+}
+
+static void wait_reply(struct mpa_conn *conn)
+{
+	const struct mpa_offer *peer = &conn->peer;
+	const u8 *pd;
+	int ret = read_frame(conn, true, &pd);
+
+	if (ret == -EAGAIN)
+		return;
+	if (ret) {
+		fail(conn, ret);
+		return;
+	}
+	ret = mpa_startup_conclude(&conn->offer, peer, &conn->agreed);
+	if (ret == -ECONNREFUSED) {
+		conn->state = MPA_ENDED;
+		conn->ops->reply(conn->ulp, ret, peer, NULL, pd);
+		return;
+	}
+	if (ret) {
+		mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
+		fail(conn, ret);
+		return;
+	}
+	conn->ops->reply(conn->ulp, 0, peer, &conn->agreed, pd);
+	mpa_conn_begin_full(conn);
+	if (conn->ops->writable)
+		conn->ops->writable(conn->ulp);
+}
+
+/* The consumer takes its time; the peer may not. */
+static void undecided(struct mpa_conn *conn)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+
+	if (sk->sk_state == TCP_CLOSE || (sk->sk_shutdown & RCV_SHUTDOWN))
+		mpa_conn_end(conn, MPA_ERR_TCP_LOST,
+			     sk->sk_err ? -sk->sk_err : -ECONNRESET);
+}
+
+/**
+ * mpa_handshake_step() - go on with startup as far as what is there allows
+ * @conn: connection before Full Operation
+ *
+ * Context: process, socket lock held.
+ */
+void mpa_handshake_step(struct mpa_conn *conn)
+{
+	const struct sock *sk = mpa_conn_sk(conn);
+
+	if (conn->state == MPA_UNDECIDED) {
+		undecided(conn);
+		return;
+	}
+	if (sk->sk_err) {
+		fail(conn, -sk->sk_err);
+		return;
+	}
+	if (test_bit(MPA_CONN_TIMED_OUT, &conn->flags)) {
+		fail(conn, -ETIMEDOUT);
+		return;
+	}
+	if (conn->state == MPA_CONNECTING)
+		connecting(conn);
+	/* The answer may be there already. */
+	if (conn->state == MPA_WAIT_REPLY)
+		wait_reply(conn);
+	else if (conn->state == MPA_WAIT_REQUEST)
+		wait_request(conn);
+}
+
+static int build_request(struct mpa_conn *conn, const void *pd, u16 pd_len)
+{
+	int ret;
+
+	fill_offer(&conn->offer, &conn->params, pd_len);
+	ret = mpa_startup_build(conn->frame, false, &conn->offer, pd);
+	if (ret < 0)
+		return ret;
+	conn->frame_len = ret;
+	return 0;
+}
+
+static int addr_len(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					     sizeof(struct sockaddr_in);
+}
+
+/**
+ * mpa_connect() - start as Initiator
+ * @net: network namespace
+ * @local: address to bind to, port 0 for any; or NULL
+ * @remote: whom to connect to
+ * @params: policy
+ * @pd: Private Data, copied
+ * @pd_len: octets of @pd: up to 512, or 508 with max_rev MPA_REV_ENHANCED
+ * @ops: upcalls; reply() tells how it went
+ * @ulp: their argument
+ * @mib: counters
+ *
+ * Context: process, may sleep for memory, not for the network.
+ * Return: the connection, with a reference that mpa_destroy() returns, or an
+ * ERR_PTR; then no upcall comes.
+ */
+struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
+			     const struct sockaddr *remote,
+			     const struct mpa_params *params,
+			     const void *pd, u16 pd_len,
+			     const struct mpa_ulp_ops *ops, void *ulp,
+			     struct mpa_mib __percpu *mib)
+{
+	struct mpa_conn *conn;
+	struct socket *sock;
+	int ret;
+
+	might_sleep();
+	ret = mpa_sock_create(net, remote->sa_family, &sock);
+	if (ret)
+		return ERR_PTR(ret);
+	conn = mpa_conn_alloc(sock, params, mib);
+	if (!conn) {
+		sock_release(sock);
+		return ERR_PTR(-ENOMEM);
+	}
+	conn->initiator = true;
+	ret = build_request(conn, pd, pd_len);
+	if (ret)
+		goto err_put;
+	if (local) {
+		sock_set_reuseaddr(sock->sk);
+		ret = kernel_bind(sock, (struct sockaddr *)local,
+				  addr_len(local));
+		if (ret)
+			goto err_put;
+	}
+
+	lock_sock(sock->sk);
+	conn->ops = ops;
+	conn->ulp = ulp;
+	mpa_sock_attach(conn);
+	release_sock(sock->sk);
+	mpa_conn_start_timer(conn);
+
+	ret = kernel_connect(sock, (struct sockaddr *)remote,
+			     addr_len(remote), O_NONBLOCK);
+	if (ret && ret != -EINPROGRESS)
+		goto err_let_go;
+	mpa_conn_queue(conn);
+	return conn;
+
+err_let_go:
+	lock_sock(sock->sk);
+	mpa_conn_let_go(conn);
+	release_sock(sock->sk);
+err_put:
+	mpa_conn_put(conn);
+	return ERR_PTR(ret);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_connect, IWMPA);
+
+static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
+		      const void *pd)
+{
+	int ret = mpa_startup_build(conn->frame, true, reply, pd);
+
+	if (ret < 0)
+		return ret;
+	return mpa_sock_send_frame(mpa_conn_sk(conn), conn->frame, ret);
+}
+
+/**
+ * mpa_accept() - answer a Request and enter Full Operation
+ * @conn: connection that mpa_ulp_ops.request() handed over
+ * @params: what we offer: IRD and ORD
+ * @pd: Private Data of the Reply
+ * @pd_len: octets of @pd: up to 512, 508 when the Request was enhanced
+ * @ops: upcalls from now on
+ * @ulp: their argument; must be able to take ULPDUs when this is called
+ * @mib: counters from now on
+ * @agreed: set to what is in force
+ *
+ * RFC 5044 section 7.1.2: FPDUs are sent only after the first has come in.
+ * Context: process, may sleep; takes the socket lock.
+ * Return: 0; -ECONNRESET when the connection has ended meanwhile; -EMSGSIZE
+ * for too much Private Data, or another errno. On failure the caller still
+ * has the connection to destroy, with the upcalls that it had.
+ */
+int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
+	       const void *pd, u16 pd_len, const struct mpa_ulp_ops *ops,
+	       void *ulp, struct mpa_mib __percpu *mib,
+	       struct mpa_agreed *agreed)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	struct mpa_offer reply;
+	int ret = -ECONNRESET;
+
+	might_sleep();
+	lock_sock(sk);
+	if (conn->state != MPA_UNDECIDED)
+		goto out;
+	fill_offer(&conn->offer, params, pd_len);
+	ret = mpa_startup_answer(&conn->offer, &conn->peer, &reply,
+				 &conn->agreed);
+	if (ret)
+		goto out;
+	reply.pd_len = pd_len;
+	ret = send_reply(conn, &reply, pd);
+	if (ret)
+		goto out;
+	conn->ops = ops;
+	conn->ulp = ulp;
+	conn->mib = mib;
+	*agreed = conn->agreed;
+	mpa_conn_begin_full(conn);
+out:
+	release_sock(sk);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_accept, IWMPA);
+
+/**
+ * mpa_reject() - answer a Request with R=1
+ * @conn: connection that mpa_ulp_ops.request() handed over
+ * @pd: Private Data of the Reply
+ * @pd_len: octets of @pd
+ *
+ * mpa_destroy() then closes TCP in order, so that the Reply arrives.
+ * Context: process, may sleep; takes the socket lock.
+ * Return: 0, -ECONNRESET when the connection has ended, or another errno.
+ */
+int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	struct mpa_offer reply = conn->peer;
+	int ret = -ECONNRESET;
+
+	might_sleep();
+	lock_sock(sk);
+	if (conn->state == MPA_UNDECIDED) {
+		reply.markers = READ_ONCE(mpa_markers);
+		reply.crc = READ_ONCE(mpa_crc_wanted);
+		reply.reject = true;
+		reply.pd_len = pd_len;
+		ret = send_reply(conn, &reply, pd);
+		conn->state = MPA_ENDED;
+	}
+	release_sock(sk);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_reject, IWMPA);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mpa.ko: Marker PDU Aligned framing for TCP (RFC 5044) as a kernel library.
+ */
+#include <linux/module.h>
+#include "conn.h"
+#include "crc.h"
+
+struct workqueue_struct *mpa_wq;
+
+bool mpa_markers;
+module_param_named(markers, mpa_markers, bool, 0644);
+MODULE_PARM_DESC(markers,
+		 "Require Markers in what we receive on new connections (default: N)");
+
+bool mpa_crc_wanted = true;
+module_param_named(crc, mpa_crc_wanted, bool, 0644);
+MODULE_PARM_DESC(crc,
+		 "Use CRC32c on new connections; off only when the peer wants it off too (default: Y)");
+
+static int set_in_range(const char *val, const struct kernel_param *kp,
+			unsigned int min, unsigned int max)
+{
+	unsigned int n;
+	int ret = kstrtouint(val, 0, &n);
+
+	if (ret)
+		return ret;
+	if (n < min || n > max) {
+		pr_err("mpa: %s must be %u to %u\n", kp->name, min, max);
+		return -EINVAL;
+	}
+	return param_set_uint(val, kp);
+}
+
+static int set_startup_timeout(const char *val, const struct kernel_param *kp)
+{
+	return set_in_range(val, kp, 1, 3600);
+}
+
+static const struct kernel_param_ops startup_timeout_ops = {
+	.set = set_startup_timeout,
+	.get = param_get_uint,
+};
+
+unsigned int mpa_startup_timeout = 20;
+module_param_cb(startup_timeout, &startup_timeout_ops, &mpa_startup_timeout,
+		0644);
+MODULE_PARM_DESC(startup_timeout,
+		 "Seconds for the whole startup of a connection, 1-3600 (default: 20)");
+
+static int set_max_half_open(const char *val, const struct kernel_param *kp)
+{
+	return set_in_range(val, kp, 1, 1 << 20);
+}
+
+static const struct kernel_param_ops max_half_open_ops = {
+	.set = set_max_half_open,
+	.get = param_get_uint,
+};
+
+unsigned int mpa_max_half_open = 1024;
+module_param_cb(max_half_open, &max_half_open_ops, &mpa_max_half_open, 0644);
+MODULE_PARM_DESC(max_half_open,
+		 "Connections of one listener that may wait for a Request, 1-1048576 (default: 1024)");
+
+static int __init mpa_init(void)
+{
+	int ret = mpa_crc_module_init();
+
+	if (ret)
+		return ret;
+	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	if (!mpa_wq) {
+		mpa_crc_module_exit();
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void __exit mpa_exit(void)
+{
+	destroy_workqueue(mpa_wq);
+	mpa_crc_module_exit();
+}
+
+module_init(mpa_init);
+module_exit(mpa_exit);
+
+MODULE_DESCRIPTION("MPA (RFC 5044): framing, Markers and CRC32c over TCP");
+MODULE_LICENSE("GPL");
+MODULE_SOFTDEP("pre: crc32c");

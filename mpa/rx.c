@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive: an FPDU is verified while it still lies in TCP's receive queue and
+ * is then handed up as a cursor over its Marker-free octets (RFC 5044
+ * section 6). Nothing is placed before it is verified, and nothing is copied
+ * but payload into its final buffer.
+ */
+#include <linux/mm.h>
+#include <net/tcp.h>
+#include "conn.h"
+#include "crc.h"
+#include "fpdu.h"
+
+static void cursor_enter(struct mpa_cursor *cur, struct sk_buff *part)
+{
+	cur->part = part;
+	cur->frag = 0;
+	cur->ptr = part->data;
+	cur->left = skb_headlen(part);
+}
+
+/*
+ * The next buffer of the queue. Buffers may overlap, so that what is wanted
+ * begins somewhere in the next one, or in one behind it.
+ */
+static struct sk_buff *cursor_next_skb(struct mpa_cursor *cur, u32 *off)
+{
+	struct sk_buff *skb = cur->skb;
+	u32 seq;
+
+	if (!skb) {
+		*off = cur->first_off;
+		return cur->first;
+	}
+	seq = TCP_SKB_CB(skb)->seq + skb->len;
+	while (!skb_queue_is_last(cur->queue, skb)) {
+		skb = skb_queue_next(cur->queue, skb);
+		*off = seq - TCP_SKB_CB(skb)->seq;
+		if (*off < skb->len)
+			return skb;
+	}
+	return NULL;
+}
+
+static bool cursor_next_in_skb(struct mpa_cursor *cur)
+{
+	const struct skb_shared_info *info = skb_shinfo(cur->part);
+
+	if (cur->frag < info->nr_frags) {
+		const skb_frag_t *frag = &info->frags[cur->frag++];
+
+		cur->ptr = skb_frag_address(frag);
+		cur->left = skb_frag_size(frag);
+		return true;
+	}
+	if (cur->part != cur->skb && cur->part->next)
+		cursor_enter(cur, cur->part->next);
+	else if (cur->part == cur->skb && info->frag_list)
+		cursor_enter(cur, info->frag_list);
+	else
+		return false;
+	return true;
+}
+
+/* Go to the next non-empty contiguous piece; false at the queue's end. */
+static bool cursor_next(struct mpa_cursor *cur)
+{
+	u32 skip = 0;
+
+	do {
+		if (!cur->skb || !cursor_next_in_skb(cur)) {
+			struct sk_buff *skb = cursor_next_skb(cur, &skip);
+
+			if (!skb)
+				return false;
+			cur->skb = skb;
+			cursor_enter(cur, skb);
+		}
+		if (skip) {
+			u32 n = min(skip, cur->left);
+
+			cur->ptr += n;
+			cur->left -= n;
+			skip -= n;
+		}
+	} while (!cur->left);
+	return true;
+}
+
+static inline void cursor_step(struct mpa_cursor *cur, u32 n)
+{
+	cur->ptr += n;
+	cur->left -= n;
+	cur->pos += n;
+}
+
+/**
+ * mpa_cursor_init() - point a cursor at the first unread octet
+ * @cur: the cursor
+ * @rx: receive direction; its stash comes first
+ * @queue: TCP's receive queue
+ * @first: first buffer with unread octets, NULL when the queue is empty
+ * @first_off: offset of the first unread octet in @first
+ * @pos: stream position of the first unread octet
+ *
+ * Context: socket lock held for as long as the cursor is used.
+ */
+void mpa_cursor_init(struct mpa_cursor *cur, const struct mpa_rx *rx,
+		     struct sk_buff_head *queue, struct sk_buff *first,
+		     u32 first_off, u32 pos)
+{
+	cur->ptr = rx->stash;
+	cur->left = rx->stash_len;
+	cur->pos = pos;
+	cur->ulpdu_left = 0;
+	cur->markers = rx->markers;
+	cur->frag = 0;
+	cur->part = NULL;
+	cur->skb = NULL;
+	cur->queue = queue;
+	cur->first = first;
+	cur->first_off = first_off;
+}
+
+/**
+ * mpa_cursor_read() - read octets of the stream, Markers included
+ * @cur: where to read; moved behind what was read
+ * @dst: where to put them, or NULL to skip them
+ * @len: octets
+ *
+ * Context: socket lock held.
+ * Return: 0, or -ENODATA when the queue holds fewer.
+ */
+int mpa_cursor_read(struct mpa_cursor *cur, void *dst, u32 len)
+{
+	while (len) {
+		u32 n;
+
+		if (!cur->left && !cursor_next(cur))
+			return -ENODATA;
+		n = min(len, cur->left);
+		if (dst) {
+			memcpy(dst, cur->ptr, n);
+			dst += n;
+		}
+		cursor_step(cur, n);
+		len -= n;
+	}
+	return 0;
+}
+
+/**
+ * mpa_cursor_copy() - read octets of the ULPDU that is being received
+ * @cur: the cursor that mpa_ulp_ops.receive() got
+ * @dst: kernel address
+ * @len: octets
+ *
+ * Markers are left out. Context: inside of mpa_ulp_ops.receive().
+ * Return: 0; -EMSGSIZE when the ULPDU has fewer octets left: nothing is
+ * copied then.
+ */
+int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
+{
+	if (unlikely(len > cur->ulpdu_left))
+		return -EMSGSIZE;
+	cur->ulpdu_left -= len;
+
+	while (len) {
+		u32 n = len;
+
+		if (cur->markers) {
+			u32 gap = mpa_marker_gap(cur->pos);
+
+			if (!gap) {
+				mpa_cursor_read(cur, NULL, MPA_MARKER_LEN);
+				continue;
+			}
+			n = min(n, gap);
+		}
+		/* The FPDU is known to be complete: this cannot run dry. */
+		mpa_cursor_read(cur, dst, n);
+		dst += n;
+		len -= n;
+	}
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy, IWMPA);
+
+/**
+ * mpa_rx_peek() - how long is the FPDU that starts here?
+ * @at: cursor at the FPDU's first octet
+ * @avail: octets that are there
+ * @ulpdu_len: set to ULPDU_Length when the FPDU is complete
+ * @need: set to the octets that must be there before more can be said
+ *
+ * Context: socket lock held.
+ * Return: octets of the complete FPDU with its Markers, or 0.
+ */
+u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
+		u32 *need)
+{
+	struct mpa_cursor cur = *at;
+	u32 head = 0;
+	__be16 len;
+	u32 wire;
+
+	if (cur.markers && !mpa_marker_gap(cur.pos))
+		head = MPA_MARKER_LEN;
+	*need = head + MPA_HDR_LEN;
+	if (avail < *need)
+		return 0;
+	if (mpa_cursor_read(&cur, NULL, head) ||
+	    mpa_cursor_read(&cur, &len, MPA_HDR_LEN))
+		return 0;
+	*ulpdu_len = be16_to_cpu(len);
+	wire = mpa_fpdu_wire_len(*ulpdu_len, cur.markers, at->pos);
+	*need = wire;
+	return avail < wire ? 0 : wire;
+}
+
+static bool crc_is_good(const struct mpa_cursor *at, u32 wire_len)
+{
+	u32 len = wire_len - MPA_CRC_LEN;
+	struct mpa_cursor cur = *at;
+	union mpa_crc crc;
+	__be32 field;
+
+	if (!cur.left)
+		cursor_next(&cur);
+	if (cur.left >= wire_len) {
+		memcpy(&field, cur.ptr + len, MPA_CRC_LEN);
+		return mpa_crc_digest(cur.ptr, len) == field;
+	}
+
+	mpa_crc_start(&crc);
+	while (len) {
+		u32 n;
+
+		if (!cur.left && !cursor_next(&cur))
+			return false;
+		n = min(len, cur.left);
+		mpa_crc_add(&crc, cur.ptr, n);
+		cursor_step(&cur, n);
+		len -= n;
+	}
+	return !mpa_cursor_read(&cur, &field, MPA_CRC_LEN) &&
+	       mpa_crc_finish(&crc) == field;
+}
+
+static bool markers_are_good(const struct mpa_cursor *at, u32 wire_len)
+{
+	u32 end = at->pos + wire_len;
+	struct mpa_cursor cur = *at;
+	u32 gap = mpa_marker_gap(cur.pos);
+
+	while (gap < end - cur.pos) {
+		__be32 marker;
+		u32 pos = cur.pos + gap;
+
+		if (mpa_cursor_read(&cur, NULL, gap) ||
+		    mpa_cursor_read(&cur, &marker, MPA_MARKER_LEN))
+			return false;
+		if (!mpa_marker_check(marker, pos, at->pos))
+			return false;
+		gap = MPA_MARKER_SPAN;
+	}
+	return true;
+}
+
+/**
+ * mpa_rx_verify() - check CRC and Markers of a complete FPDU
+ * @rx: what is in use on this connection
+ * @at: cursor at the FPDU's first octet
+ * @wire_len: octets of the FPDU, Markers included
+ *
+ * The CRC goes first: octets that were damaged are error 2 even when a Marker
+ * was hit. Context: socket lock held. RFC 5044 sections 4.4, 6 and 8.
+ *
+ * Return: MPA_ERR_NONE, MPA_ERR_CRC or MPA_ERR_MARKER.
+ */
+enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,
+			     const struct mpa_cursor *at, u32 wire_len)
+{
+	if (rx->crc && !crc_is_good(at, wire_len))
+		return MPA_ERR_CRC;
+	if (rx->markers && !markers_are_good(at, wire_len))
+		return MPA_ERR_MARKER;
+	return MPA_ERR_NONE;
+}
+
+static int deliver(struct mpa_conn *conn, const struct mpa_cursor *at, u32 len)
+{
+	struct mpa_cursor cur = *at;
+	u32 head = MPA_HDR_LEN;
+
+	if (cur.markers && !mpa_marker_gap(cur.pos))
+		head += MPA_MARKER_LEN;
+	mpa_cursor_read(&cur, NULL, head);
+	cur.ulpdu_left = len;
+	return conn->ops->receive(conn->ulp, &cur, len);
+}
+
+static void consume(struct mpa_conn *conn, u32 done)
+{
+	struct mpa_rx *rx = &conn->rx;
+
+	/* The stash is the beginning of one FPDU: all of it goes or none. */
+	if (rx->stash_len) {
+		done -= rx->stash_len;
+		rx->stash_len = 0;
+	}
+	if (done)
+		tcp_read_done(mpa_conn_sk(conn), done);
+}
+
+/*
+ * TCP's window or its memory is about to shut before the FPDU is complete:
+ * take what is there out of the queue. RFC 5044 A.5.2 warns of the deadlock.
+ */
+static void stash(struct mpa_conn *conn, u32 queued)
+{
+	struct mpa_rx *rx = &conn->rx;
+	struct sock *sk = mpa_conn_sk(conn);
+	struct mpa_cursor cur;
+	struct mpa_rx none = { };
+	struct sk_buff *skb;
+	u32 off, n;
+
+	if (rx->need > rx->stash_size) {
+		u8 *more = krealloc(rx->stash, rx->need,
+				    GFP_ATOMIC | __GFP_NOWARN);
+
+		if (!more)
+			return;	/* tried again at the next segment */
+		rx->stash = more;
+		rx->stash_size = rx->need;
+	}
+
+	if (!rx->stash_len)
+		mpa_count(conn, MPA_STAT_RX_STASHED, 1);
+	n = min(queued, rx->need - rx->stash_len);
+	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	mpa_cursor_init(&cur, &none, &sk->sk_receive_queue, skb, off, 0);
+	if (mpa_cursor_read(&cur, rx->stash + rx->stash_len, n))
+		return;
+	rx->stash_len += n;
+	tcp_read_done(sk, n);
+}
+
+/* Deliver FPDUs until the queue or the budget is at its end. */
+static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
+				      u32 budget, enum mpa_error *err)
+{
+	enum mpa_rx_result result = MPA_RX_IDLE;
+	struct sock *sk = mpa_conn_sk(conn);
+	struct mpa_rx *rx = &conn->rx;
+	struct mpa_cursor cur;
+	struct sk_buff *skb;
+	u32 off = 0, done = 0, fpdus = 0;
+
+	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	mpa_cursor_init(&cur, rx, &sk->sk_receive_queue, skb, off,
+			tcp_sk(sk)->copied_seq - rx->stash_len - rx->start);
+	for (;;) {
+		u32 ulpdu_len, wire;
+
+		wire = mpa_rx_peek(&cur, avail - done, &ulpdu_len, &rx->need);
+		if (!wire)
+			break;
+		if (done >= budget) {
+			result = MPA_RX_MORE;
+			break;
+		}
+		*err = mpa_rx_verify(rx, &cur, wire);
+		if (unlikely(*err)) {
+			result = MPA_RX_ENDED;
+			break;
+		}
+		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
+		fpdus++;
+		done += wire;
+		if (unlikely(deliver(conn, &cur, ulpdu_len))) {
+			result = MPA_RX_ENDED;
+			break;
+		}
+		mpa_cursor_read(&cur, NULL, wire);
+	}
+
+	if (done) {
+		mpa_count(conn, MPA_STAT_RX_FPDUS, fpdus);
+		mpa_count(conn, MPA_STAT_RX_OCTETS, done);
+		mpa_count(conn, MPA_STAT_RX_PASSES, 1);
+		consume(conn, done);
+		if (conn->ops->receive_done)
+			conn->ops->receive_done(conn->ulp);
+	}
+	return result;
+}
+
+/**
+ * mpa_rx_pass() - deliver what is complete in TCP's queue
+ * @conn: connection in Full Operation
+ * @budget: octets after which to stop and leave the rest to a worker
+ * @err: set when the result is MPA_RX_ENDED: MPA_ERR_NONE when the consumer
+ *	ended it
+ *
+ * Context: softirq or process, socket lock held.
+ * Return: see enum mpa_rx_result.
+ */
+enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget,
+			       enum mpa_error *err)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	struct mpa_rx *rx = &conn->rx;
+	bool could_send = conn->tx.allowed;
+	enum mpa_rx_result result;
+	u32 avail;
+
+	*err = MPA_ERR_NONE;
+	do {
+		avail = tcp_inq(sk) + rx->stash_len;
+		if (!avail || avail < rx->need)
+			result = MPA_RX_IDLE;
+		else
+			result = deliver_all(conn, avail, budget, err);
+		if (result != MPA_RX_IDLE)
+			break;
+		avail = tcp_inq(sk);
+		if (!tcp_epollin_ready(sk, INT_MAX))
+			break;
+		stash(conn, avail);
+	} while (tcp_inq(sk) < avail);
+
+	if (result == MPA_RX_ENDED) {
+		rx->stopped = true;
+		mpa_rx_drop_all(conn);
+	} else {
+		u32 missing = rx->need - rx->stash_len;
+
+		/* No wake-up before the FPDU is complete. */
+		WRITE_ONCE(sk->sk_rcvlowat, max(missing, 1u));
+	}
+	if (!could_send && conn->tx.allowed && conn->ops->writable)
+		conn->ops->writable(conn->ulp);
+	return result;
+}
+
+/* Throw away what is queued, so that a FIN stays one and no RST is sent. */
+void mpa_rx_drop_all(struct mpa_conn *conn)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	int queued = tcp_inq(sk);
+
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	if (queued > 0)
+		tcp_read_done(sk, queued);
+}
+
+void mpa_rx_free(struct mpa_rx *rx)
+{
+	kfree(rx->stash);
+	rx->stash = NULL;
+}

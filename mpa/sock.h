@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The one place that touches socket callbacks and TCP's transmit interface.
+ */
+#ifndef MPA_SOCK_H
+#define MPA_SOCK_H
+
+#include <linux/net.h>
+#include <net/sock.h>
+
+struct mpa_conn;
+struct mpa_listener;
+
+int mpa_sock_create(struct net *net, int family, struct socket **sock);
+void mpa_sock_attach(struct mpa_conn *conn);
+void mpa_sock_detach(struct mpa_conn *conn);
+void mpa_sock_attach_listener(struct mpa_listener *listener,
+			      struct socket *sock);
+void mpa_sock_detach_listener(struct mpa_listener *listener,
+			      struct socket *sock);
+void mpa_sock_close(struct socket *sock, bool reset);
+
+int mpa_sock_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
+		       bool more);
+int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len);
+void mpa_sock_end_record(struct sock *sk);
+u32 mpa_sock_emss(struct sock *sk);
+
+#endif /* MPA_SOCK_H */

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmit: the consumer opens an FPDU, puts its octets and closes it. They
+ * land in pages of our own together with Markers, pad and CRC, the CRC taken
+ * from that copy: what the application changes meanwhile cannot make CRC and
+ * data disagree. mpa_tx_flush() then gives all closed FPDUs to TCP at once.
+ *
+ * Segments: FPDUs are cut so that they fill TCP's segments exactly; a segment
+ * that ends short is ended by an end-of-record mark in TCP (RFC 5044
+ * section 5.1: each segment starts with an FPDU).
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <net/tcp.h>
+#include "conn.h"
+#include "crc.h"
+#include "fpdu.h"
+#include "sock.h"
+
+static bool chunk_is_free(struct page *page)
+{
+	return page && page_ref_count(page) == 1;
+}
+
+/* Storage may be above and below us: no I/O to get memory. */
+static struct page *chunk_alloc(void)
+{
+	gfp_t gfp = GFP_NOIO | __GFP_COMP | __GFP_NOWARN;
+	struct page *page;
+
+	page = alloc_pages(gfp | __GFP_NORETRY, MPA_TX_CHUNK_ORDER);
+	return page ? page : alloc_pages(gfp, 0);
+}
+
+/* Make the next slot of the ring the one to write to. */
+static int chunk_next(struct mpa_tx *tx)
+{
+	unsigned int slot = (tx->slot + 1) % MPA_TX_RING;
+	struct page *page = tx->ring[slot];
+
+	if (!chunk_is_free(page)) {
+		page = chunk_alloc();
+		if (!page)
+			return -ENOMEM;
+		if (tx->ring[slot])
+			put_page(tx->ring[slot]);
+		tx->ring[slot] = page;
+	}
+	tx->slot = slot;
+	tx->off = 0;
+	tx->size = page_size(page);
+	return 0;
+}
+
+/*
+ * Reserve the memory of an FPDU, so that nothing can fail while it is
+ * written.
+ */
+static int reserve(struct mpa_tx *tx, u32 len)
+{
+	unsigned int n = 0;
+
+	while (len) {
+		struct mpa_extent *piece = &tx->piece[n];
+
+		if (tx->off == tx->size) {
+			int ret = chunk_next(tx);
+
+			if (ret)
+				return ret;
+		}
+		if (WARN_ON_ONCE(n++ == MPA_TX_PIECES))
+			return -ENOMEM;
+		piece->page = tx->ring[tx->slot];
+		piece->off = tx->off;
+		piece->len = min(tx->size - tx->off, len);
+		tx->off += piece->len;
+		len -= piece->len;
+	}
+	tx->num_pieces = n;
+	tx->cur_piece = 0;
+	tx->out_left = 0;
+	return 0;
+}
+
+static void extent_append(struct mpa_tx *tx, const struct mpa_extent *piece)
+{
+	struct mpa_extent *prev;
+
+	if (mpa_tx_pending(tx)) {
+		prev = &tx->extent[(tx->last - 1) % MPA_TX_EXTENTS];
+		if (!prev->eor && prev->page == piece->page &&
+		    prev->off + prev->len == piece->off) {
+			prev->len += piece->len;
+			return;
+		}
+	}
+	tx->extent[tx->last % MPA_TX_EXTENTS] = *piece;
+	tx->extent[tx->last % MPA_TX_EXTENTS].eor = false;
+	get_page(piece->page);
+	tx->last++;
+}
+
+/* The segment that is being filled ends here. */
+static void end_segment(struct mpa_tx *tx)
+{
+	if (tx->room == tx->emss)
+		return;
+	tx->room = tx->emss;
+	if (mpa_tx_pending(tx))
+		tx->extent[(tx->last - 1) % MPA_TX_EXTENTS].eor = true;
+	else
+		tx->end_record = true;	/* TCP has it already */
+}
+
+/**
+ * mpa_tx_room() - how large may the next ULPDU be?
+ * @conn: connection
+ * @min: octets of ULPDU below which the consumer prefers the next segment
+ *
+ * Ends the segment that is being filled when less than @min is left in it
+ * (RFC 5044 section 4.5, SIZ-05). Context: transmit owner.
+ *
+ * Return: octets, at least @min up to MPA_MIN_MULPDU; 0 when nothing can be
+ * written now: call mpa_tx_flush(), and wait for mpa_ulp_ops.writable() when
+ * that leaves no room either.
+ */
+u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
+{
+	struct mpa_tx *tx = &conn->tx;
+	u32 n;
+
+	if (!READ_ONCE(tx->ready) || !READ_ONCE(tx->allowed))
+		return 0;
+	if (tx->written - tx->accepted >= MPA_TX_AHEAD ||
+	    tx->last - tx->first > MPA_TX_EXTENTS - MPA_TX_PIECES)
+		return 0;
+	n = mpa_fpdu_room(tx->room, tx->markers, tx->pos);
+	if (n < min) {
+		end_segment(tx);
+		n = mpa_fpdu_room(tx->room, tx->markers, tx->pos);
+	}
+	return max(n, MPA_MIN_MULPDU);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_room, IWMPA);
+
+/**
+ * mpa_tx_open() - begin an FPDU
+ * @conn: connection
+ * @ulpdu_len: octets that will be put, 1..MPA_MAX_ULPDU. More than
+ *	mpa_tx_room() said is framed correctly, but across segments (DDP-04)
+ *
+ * Context: transmit owner, may sleep.
+ * Return: 0, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU (DDP-03) or -ENOMEM;
+ * nothing is begun then.
+ */
+int mpa_tx_open(struct mpa_conn *conn, u32 ulpdu_len)
+{
+	struct mpa_tx *tx = &conn->tx;
+	__be16 hdr = cpu_to_be16(ulpdu_len);
+	u32 wire;
+	int ret;
+
+	if (ulpdu_len > MPA_MAX_ULPDU)
+		return -EMSGSIZE;
+	wire = mpa_fpdu_wire_len(ulpdu_len, tx->markers, tx->pos);
+	ret = reserve(tx, wire);
+	if (ret)
+		return ret;
+
+	if (wire > tx->room) {
+		mpa_count(conn, MPA_STAT_TX_UNALIGNED, 1);
+		tx->room = 0;
+	} else {
+		tx->room -= wire;
+		if (!tx->room && !tx->ragged)
+			tx->room = tx->emss;	/* TCP cuts here by itself */
+	}
+	tx->start = tx->pos;
+	mpa_tx_put(conn, &hdr, sizeof(hdr));
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_open, IWMPA);
+
+static void put_raw(struct mpa_tx *tx, const void *src, u32 len)
+{
+	tx->pos += len;
+	while (len) {
+		u32 n;
+
+		if (!tx->out_left) {
+			const struct mpa_extent *piece;
+
+			piece = &tx->piece[tx->cur_piece++];
+			tx->out = page_address(piece->page) + piece->off;
+			tx->out_left = piece->len;
+		}
+		n = min(len, tx->out_left);
+		memcpy(tx->out, src, n);
+		tx->out += n;
+		tx->out_left -= n;
+		src += n;
+		len -= n;
+	}
+}
+
+/* A Marker, where one is due. */
+static void put_marker(struct mpa_tx *tx)
+{
+	__be32 marker;
+
+	if (!tx->markers || mpa_marker_gap(tx->pos))
+		return;
+	marker = mpa_marker_encode(tx->pos, tx->start);
+	put_raw(tx, &marker, sizeof(marker));
+}
+
+/**
+ * mpa_tx_put() - write the next octets of the open ULPDU
+ * @conn: connection with an open FPDU
+ * @src: kernel address
+ * @len: octets; all calls together must come to the length that was opened
+ *
+ * Context: transmit owner.
+ */
+void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len)
+{
+	struct mpa_tx *tx = &conn->tx;
+
+	if (!tx->markers) {
+		put_raw(tx, src, len);
+		return;
+	}
+	while (len) {
+		u32 n;
+
+		put_marker(tx);
+		n = min(len, mpa_marker_gap(tx->pos));
+		put_raw(tx, src, n);
+		src += n;
+		len -= n;
+	}
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_put, IWMPA);
+
+/* The CRC over what the open FPDU holds so far: all but the CRC field. */
+static __be32 fpdu_crc(const struct mpa_tx *tx)
+{
+	u32 left = tx->pos - tx->start;
+	union mpa_crc crc;
+	unsigned int i;
+
+	if (tx->num_pieces == 1)
+		return mpa_crc_digest(page_address(tx->piece[0].page) +
+				      tx->piece[0].off, left);
+	mpa_crc_start(&crc);
+	for (i = 0; left; i++) {
+		const struct mpa_extent *piece = &tx->piece[i];
+		u32 n = min(left, piece->len);
+
+		mpa_crc_add(&crc, page_address(piece->page) + piece->off, n);
+		left -= n;
+	}
+	return mpa_crc_finish(&crc);
+}
+
+/**
+ * mpa_tx_close() - end the open FPDU: pad, Marker if one is due, CRC
+ * @conn: connection with an open FPDU whose octets have all been put
+ *
+ * Context: transmit owner.
+ */
+void mpa_tx_close(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = &conn->tx;
+	static const u8 pad[3];
+	unsigned int i;
+	__be32 crc = 0;
+	u32 wire = 0;
+
+	for (i = 0; i < tx->num_pieces; i++)
+		wire += tx->piece[i].len;
+	/*
+	 * What is reserved and not written yet is pad, CRC field and the
+	 * Markers between: no more than one, since they are 7 octets at most.
+	 */
+	mpa_tx_put(conn, pad, (wire - (tx->pos - tx->start)) % 4);
+	put_marker(tx);
+	if (tx->crc)
+		crc = fpdu_crc(tx);
+	put_raw(tx, &crc, sizeof(crc));
+
+	for (i = 0; i < tx->num_pieces; i++)
+		extent_append(tx, &tx->piece[i]);
+	tx->written += wire;
+	mpa_count(conn, MPA_STAT_TX_FPDUS, 1);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_close, IWMPA);
+
+/**
+ * mpa_tx_push() - hand what is written to TCP
+ * @conn: connection
+ * @more: the transmit owner has more to write at once
+ *
+ * Context: process, socket lock held.
+ * Return: 0 when TCP has taken everything; -EAGAIN when the socket is full
+ * (mpa_ulp_ops.writable() follows); another errno when it is dead.
+ */
+int mpa_tx_push(struct mpa_conn *conn, bool more)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	struct mpa_tx *tx = &conn->tx;
+	u64 before = tx->accepted;
+	int ret = 0;
+
+	if (!more)
+		end_segment(tx);
+	if (tx->end_record)
+		mpa_sock_end_record(sk);
+	tx->end_record = false;
+	while (mpa_tx_pending(tx)) {
+		struct mpa_extent *ext = &tx->extent[tx->first %
+						     MPA_TX_EXTENTS];
+		bool last = tx->first + 1 == tx->last;
+
+		ret = mpa_sock_send_page(sk, ext->page, ext->off, ext->len,
+					 more || !last);
+		if (ret < 0)
+			break;
+		tx->accepted += ret;
+		ext->off += ret;
+		ext->len -= ret;
+		if (ext->len)
+			continue;
+		if (ext->eor)
+			mpa_sock_end_record(sk);
+		put_page(ext->page);
+		tx->first++;
+		ret = 0;
+	}
+	if (ret == -EAGAIN)
+		mpa_count(conn, MPA_STAT_TX_BLOCKED, 1);
+	mpa_count(conn, MPA_STAT_TX_BATCHES, 1);
+	mpa_count(conn, MPA_STAT_TX_OCTETS, tx->accepted - before);
+	return ret;
+}
+
+/* The EMSS may have changed: it counts from the next segment on. */
+static void update_emss(struct mpa_conn *conn)
+{
+	u32 mss = mpa_sock_emss(mpa_conn_sk(conn));
+	struct mpa_tx *tx = &conn->tx;
+	bool fresh = tx->room == tx->emss;
+
+	tx->emss = round_down(mss, 4);
+	tx->ragged = mss % 4;
+	if (fresh || tx->room > tx->emss)
+		tx->room = tx->emss;
+}
+
+/**
+ * mpa_tx_flush() - hand what is written to TCP
+ * @conn: connection
+ * @more: more will be written at once: do not end the TCP segment
+ *
+ * Context: transmit owner, process; takes the socket lock.
+ * Return: as mpa_tx_push(); -EPIPE when the connection is closed.
+ */
+int mpa_tx_flush(struct mpa_conn *conn, bool more)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	int ret = -EPIPE;
+
+	lock_sock(sk);
+	if (conn->tx.ready) {
+		ret = mpa_tx_push(conn, more);
+		update_emss(conn);
+	}
+	release_sock(sk);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_flush, IWMPA);
+
+/* Stream position behind the last closed FPDU. Context: transmit owner. */
+u64 mpa_tx_written(const struct mpa_conn *conn)
+{
+	return conn->tx.written;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_written, IWMPA);
+
+/* Stream position up to which TCP has taken what was written. */
+u64 mpa_tx_accepted(const struct mpa_conn *conn)
+{
+	return READ_ONCE(conn->tx.accepted);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_accepted, IWMPA);
+
+/**
+ * mpa_conn_mulpdu() - the MULPDU in force (RFC 5044 sections 3 and 4.5)
+ * @conn: connection in Full Operation
+ *
+ * Return: octets, MPA_MIN_MULPDU..MPA_MAX_ULPDU.
+ */
+u32 mpa_conn_mulpdu(struct mpa_conn *conn)
+{
+	return mpa_fpdu_mulpdu(READ_ONCE(conn->tx.emss), conn->tx.markers);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_conn_mulpdu, IWMPA);
+
+/* Full Operation begins. Context: socket lock held. */
+void mpa_tx_start(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = &conn->tx;
+
+	tx->markers = conn->agreed.tx_markers;
+	tx->crc = conn->agreed.crc;
+	tx->allowed = conn->initiator;
+	update_emss(conn);
+	tx->room = tx->emss;
+	WRITE_ONCE(tx->ready, true);
+}
+
+/* The last reference to the connection is gone. */
+void mpa_tx_free(struct mpa_tx *tx)
+{
+	unsigned int i;
+
+	for (; mpa_tx_pending(tx); tx->first++)
+		put_page(tx->extent[tx->first % MPA_TX_EXTENTS].page);
+	for (i = 0; i < MPA_TX_RING; i++)
+		if (tx->ring[i])
+			put_page(tx->ring[i]);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Transmit: ULPDUs become FPDUs in pages of our own, and many FPDUs go to TCP
+ * in one hand-over.
+ */
+#ifndef MPA_TX_H
+#define MPA_TX_H
+
+#include <linux/mm_types.h>
+#include <mpa/mpa.h>
+
+#define MPA_TX_CHUNK_ORDER	3
+#define MPA_TX_RING		32	/* chunks kept for reuse */
+#define MPA_TX_EXTENTS		64	/* power of two */
+#define MPA_TX_PIECES		20	/* of one FPDU, when chunks are pages */
+#define MPA_TX_AHEAD		(256u << 10) /* octets written, not accepted */
+
+/* Octets in one chunk that wait for TCP. Holds a page reference. */
+struct mpa_extent {
+	struct page *page;
+	u32 off;
+	u32 len;
+	bool eor;		/* a TCP segment ends behind it */
+};
+
+/**
+ * struct mpa_tx - transmit direction of a connection
+ * @allowed: FPDUs may be sent: an Initiator's always, a Responder's once it
+ *	has received one (RFC 5044 7.1.2 rule 4)
+ * @ready: Full Operation has begun and TCP can still be written to
+ * @markers: the peer wants Markers
+ * @crc: the CRC field is filled
+ * @emss: TCP's effective MSS at the last hand-over, a multiple of 4
+ * @ragged: the real EMSS is not a multiple of 4: each segment is ended by hand
+ * @end_record: TCP's last octet is to end its segment, once there is the lock
+ * @room: octets left in the TCP segment that is being filled
+ * @written: stream position behind the last closed FPDU, 64 bits of it
+ * @accepted: stream position up to which TCP has taken the stream
+ * @pos: stream position of the writer, within an open FPDU
+ * @start: stream position of the open FPDU
+ * @ring: chunks; one whose only reference is ours can be written again
+ * @slot: index of the chunk that is being written
+ * @off: octets used of it, the open FPDU's included
+ * @size: octets in it
+ * @piece: where the open FPDU lies
+ * @cur_piece: index of the piece behind the one that is being written
+ * @out: next octet to write
+ * @out_left: octets left at @out in this piece
+ * @first: index of the oldest extent, modulo MPA_TX_EXTENTS
+ * @last: index behind the newest one
+ * @extent: what TCP has not taken, in order
+ *
+ * Written by the transmit owner, but for @emss, @accepted and @first, which
+ * change under the socket lock in a hand-over.
+ */
+struct mpa_tx {
+	bool allowed;
+	bool ready;
+	bool markers;
+	bool crc;
+	bool ragged;
+	bool end_record;
+	u32 emss;
+	u32 room;
+	u64 written;
+	u64 accepted;
+	u32 pos;
+	u32 start;
+
+	struct page *ring[MPA_TX_RING];
+	unsigned int slot;
+	u32 off;
+	u32 size;
+
+	unsigned int num_pieces;
+	unsigned int cur_piece;
+	u8 *out;
+	u32 out_left;
+	struct mpa_extent piece[MPA_TX_PIECES];
+	unsigned int first;
+	unsigned int last;
+	struct mpa_extent extent[MPA_TX_EXTENTS];
+};
+
+struct mpa_conn;
+
+void mpa_tx_start(struct mpa_conn *conn);
+int mpa_tx_push(struct mpa_conn *conn, bool more);
+void mpa_tx_free(struct mpa_tx *tx);
+
+static inline bool mpa_tx_pending(const struct mpa_tx *tx)
+{
+	return tx->first != tx->last;
+}
+
+#endif /* MPA_TX_H */
