@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0
+// DDP segments: RFC 5041 sections 4, 5.2 and 7, RFC 5040 section 4. Each fault has the code that the Terminate must carry.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "octets.hpp"
+#include "pure.hpp"
+
+namespace unit {
+namespace {
+
+/** Layer, type and code of RFC 5040 Figure 9 and RFC 5041 section 7.2, by their numbers. */
+struct Code {
+  int layer, etype, ecode;
+};
+
+constexpr Code unspecified{0, 2, 0xff};
+constexpr Code rdmap_version{0, 2, 0x05};
+constexpr Code unexpected_opcode{0, 2, 0x06};
+constexpr Code tagged_version{1, 1, 0x04};
+constexpr Code invalid_qn{1, 2, 0x01};
+constexpr Code invalid_mo{1, 2, 0x04};
+constexpr Code too_long{1, 2, 0x05};
+constexpr Code untagged_version{1, 2, 0x06};
+
+/** A segment as this file writes it, field by field. */
+struct Wire {
+  int ddp_ctrl, rdmap_ctrl;
+  std::uint32_t stag = 0;
+  std::uint64_t to = 0;
+  std::uint32_t qn = 0, msn = 1, mo = 0;
+  std::size_t payload = 0;
+
+  Octets octets() const {
+    const Octets head = big_endian(static_cast<unsigned>(ddp_ctrl), 1) + big_endian(static_cast<unsigned>(rdmap_ctrl), 1) + big_endian(stag, 4);
+    const Octets rest = ddp_ctrl & 0x80 ? big_endian(to, 8) : big_endian(qn, 4) + big_endian(msn, 4) + big_endian(mo, 4);
+    return head + rest + Octets(payload, 0xda);
+  }
+};
+
+/** A valid last segment of each message (RFC 5040 Figure 4). */
+Wire valid(int opcode) {
+  Wire wire{.ddp_ctrl = 0x41, .rdmap_ctrl = 0x40 | opcode};
+  switch (opcode) {
+  case 0:
+  case 2:
+    wire.ddp_ctrl = 0xc1;
+    wire.stag = 0x11223344;
+    wire.to = 0x0102030405060708;
+    wire.payload = 100;
+    break;
+  case 1:
+    wire.qn = 1;
+    wire.payload = 28;
+    break;
+  case 7:
+    wire.qn = 2;
+    wire.payload = 4;
+    break;
+  default:
+    wire.payload = 24;
+  }
+  return wire;
+}
+
+struct Parsed {
+  int result;
+  ddp_segment segment{};
+  rdmap_error error{0xee, 0xee, 0xee};
+
+  /** @p ulpdu_length octets, of which the parser gets the first 18 at most. */
+  Parsed(const Octets& octets, std::size_t ulpdu_length, std::uint8_t version = 1) {
+    const Exact header(octets, std::min<std::size_t>(ulpdu_length, 18));
+    result = ddp_segment_parse(header.data(), static_cast<__u32>(ulpdu_length), version, &segment, &error);
+  }
+  explicit Parsed(const Wire& wire, std::uint8_t version = 1) : Parsed(wire.octets(), wire.octets().size(), version) {}
+};
+
+void expect_code(const Parsed& parsed, const Code& code) {
+  EXPECT_EQ(parsed.result, -EPROTO);
+  EXPECT_EQ(parsed.error.layer, code.layer);
+  EXPECT_EQ(parsed.error.etype, code.etype);
+  EXPECT_EQ(parsed.error.ecode, code.ecode);
+}
+
+bool is_tagged(int opcode) { return opcode == 0 || opcode == 2; }
+
+TEST(DdpParse, RFC5040_4_EveryMessage) {
+  for (int opcode = 0; opcode < 8; opcode++) {
+    SCOPED_TRACE(opcode);
+    const Wire wire = valid(opcode);
+    const Parsed parsed(wire);
+    ASSERT_EQ(parsed.result, 0);
+    EXPECT_EQ(parsed.segment.opcode, opcode);
+    EXPECT_EQ(parsed.segment.tagged, is_tagged(opcode));
+    EXPECT_TRUE(parsed.segment.last);
+    EXPECT_EQ(parsed.segment.hdr_len, is_tagged(opcode) ? 14 : 18);
+    EXPECT_EQ(parsed.segment.payload_len, wire.payload);
+    EXPECT_EQ(parsed.segment.stag, wire.stag);
+    EXPECT_EQ(parsed.segment.to, wire.to);
+    EXPECT_EQ(parsed.segment.qn, wire.qn);
+    EXPECT_EQ(parsed.segment.msn, is_tagged(opcode) ? 0 : 1);
+    EXPECT_EQ(parsed.segment.mo, 0u);
+  }
+}
+
+TEST(DdpParse, RFC5041_4_FieldsOfAnUntaggedSegment) {
+  const Octets octets = hex("01 46 deadbeef 00000000 fffffffe 80000001");
+  const Parsed parsed(octets, 1500);
+  ASSERT_EQ(parsed.result, 0);
+  EXPECT_EQ(parsed.segment.opcode, RDMAP_SEND_SE_INVAL);
+  EXPECT_FALSE(parsed.segment.tagged);
+  EXPECT_FALSE(parsed.segment.last);
+  EXPECT_EQ(parsed.segment.payload_len, 1482u);
+  EXPECT_EQ(parsed.segment.stag, 0xdeadbeefu);
+  EXPECT_EQ(parsed.segment.qn, 0u);
+  EXPECT_EQ(parsed.segment.msn, 0xfffffffeu);
+  EXPECT_EQ(parsed.segment.mo, 0x80000001u);
+}
+
+TEST(DdpParse, RFC5041_4_FieldsOfATaggedSegment) {
+  const Parsed parsed(hex("81 42 cafef00d fedcba9876543210 00000000"), 64768);
+  ASSERT_EQ(parsed.result, 0);
+  EXPECT_EQ(parsed.segment.opcode, RDMAP_READ_RESPONSE);
+  EXPECT_TRUE(parsed.segment.tagged);
+  EXPECT_FALSE(parsed.segment.last);
+  EXPECT_EQ(parsed.segment.payload_len, 64754u);
+  EXPECT_EQ(parsed.segment.stag, 0xcafef00du);
+  EXPECT_EQ(parsed.segment.to, 0xfedcba9876543210u);
+}
+
+TEST(DdpParse, RFC5044_Figure5) {
+  const Parsed parsed(hex("41 43 00000000 00000000 00000001 00000000"), 42);
+  ASSERT_EQ(parsed.result, 0);
+  EXPECT_EQ(parsed.segment.opcode, RDMAP_SEND);
+  EXPECT_EQ(parsed.segment.msn, 1u);
+  EXPECT_EQ(parsed.segment.payload_len, 24u);
+}
+
+TEST(DdpParse, RFC5041_5_ZeroLengthMessages) {
+  for (const int opcode : {0, 2, 3, 4, 5, 6}) {
+    Wire wire = valid(opcode);
+    wire.payload = 0;
+    const Parsed parsed(wire);
+    EXPECT_EQ(parsed.result, 0) << opcode;
+    EXPECT_EQ(parsed.segment.payload_len, 0u) << opcode;
+  }
+}
+
+TEST(DdpParse, RFC5040_4_ReservedBitsAreIgnored) {
+  for (int opcode = 0; opcode < 8; opcode++) {
+    Wire wire = valid(opcode);
+    wire.ddp_ctrl |= 0x3c;
+    wire.rdmap_ctrl |= 0x30;
+    if (!is_tagged(opcode))
+      wire.stag = 0xffffffff; // no Invalidate STag, or a value for the caller to check
+    const Parsed parsed(wire);
+    EXPECT_EQ(parsed.result, 0) << opcode;
+    EXPECT_EQ(parsed.segment.opcode, opcode);
+  }
+}
+
+TEST(DdpParse, RFC5041_7_DdpVersion) {
+  for (int opcode = 0; opcode < 8; opcode++)
+    for (const int version : {0, 2, 3}) {
+      SCOPED_TRACE(testing::Message() << "opcode " << opcode << " version " << version);
+      Wire wire = valid(opcode);
+      wire.ddp_ctrl = (wire.ddp_ctrl & ~3) | version;
+      expect_code(Parsed(wire), is_tagged(opcode) ? tagged_version : untagged_version);
+    }
+}
+
+TEST(DdpParse, RFC5040_4_8_RdmapVersion) {
+  for (int opcode = 0; opcode < 8; opcode++)
+    for (const int version : {0, 2, 3}) {
+      SCOPED_TRACE(testing::Message() << "opcode " << opcode << " version " << version);
+      Wire wire = valid(opcode);
+      wire.rdmap_ctrl = version << 6 | opcode;
+      expect_code(Parsed(wire), rdmap_version);
+    }
+}
+
+TEST(DdpParse, RFC5040_4_8_OpcodeThatDoesNotExist) {
+  for (int opcode = 8; opcode < 16; opcode++)
+    for (const int like : {0, 1, 3, 7}) {
+      SCOPED_TRACE(testing::Message() << "opcode " << opcode << " in a header like that of " << like);
+      Wire wire = valid(like);
+      wire.rdmap_ctrl = 0x40 | opcode;
+      expect_code(Parsed(wire), unexpected_opcode);
+    }
+}
+
+TEST(DdpParse, RFC5040_4_8_OpcodeInTheWrongBufferModel) {
+  for (int opcode = 0; opcode < 8; opcode++) {
+    SCOPED_TRACE(opcode);
+    if (is_tagged(opcode)) {
+      for (const std::uint32_t qn : {0u, 1u, 2u})
+        expect_code(Parsed(Wire{.ddp_ctrl = 0x41, .rdmap_ctrl = 0x40 | opcode, .qn = qn, .payload = 28}), unexpected_opcode);
+    } else {
+      expect_code(Parsed(Wire{.ddp_ctrl = 0xc1, .rdmap_ctrl = 0x40 | opcode, .payload = 28}), unexpected_opcode);
+    }
+  }
+}
+
+TEST(DdpParse, RFC5041_7_QueueThatDoesNotExist) {
+  for (const int opcode : {1, 3, 4, 5, 6, 7})
+    for (const std::uint32_t qn : {3u, 4u, 0x100u, 0x01000000u, 0xffffffffu}) {
+      SCOPED_TRACE(testing::Message() << "opcode " << opcode << " queue " << qn);
+      Wire wire = valid(opcode);
+      wire.qn = qn;
+      expect_code(Parsed(wire), invalid_qn);
+    }
+}
+
+TEST(DdpParse, RFC5040_4_8_OpcodeOnAnotherQueue) {
+  for (const int opcode : {1, 3, 4, 5, 6, 7})
+    for (const std::uint32_t qn : {0u, 1u, 2u}) {
+      Wire wire = valid(opcode);
+      if (wire.qn == qn)
+        continue;
+      SCOPED_TRACE(testing::Message() << "opcode " << opcode << " queue " << qn);
+      wire.qn = qn;
+      expect_code(Parsed(wire), unexpected_opcode);
+    }
+}
+
+TEST(DdpParse, RFC5041_4_ShorterThanTheHeader) {
+  for (int opcode = 0; opcode < 8; opcode++) {
+    const Octets octets = valid(opcode).octets();
+    for (std::size_t length = 0; length < (is_tagged(opcode) ? 14 : 18); length++) {
+      SCOPED_TRACE(testing::Message() << "opcode " << opcode << ", " << length << " octets");
+      expect_code(Parsed(octets, length), unspecified);
+    }
+  }
+}
+
+TEST(DdpParse, RFC5041_7_VersionCountsBeforeTheLength) {
+  for (std::size_t length = 1; length < 18; length++) {
+    expect_code(Parsed(hex("42 43") + Octets(16), length), untagged_version);
+    expect_code(Parsed(hex("c2 40") + Octets(16), length), tagged_version);
+  }
+}
+
+TEST(DdpParse, RFC5040_4_4_ReadRequestLength) {
+  for (std::size_t payload = 0; payload < 64; payload++) {
+    SCOPED_TRACE(payload);
+    Wire wire = valid(1);
+    wire.payload = payload;
+    const Parsed parsed(wire);
+    if (payload == 28) {
+      EXPECT_EQ(parsed.result, 0);
+      continue;
+    }
+    expect_code(parsed, payload < 28 ? unspecified : too_long);
+  }
+}
+
+TEST(DdpParse, RFC5041_7_ReadRequestOffset) {
+  for (const std::uint32_t mo : {1u, 27u, 28u, 0x01000000u, 0xffffffffu}) {
+    Wire wire = valid(1);
+    wire.mo = mo;
+    SCOPED_TRACE(mo);
+    expect_code(Parsed(wire), invalid_mo);
+  }
+}
+
+TEST(DdpParse, RFC5041_7_ReadRequestThatGoesOn) {
+  Wire wire = valid(1);
+  wire.ddp_ctrl = 0x01;
+  expect_code(Parsed(wire), too_long);
+}
+
+TEST(DdpParse, RFC5040_4_8_TerminateLength) {
+  for (std::size_t payload = 0; payload < 64; payload++) {
+    SCOPED_TRACE(payload);
+    Wire wire = valid(7);
+    wire.payload = payload;
+    const Parsed parsed(wire);
+    if (payload >= 4) {
+      EXPECT_EQ(parsed.result, 0);
+      continue;
+    }
+    expect_code(parsed, unspecified);
+  }
+}
+
+TEST(DdpParse, RFC5041_7_TerminateInPieces) {
+  Wire wire = valid(7);
+  wire.mo = 4;
+  expect_code(Parsed(wire), invalid_mo);
+  wire = valid(7);
+  wire.ddp_ctrl = 0x01;
+  expect_code(Parsed(wire), unspecified);
+}
+
+// Of two faults the lower layer's is reported.
+TEST(DdpParse, RFC5040_7_2_DdpIsCheckedBeforeRdmap) {
+  Wire wire{.ddp_ctrl = 0x42, .rdmap_ctrl = 0x8f, .qn = 9};
+  expect_code(Parsed(wire), untagged_version);
+  wire.ddp_ctrl = 0x41;
+  expect_code(Parsed(wire), invalid_qn);
+  wire.qn = 1;
+  wire.mo = 1;
+  wire.payload = 29;
+  expect_code(Parsed(wire), invalid_mo);
+  wire.mo = 0;
+  expect_code(Parsed(wire), too_long);
+  wire.payload = 27;
+  expect_code(Parsed(wire), rdmap_version);
+  wire.rdmap_ctrl = 0x4f;
+  expect_code(Parsed(wire), unexpected_opcode);
+  wire.rdmap_ctrl = 0x41;
+  expect_code(Parsed(wire), unspecified);
+  wire.payload = 28;
+  EXPECT_EQ(Parsed(wire).result, 0);
+}
+
+TEST(DdpParse, RDC_03_Version0) {
+  EXPECT_EQ(Parsed(hex("40 03 00000000 00000000 00000001 00000000"), 42, 0).result, 0);
+  EXPECT_EQ(Parsed(hex("c0 00 00000000 0000000000000000 00000000"), 42, 0).result, 0);
+  expect_code(Parsed(hex("41 43 00000000 00000000 00000001 00000000"), 42, 0), untagged_version);
+  expect_code(Parsed(hex("c1 40 00000000 0000000000000000 00000000"), 42, 0), tagged_version);
+  expect_code(Parsed(hex("40 43 00000000 00000000 00000001 00000000"), 42, 0), rdmap_version);
+  expect_code(Parsed(hex("40 03 00000000 00000000 00000001 00000000"), 42, 1), untagged_version);
+}
+
+// Whatever two control octets and a queue say, a segment that is let through keeps the rules.
+TEST(DdpParse, RFC5040_4_EveryControlOctet) {
+  for (int ddp = 0; ddp < 256; ddp++)
+    for (int rdmap = 0; rdmap < 256; rdmap++)
+      for (const std::uint32_t qn : {0u, 1u, 2u, 3u}) {
+        const Parsed parsed(Wire{.ddp_ctrl = ddp, .rdmap_ctrl = rdmap, .qn = qn, .payload = 28});
+        const bool tagged = ddp & 0x80;
+        const int opcode = rdmap & 0xf;
+        bool good = (ddp & 3) == 1 && rdmap >> 6 == 1 && opcode < 8 && is_tagged(opcode) == tagged;
+        if (!tagged)
+          good = good && qn == (opcode == 1 ? 1u : opcode == 7 ? 2u : 0u) && (qn == 0 || ddp & 0x40);
+        ASSERT_EQ(parsed.result, good ? 0 : -EPROTO) << std::hex << ddp << ' ' << rdmap << " queue " << qn;
+        ASSERT_EQ(parsed.error.layer == 0xee, good);
+      }
+}
+
+Octets built(const ddp_segment& segment, std::uint8_t version = 1) {
+  Octets header(DDP_MAX_HDR_LEN, 0xcc);
+  header.resize(ddp_segment_build(header.data(), &segment, version));
+  return header;
+}
+
+TEST(DdpBuild, RFC5041_4_RFC5040_4_Octets) {
+  const struct {
+    const char* what;
+    ddp_segment segment;
+    const char* octets;
+  } rows[] = {
+      {"Write", {.opcode = 0, .tagged = true, .last = true, .stag = 0x11223344, .to = 0x0102030405060708},
+       "c1 40 11223344 0102030405060708"},
+      {"Write, not last", {.opcode = 0, .tagged = true, .stag = 1, .to = 2}, "81 40 00000001 0000000000000002"},
+      {"Read Request", {.opcode = 1, .last = true, .qn = 1, .msn = 7}, "41 41 00000000 00000001 00000007 00000000"},
+      {"Read Response", {.opcode = 2, .tagged = true, .last = true, .stag = 0xffffffff, .to = 0xffffffffffffffff},
+       "c1 42 ffffffff ffffffffffffffff"},
+      {"Send (RFC 5044 Figure 5)", {.opcode = 3, .last = true, .msn = 1}, "41 43 00000000 00000000 00000001 00000000"},
+      {"Send, not last", {.opcode = 3, .msn = 2, .mo = 1482}, "01 43 00000000 00000000 00000002 000005ca"},
+      {"Send with Invalidate", {.opcode = 4, .last = true, .stag = 0xdeadbeef, .msn = 0xffffffff},
+       "41 44 deadbeef 00000000 ffffffff 00000000"},
+      {"Send with SE", {.opcode = 5, .last = true, .msn = 0}, "41 45 00000000 00000000 00000000 00000000"},
+      {"Send with SE and Invalidate", {.opcode = 6, .last = true, .stag = 0x80000001, .msn = 1},
+       "41 46 80000001 00000000 00000001 00000000"},
+      {"Terminate", {.opcode = 7, .last = true, .qn = 2, .msn = 1}, "41 47 00000000 00000002 00000001 00000000"},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(built(row.segment), hex(row.octets)) << row.what;
+}
+
+TEST(DdpBuild, RFC5040_4_1_InvalidateStagIsZeroElsewhere) {
+  for (const __u8 opcode : {1, 3, 5, 7}) {
+    const ddp_segment segment{.opcode = opcode, .last = true, .stag = 0xdeadbeef, .msn = 1};
+    const Octets octets = built(segment);
+    EXPECT_EQ(Octets(octets.begin() + 2, octets.begin() + 6), hex("00000000")) << int{opcode};
+  }
+}
+
+TEST(DdpBuild, RDC_03_Version0) {
+  EXPECT_EQ(built({.opcode = 3, .last = true, .msn = 1}, 0), hex("40 03 00000000 00000000 00000001 00000000"));
+  EXPECT_EQ(built({.opcode = 0, .tagged = true, .last = true}, 0), hex("c0 00 00000000 0000000000000000"));
+}
+
+TEST(DdpBuild, RFC5041_4_UnalignedHeader) {
+  const ddp_segment segment{.opcode = 3, .last = true, .qn = 0, .msn = 0x01020304, .mo = 0x05060708};
+  for (std::size_t offset = 0; offset < 4; offset++) {
+    Octets room(offset + 18, 0xcc);
+    EXPECT_EQ(ddp_segment_build(room.data() + offset, &segment, 1), 18u);
+    EXPECT_EQ(Octets(room.begin() + static_cast<std::ptrdiff_t>(offset), room.end()),
+              hex("41 43 00000000 00000000 01020304 05060708"));
+  }
+}
+
+TEST(DdpBuild, RFC5041_4_ParseReturnsWhatBuildWasGiven) {
+  for (const int opcode : {0, 1, 2, 3, 4, 5, 6, 7}) {
+    const Parsed parsed(valid(opcode));
+    ASSERT_EQ(parsed.result, 0);
+    const Octets octets = valid(opcode).octets();
+    EXPECT_EQ(built(parsed.segment), Octets(octets.begin(), octets.begin() + parsed.segment.hdr_len));
+  }
+}
+
+// The examples of RFC 5041 section 5.2.
+TEST(DdpSegmentation, RFC5041_5_2_Examples) {
+  bool last = true;
+  EXPECT_EQ(ddp_segment_payload(2048, 1500, 18, &last), 1482u);
+  EXPECT_FALSE(last);
+  EXPECT_EQ(ddp_segment_payload(566, 1500, 18, &last), 566u);
+  EXPECT_TRUE(last);
+  EXPECT_EQ(ddp_segment_payload(2048, 1500, 14, &last), 1486u);
+  EXPECT_FALSE(last);
+  EXPECT_EQ(ddp_segment_payload(562, 1500, 14, &last), 562u);
+  EXPECT_TRUE(last);
+}
+
+TEST(DdpSegmentation, RFC5041_5_2_Edges) {
+  const struct {
+    std::uint32_t left, room, header;
+    std::uint32_t payload;
+    bool last;
+  } rows[] = {
+      {0, 128, 18, 0, true},
+      {0, 19, 18, 0, true},
+      {1, 19, 18, 1, true},
+      {2, 19, 18, 1, false},
+      {1482, 1500, 18, 1482, true},
+      {1483, 1500, 18, 1482, false},
+      {0xffffffff, 64768, 14, 64754, false},
+      {64754, 64768, 14, 64754, true},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(testing::Message() << row.left << " in " << row.room);
+    bool last = !row.last;
+    EXPECT_EQ(ddp_segment_payload(row.left, row.room, row.header, &last), row.payload);
+    EXPECT_EQ(last, row.last);
+  }
+}
+
+TEST(DdpSegmentation, RFC5041_5_2_EveryOctetOnce) {
+  for (std::uint32_t message = 0; message < 5000; message += 7)
+    for (const std::uint32_t room : {128u, 522u, 1442u}) {
+      std::uint32_t sent = 0, segments = 0;
+      for (bool last = false; !last; segments++) {
+        const std::uint32_t payload = ddp_segment_payload(message - sent, room, 18, &last);
+        ASSERT_TRUE(last || payload == room - 18);
+        sent += payload;
+      }
+      ASSERT_EQ(sent, message);
+      ASSERT_EQ(segments, message ? (message + room - 19) / (room - 18) : 1);
+    }
+}
+
+} // namespace
+} // namespace unit

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+// Lengths of FPDUs and of ULPDUs: RFC 5044 sections 4.1, 4.3 and 4.5.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "pure.hpp"
+#include "reference.hpp"
+
+namespace unit {
+namespace {
+
+TEST(Fpdu, FRM_02_FRM_03_PadFillsFourOctets) {
+  const struct {
+    std::uint32_t ulpdu, pad, content;
+  } rows[] = {
+      {0, 2, 8},   {1, 1, 8},   {2, 0, 8},   {3, 3, 12},       {4, 2, 12},       {5, 1, 12},           {6, 0, 12},
+      {16, 2, 24}, {42, 0, 48}, {64, 2, 72}, {484, 2, 492}, {1442, 0, 1448}, {64768, 2, 64776},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.ulpdu);
+    EXPECT_EQ(mpa_fpdu_pad(row.ulpdu), row.pad);
+    EXPECT_EQ(mpa_fpdu_content(row.ulpdu), row.content);
+  }
+}
+
+TEST(Fpdu, FRM_03_FRM_05_ContentIsHeaderUlpduPadAndCrc) {
+  for (std::uint32_t ulpdu = 0; ulpdu <= 65535; ulpdu++) {
+    ASSERT_EQ(mpa_fpdu_content(ulpdu) % 4, 0u) << ulpdu;
+    ASSERT_LE(mpa_fpdu_pad(ulpdu), 3u) << ulpdu;
+    ASSERT_EQ(mpa_fpdu_content(ulpdu), 2 + ulpdu + mpa_fpdu_pad(ulpdu) + 4) << ulpdu;
+  }
+}
+
+// Figures 4, 5 and 6 of the RFC, and the first FPDU that Figure 6 speaks of.
+TEST(Fpdu, MRK_03_WireLengthOfTheFigures) {
+  EXPECT_EQ(mpa_fpdu_wire_len(16, true, 500), 28u); // Figure 4: a Marker 12 octets in
+  EXPECT_EQ(mpa_fpdu_wire_len(42, true, 0), 0x34u);
+  EXPECT_EQ(mpa_fpdu_wire_len(42, true, 0x1ec), 0x220u - 0x1ecu);
+  EXPECT_EQ(mpa_fpdu_wire_len(480, true, 0), 0x1ecu);
+}
+
+TEST(Fpdu, MRK_11_NoMarkersMeansContentAlone) {
+  for (const std::uint32_t position : {0u, 4u, 508u, 512u, 0xfffffffcu})
+    for (const std::uint32_t ulpdu : {0u, 1u, 500u, 1442u, 64768u})
+      EXPECT_EQ(mpa_fpdu_wire_len(ulpdu, false, position), Framer(false, position).frame(Octets(ulpdu)).wire.size());
+}
+
+TEST(Fpdu, MRK_03_WireLengthEqualsReference) {
+  for (std::uint32_t position = 0; position < 512; position += 4)
+    for (std::uint32_t ulpdu = 0; ulpdu < 1100; ulpdu += ulpdu < 16 ? 1 : 7)
+      ASSERT_EQ(mpa_fpdu_wire_len(ulpdu, true, position), Framer(true, position).frame(Octets(ulpdu)).wire.size())
+          << "position " << position << " ULPDU " << ulpdu;
+}
+
+TEST(Fpdu, MRK_08_WireLengthOfLongFpdusEqualsReference) {
+  for (std::uint32_t position = 0; position < 512; position += 36)
+    for (const std::uint32_t ulpdu : {1442u, 1514u, 2026u, 4088u, 8950u, 32768u, 64767u, 64768u})
+      ASSERT_EQ(mpa_fpdu_wire_len(ulpdu, true, position), Framer(true, position).frame(Octets(ulpdu)).wire.size())
+          << "position " << position << " ULPDU " << ulpdu;
+}
+
+TEST(Fpdu, MRK_09_WireLengthAcrossTheSequenceWrap) {
+  for (std::uint32_t position = 0u - 1536; position != 1536; position += 4)
+    for (const std::uint32_t ulpdu : {0u, 2u, 42u, 494u, 498u, 502u, 506u, 1010u, 1442u})
+      ASSERT_EQ(mpa_fpdu_wire_len(ulpdu, true, position), Framer(true, position).frame(Octets(ulpdu)).wire.size())
+          << "position " << position << " ULPDU " << ulpdu;
+}
+
+// EMSS - (6 + 4 * ceiling(EMSS / 512) + EMSS mod 4)
+TEST(Mulpdu, SIZ_01_WithMarkers) {
+  const struct {
+    std::uint32_t emss, mulpdu;
+  } rows[] = {
+      {536, 522},   {512, 502},   {513, 498},   {1024, 1010}, {1025, 1006}, {1448, 1430},   {1460, 1442},
+      {1459, 1438}, {1461, 1442}, {4096, 4058}, {8948, 8870}, {9000, 8922}, {65280, 64762}, {65284, 64766},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(mpa_fpdu_mulpdu(row.emss, true), row.mulpdu) << "EMSS " << row.emss;
+}
+
+// EMSS - (6 + EMSS mod 4)
+TEST(Mulpdu, SIZ_02_WithoutMarkers) {
+  const struct {
+    std::uint32_t emss, mulpdu;
+  } rows[] = {
+      {536, 530},   {1448, 1442}, {1460, 1454}, {1461, 1454},   {1462, 1454},   {1463, 1454},
+      {1464, 1458}, {8948, 8942}, {9000, 8994}, {64772, 64766}, {64773, 64766},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(mpa_fpdu_mulpdu(row.emss, false), row.mulpdu) << "EMSS " << row.emss;
+}
+
+TEST(Mulpdu, SIZ_03_NeverBelow128) {
+  for (std::uint32_t emss = 0; emss < 134; emss++)
+    EXPECT_EQ(mpa_fpdu_mulpdu(emss, false), 128u) << "EMSS " << emss;
+  for (std::uint32_t emss = 0; emss < 138; emss++)
+    EXPECT_EQ(mpa_fpdu_mulpdu(emss, true), 128u) << "EMSS " << emss;
+  EXPECT_EQ(mpa_fpdu_mulpdu(138, false), 130u);
+  EXPECT_EQ(mpa_fpdu_mulpdu(140, true), 130u);
+}
+
+TEST(Mulpdu, DDP_02_NeverAbove64768) {
+  for (const std::uint32_t emss : {64776u, 65483u, 65535u, 65536u, 1u << 20}) {
+    EXPECT_EQ(mpa_fpdu_mulpdu(emss, false), 64768u) << "EMSS " << emss;
+    EXPECT_LE(mpa_fpdu_mulpdu(emss, true), 64768u) << "EMSS " << emss;
+  }
+  EXPECT_EQ(mpa_fpdu_mulpdu(65535, true), 64768u);
+}
+
+// What SIZ-04 relies on: whatever EMSS becomes, one FPDU of that MULPDU fits one segment at every position.
+TEST(Mulpdu, SIZ_04_FitsTheSegmentAtEveryPosition) {
+  for (std::uint32_t emss = 144; emss < 9100; emss += emss < 1600 ? 1 : 97)
+    for (std::uint32_t position = 0; position < 512; position += 4) {
+      ASSERT_LE(mpa_fpdu_wire_len(mpa_fpdu_mulpdu(emss, true), true, position), emss) << emss << " at " << position;
+      ASSERT_LE(mpa_fpdu_wire_len(mpa_fpdu_mulpdu(emss, false), false, position), emss) << emss << " at " << position;
+    }
+}
+
+/** Octets of stream for each FPDU without Markers of 8, 12, 16... octets at @p position, counted one word at a time. */
+std::map<std::uint32_t, std::uint32_t> stream_lengths(std::uint32_t position, std::uint32_t limit) {
+  std::map<std::uint32_t, std::uint32_t> lengths;
+  std::uint32_t used = 0;
+  for (std::uint32_t content = 4; content <= limit; content += 4) {
+    if ((position + used) % 512 == 0)
+      used += 4;
+    used += 4;
+    if (content >= 8)
+      lengths[content] = used;
+  }
+  return lengths;
+}
+
+/** The largest ULPDU whose FPDU takes at most @p room octets of stream. */
+std::uint32_t largest_ulpdu(const std::map<std::uint32_t, std::uint32_t>& lengths, std::uint32_t room) {
+  std::uint32_t best = 0;
+  for (const auto& [content, used] : lengths)
+    if (used <= room)
+      best = content - 6;
+  return best;
+}
+
+TEST(Room, SIZ_05_IsExactWithMarkers) {
+  for (std::uint32_t position = 0; position < 512; position += 4) {
+    const auto lengths = stream_lengths(position, 1700);
+    for (std::uint32_t room = 0; room < 1650; room += room < 24 ? 1 : 3)
+      ASSERT_EQ(mpa_fpdu_room(room, true, position), largest_ulpdu(lengths, room)) << "room " << room << " at " << position;
+  }
+}
+
+TEST(Room, SIZ_05_IsExactWithoutMarkers) {
+  for (std::uint32_t room = 0; room < 8; room++)
+    EXPECT_EQ(mpa_fpdu_room(room, false, 0), 0u) << room;
+  for (std::uint32_t room = 8; room < 3000; room++)
+    ASSERT_EQ(mpa_fpdu_room(room, false, 508), room / 4 * 4 - 6) << room;
+}
+
+// The property itself, for rooms of many Markers: it fits, and four octets more do not.
+TEST(Room, SIZ_05_FourOctetsMoreDoNotFit) {
+  for (std::uint32_t position = 0; position < 512; position += 4)
+    for (std::uint32_t room = 16; room < 65000; room += room < 4200 ? 4 : 1021) {
+      const std::uint32_t ulpdu = mpa_fpdu_room(room, true, position);
+      ASSERT_LE(mpa_fpdu_wire_len(ulpdu, true, position), room) << "room " << room << " at " << position;
+      ASSERT_GT(mpa_fpdu_wire_len(ulpdu + 4, true, position), room) << "room " << room << " at " << position;
+    }
+}
+
+TEST(Room, DDP_02_NeverAbove64768) {
+  for (const bool markers : {false, true})
+    for (const std::uint32_t room : {65536u, 131072u, 1u << 24})
+      EXPECT_EQ(mpa_fpdu_room(room, markers, 4), 64768u);
+  EXPECT_EQ(mpa_fpdu_room(64776, false, 0), 64768u);
+  EXPECT_EQ(mpa_fpdu_room(64775, false, 0), 64766u);
+}
+
+TEST(Room, MRK_09_AcrossTheSequenceWrap) {
+  for (std::uint32_t back = 4; back <= 1024; back += 4)
+    for (std::uint32_t room = 8; room < 1600; room += 4)
+      ASSERT_EQ(mpa_fpdu_room(room, true, 0u - back), mpa_fpdu_room(room, true, 1024 - back)) << room << " at -" << back;
+}
+
+} // namespace
+} // namespace unit

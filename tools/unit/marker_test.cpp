@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+// Where Markers lie and what they hold: RFC 5044 sections 4.2 and 4.3.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "pure.hpp"
+#include "reference.hpp"
+
+namespace unit {
+namespace {
+
+Octets encoded(std::uint32_t position, std::uint32_t fpdu_start) {
+  const __be32 marker = mpa_marker_encode(position, fpdu_start);
+  Octets octets(sizeof(marker));
+  std::memcpy(octets.data(), &marker, sizeof(marker));
+  return octets;
+}
+
+bool accepted(const Octets& octets, std::uint32_t position, std::uint32_t fpdu_start) {
+  __be32 marker;
+  std::memcpy(&marker, octets.data(), sizeof(marker));
+  return mpa_marker_check(marker, position, fpdu_start);
+}
+
+TEST(Marker, MRK_03_GapToTheNextMarker) {
+  const struct {
+    std::uint32_t position, gap;
+  } rows[] = {{0, 0}, {4, 508}, {500, 12}, {508, 4}, {512, 0}, {516, 508}, {0xfffffffc, 4}, {0xfffffe00, 0}, {0xfffffe04, 508}};
+  for (const auto& row : rows)
+    EXPECT_EQ(mpa_marker_gap(row.position), row.gap) << row.position;
+}
+
+TEST(Marker, MRK_03_MRK_06_MRK_07_Count) {
+  const struct {
+    const char* what;
+    std::uint32_t position, content, count;
+  } rows[] = {
+      {"first FPDU: the Marker before it counts", 0, 8, 1},
+      {"fills the interval: the next Marker belongs to the next FPDU", 0, 508, 1},
+      {"one word beyond the interval", 0, 512, 2},
+      {"behind the Marker, ends right before the next one", 4, 508, 0},
+      {"behind the Marker, the next one lies before the CRC field", 8, 508, 1},
+      {"one word before a Marker", 508, 8, 1},
+      {"the word before a Marker is all that is left", 504, 8, 0},
+      {"three Markers", 0, 1448, 3},
+      {"two Markers, the first in the last word", 508, 516, 2},
+      {"ends where the second would be", 508, 512, 1},
+      {"Figure 4", 500, 24, 1},
+      {"Figure 6", 0x1ec, 48, 1},
+      {"largest ULPDU", 0, 64776, 128},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(mpa_marker_count(row.position, row.content), row.count) << row.what;
+}
+
+TEST(Marker, MRK_01_MRK_04_FirstIsAllZero) {
+  EXPECT_EQ(encoded(0, 0), hex("0000 0000"));
+}
+
+TEST(Marker, MRK_05_PointsBackToUlpduLength) {
+  EXPECT_EQ(encoded(512, 500), hex("0000 000c")); // Figure 4
+  EXPECT_EQ(encoded(0x200, 0x1ec), hex("0000 0014")); // Figure 6
+  EXPECT_EQ(encoded(512, 4), hex("0000 01fc"));
+  EXPECT_EQ(encoded(512, 508), hex("0000 0004"));
+}
+
+TEST(Marker, MRK_05_LeadingMarkerIsNotCounted) {
+  // The FPDU starts with a Marker, ULPDU_Length is four octets on.
+  EXPECT_EQ(encoded(512, 0), hex("0000 01fc"));
+  EXPECT_EQ(encoded(1024, 0), hex("0000 03fc"));
+  EXPECT_EQ(encoded(1536, 512), hex("0000 03fc"));
+}
+
+TEST(Marker, MRK_06_BetweenFpdusIsZero) {
+  for (const std::uint32_t position : {512u, 1024u, 0xfffffe00u})
+    EXPECT_EQ(encoded(position, position), hex("0000 0000"));
+}
+
+TEST(Marker, MRK_07_BeforeTheCrcFieldPointsIntoItsOwnFpdu) {
+  const Fpdu fpdu = Framer(true, 512 - 44).frame(Octets(42));
+  ASSERT_EQ(fpdu.markers.size(), 1u);
+  EXPECT_EQ(fpdu.wire.size(), 52u);
+  EXPECT_EQ(encoded(512, 512 - 44), hex("0000 002c"));
+  EXPECT_EQ(Octets(fpdu.wire.begin() + 44, fpdu.wire.begin() + 48), hex("0000 002c"));
+}
+
+TEST(Marker, MRK_08_SeveralPointToTheSameField) {
+  EXPECT_EQ(encoded(512, 12), hex("0000 01f4"));
+  EXPECT_EQ(encoded(1024, 12), hex("0000 03f4"));
+  EXPECT_EQ(encoded(1536, 12), hex("0000 05f4"));
+  EXPECT_EQ(encoded(127 * 512, 4), hex("0000 fdfc"));
+}
+
+TEST(Marker, MRK_09_PointsBackAcrossTheWrap) {
+  EXPECT_EQ(encoded(0, 0u - 20), hex("0000 0014"));
+  EXPECT_EQ(encoded(512, 0u - 20), hex("0000 0214"));
+  EXPECT_EQ(encoded(0, 0xfffffe00), hex("0000 01fc"));
+}
+
+TEST(Marker, MRK_02_LowBitsAreZeroOnSend) {
+  for (std::uint32_t start = 0; start < 512; start += 4)
+    for (std::uint32_t position = start ? 512 : 0; position < 65000; position += 512)
+      ASSERT_EQ(encoded(position, start).at(3) & 3, 0) << position << " from " << start;
+}
+
+TEST(Marker, MRK_01_MRK_02_ReservedBitsAreIgnoredOnReceive) {
+  for (const char* octets : {"0000 0014", "ffff 0014", "8001 0014", "0000 0015", "0000 0016", "0000 0017", "ffff 0017"})
+    EXPECT_TRUE(accepted(hex(octets), 0x200, 0x1ec)) << octets;
+}
+
+TEST(Marker, MRK_13_EveryOtherPointerIsRefused) {
+  for (std::uint32_t pointer = 0; pointer <= 0xffff; pointer++)
+    ASSERT_EQ(accepted(big_endian(pointer, 4), 0x200, 0x1ec), pointer >= 0x14 && pointer <= 0x17) << pointer;
+}
+
+TEST(Marker, MRK_13_BetweenFpdusMustBeZero) {
+  EXPECT_TRUE(accepted(hex("0000 0000"), 512, 512));
+  EXPECT_TRUE(accepted(hex("ffff 0003"), 512, 512));
+  EXPECT_FALSE(accepted(hex("0000 0004"), 512, 512));
+  EXPECT_FALSE(accepted(hex("0000 0200"), 512, 512));
+}
+
+/** Everything about the Markers of one FPDU against the reference. */
+void compare(std::uint32_t position, std::uint32_t ulpdu) {
+  SCOPED_TRACE(testing::Message() << "position " << position << " ULPDU " << ulpdu);
+  const Fpdu fpdu = Framer(true, position).frame(Octets(ulpdu));
+  ASSERT_EQ(mpa_marker_count(position, mpa_fpdu_content(ulpdu)), fpdu.markers.size());
+  std::uint32_t next = position + mpa_marker_gap(position);
+  for (const Fpdu::Marker& marker : fpdu.markers) {
+    ASSERT_EQ(marker.position, next);
+    const Octets octets = big_endian(marker.pointer, 4);
+    ASSERT_EQ(encoded(marker.position, position), octets);
+    ASSERT_TRUE(accepted(octets, marker.position, position));
+    ASSERT_FALSE(accepted(big_endian(marker.pointer ^ 4, 4), marker.position, position));
+    next += 512;
+  }
+}
+
+TEST(MarkerReference, MRK_03_MRK_05_MRK_06_MRK_07_EveryPosition) {
+  for (std::uint32_t position = 0; position < 512; position += 4)
+    for (std::uint32_t ulpdu = 0; ulpdu < 1100; ulpdu += ulpdu < 16 ? 1 : 5)
+      compare(position, ulpdu);
+}
+
+TEST(MarkerReference, MRK_08_LongFpdus) {
+  for (std::uint32_t position = 0; position < 512; position += 28)
+    for (const std::uint32_t ulpdu : {1442u, 4088u, 8950u, 64768u})
+      compare(position, ulpdu);
+}
+
+TEST(MarkerReference, MRK_09_AcrossTheWrap) {
+  for (std::uint32_t position = 0u - 2048; position != 512; position += 4)
+    for (const std::uint32_t ulpdu : {0u, 2u, 42u, 498u, 502u, 506u, 1442u, 2026u})
+      compare(position, ulpdu);
+}
+
+// A stream of FPDUs: where one ends the next begins, and every 512th octet is a Marker.
+TEST(MarkerReference, MRK_03_MRK_10_Stream) {
+  Framer framer(true, 0u - 4096);
+  std::uint32_t position = framer.position();
+  std::uint32_t seed = 1;
+  Octets stream;
+  for (int i = 0; i < 400; i++) {
+    seed = seed * 1664525 + 1013904223;
+    const std::uint32_t ulpdu = seed >> 16 & 0x3ff;
+    const Fpdu fpdu = framer.frame(Octets(ulpdu, 0xa5));
+    ASSERT_EQ(fpdu.start, position);
+    position += mpa_fpdu_wire_len(ulpdu, true, position);
+    ASSERT_EQ(framer.position(), position);
+    stream = stream + fpdu.wire;
+  }
+  for (std::size_t offset = 0; offset + 4 <= stream.size(); offset += 512) {
+    EXPECT_EQ(stream[offset], 0) << offset;
+    EXPECT_EQ(stream[offset + 1], 0) << offset;
+  }
+}
+
+} // namespace
+} // namespace unit

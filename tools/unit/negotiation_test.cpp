@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+// What Request and Reply make of each other: RFC 5044 section 7.1 and Appendix C, RFC 6581 sections 9 and 10.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "pure.hpp"
+
+namespace unit {
+namespace {
+
+constexpr int send = MPA_RTR_SEND, write = MPA_RTR_WRITE, read = MPA_RTR_READ;
+constexpr __u16 none = 0x3fff;
+
+/** An enhanced offer in client-server mode. */
+mpa_offer depths(__u16 ird, __u16 ord) {
+  return {.rev = 2, .markers = false, .crc = true, .reject = false, .enhanced = true, .p2p = false, .rtr = 0, .ird = ird, .ord = ord,
+          .pd_len = 0};
+}
+
+/** An enhanced offer in peer-to-peer mode. */
+mpa_offer kinds(int rtr, __u16 ird = 8, __u16 ord = 8) {
+  mpa_offer offer = depths(ird, ord);
+  offer.p2p = true;
+  offer.rtr = static_cast<__u8>(rtr);
+  return offer;
+}
+
+mpa_offer plain(bool markers, bool crc, __u8 rev = 1) {
+  return {.rev = rev, .markers = markers, .crc = crc, .reject = false, .enhanced = false, .p2p = false, .rtr = 0, .ird = none, .ord = none,
+          .pd_len = 0};
+}
+
+struct Answer {
+  int result;
+  mpa_offer reply{};
+  mpa_agreed agreed{};
+
+  Answer(const mpa_offer& local, const mpa_offer& request) { result = mpa_startup_answer(&local, &request, &reply, &agreed); }
+};
+
+struct Conclusion {
+  int result;
+  mpa_agreed agreed{};
+
+  Conclusion(const mpa_offer& sent, const mpa_offer& reply) { result = mpa_startup_conclude(&sent, &reply, &agreed); }
+};
+
+// Figure 17: the Markers of the directions to Initiator / Responder, whatever the kind of either (without revision 0 the two
+// kinds cannot be told apart).
+TEST(Negotiation, RDC_05_STA_02_MRK_10_MRK_11_Figure17) {
+  const struct {
+    bool initiator, responder;
+    bool to_initiator, to_responder;
+  } rows[] = {{false, false, false, false}, {false, true, false, true}, {true, false, true, false}, {true, true, true, true}};
+  for (const __u8 rev : {1, 2})
+    for (const auto& row : rows) {
+      SCOPED_TRACE(testing::Message() << "M=" << row.initiator << "/" << row.responder << " Responder's revision " << int{rev});
+      const mpa_offer request = plain(row.initiator, true);
+      const Answer answer(plain(row.responder, true, rev), request);
+      ASSERT_EQ(answer.result, 0);
+      EXPECT_EQ(answer.reply.markers, row.responder);
+      EXPECT_EQ(answer.agreed.tx_markers, row.to_initiator);
+      EXPECT_EQ(answer.agreed.rx_markers, row.to_responder);
+      const Conclusion end(request, answer.reply);
+      ASSERT_EQ(end.result, 0);
+      EXPECT_EQ(end.agreed.rx_markers, row.to_initiator);
+      EXPECT_EQ(end.agreed.tx_markers, row.to_responder);
+      EXPECT_EQ(end.agreed.rev, 1);
+      EXPECT_EQ(answer.agreed.rev, 1);
+    }
+}
+
+TEST(Negotiation, CRC_07_STA_03_OneSideIsEnough) {
+  for (const bool initiator : {false, true})
+    for (const bool responder : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "C=" << initiator << "/" << responder);
+      const mpa_offer request = plain(false, initiator);
+      const Answer answer(plain(false, responder), request);
+      const Conclusion end(request, answer.reply);
+      EXPECT_EQ(answer.agreed.crc, initiator || responder);
+      EXPECT_EQ(end.agreed.crc, initiator || responder);
+      EXPECT_EQ(answer.reply.crc, initiator || responder);
+      // A Responder that says only what it wishes itself comes to the same.
+      EXPECT_EQ(Conclusion(request, plain(false, responder)).agreed.crc, initiator || responder);
+    }
+}
+
+TEST(Negotiation, ENH_01_ReplyIsAsEnhancedAsTheRequest) {
+  const Answer unenhanced(kinds(write), plain(false, true));
+  EXPECT_EQ(unenhanced.result, 0);
+  EXPECT_FALSE(unenhanced.reply.enhanced);
+  EXPECT_EQ(unenhanced.reply.rev, 1);
+  EXPECT_FALSE(unenhanced.agreed.p2p);
+  EXPECT_EQ(unenhanced.agreed.rtr, 0);
+
+  // Revision 2 without S is the unenhanced protocol (RFC 6581 section 6).
+  const Answer without_s(kinds(write), plain(false, true, 2));
+  EXPECT_FALSE(without_s.reply.enhanced);
+  EXPECT_EQ(without_s.reply.rev, 1);
+  EXPECT_EQ(without_s.agreed.rev, 1);
+
+  const Answer enhanced(plain(false, true, 2), depths(1, 1));
+  EXPECT_TRUE(enhanced.reply.enhanced);
+  EXPECT_EQ(enhanced.reply.rev, 2);
+  EXPECT_EQ(enhanced.agreed.rev, 2);
+}
+
+TEST(Negotiation, STA_06_DDP_08_RevisionsThatCannotBeSpoken) {
+  EXPECT_EQ(Answer(plain(false, true, 1), depths(1, 1)).result, -EPROTONOSUPPORT);
+  EXPECT_EQ(Answer(plain(false, true, 2), plain(true, true, 0)).result, -EPROTONOSUPPORT);
+  EXPECT_EQ(Answer(plain(false, true, 2), plain(false, true, 3)).result, -EPROTONOSUPPORT);
+  EXPECT_EQ(Conclusion(plain(false, true, 1), plain(false, true, 2)).result, -EPROTONOSUPPORT);
+  EXPECT_EQ(Conclusion(plain(false, true, 1), plain(true, true, 0)).result, -EPROTONOSUPPORT);
+  EXPECT_EQ(Conclusion(plain(false, true, 2), plain(false, true, 1)).result, 0);
+}
+
+TEST(Negotiation, STA_10_STA_11_RejectIsCarriedAndSeen) {
+  mpa_offer local = plain(true, true);
+  local.reject = true;
+  local.pd_len = 7;
+  const Answer answer(local, plain(false, true));
+  EXPECT_EQ(answer.result, 0);
+  EXPECT_TRUE(answer.reply.reject);
+  EXPECT_EQ(answer.reply.pd_len, 7);
+  EXPECT_EQ(Conclusion(plain(false, true), answer.reply).result, -ECONNREFUSED);
+}
+
+TEST(Negotiation, ENH_01_ReplyMustMatchTheRequest) {
+  mpa_offer refused = plain(false, true);
+  refused.reject = true;
+  mpa_offer refused_enhanced = depths(1, 1);
+  refused_enhanced.reject = true;
+
+  EXPECT_EQ(Conclusion(plain(false, true, 2), depths(1, 1)).result, -EPROTO);
+  EXPECT_EQ(Conclusion(plain(false, true, 2), refused_enhanced).result, -EPROTO);
+  EXPECT_EQ(Conclusion(depths(1, 1), plain(false, true)).result, -EPROTO);
+  EXPECT_EQ(Conclusion(depths(1, 1), plain(false, true, 2)).result, -EPROTO);
+  EXPECT_EQ(Conclusion(depths(1, 1), refused).result, -ECONNREFUSED);
+  EXPECT_EQ(Conclusion(depths(1, 1), refused_enhanced).result, -ECONNREFUSED);
+}
+
+// Both sides' depths in one table: what the Responder answers, and what holds on both sides.
+TEST(Negotiation, ENH_03_ENH_04_Depths) {
+  const struct {
+    const char* what;
+    __u16 initiator_ird, initiator_ord, responder_ird, responder_ord;
+    __u16 reply_ird, reply_ord;
+    __u16 got_responder_ird, got_responder_ord, got_initiator_ird, got_initiator_ord;
+  } rows[] = {
+      {"equal", 8, 8, 8, 8, 8, 8, 8, 8, 8, 8},
+      {"the Responder's ORD is lowered to the Initiator's IRD", 2, 8, 8, 16, 8, 2, 8, 2, 2, 8},
+      {"the Initiator adapts its ORD to the Responder's IRD", 8, 32, 4, 4, 4, 4, 4, 4, 8, 4},
+      {"the Responder has more to give", 4, 4, 16, 2, 16, 2, 16, 2, 4, 4},
+      {"no Reads at all", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+      {"the Initiator takes no Reads", 0, 8, 8, 8, 8, 0, 8, 0, 0, 8},
+      {"the Initiator's IRD is not negotiated", none, 8, 8, 16, 8, none, 8, 16, none, 8},
+      {"the Initiator's ORD is not negotiated", 8, none, 6, 4, none, 4, 6, 4, 8, none},
+      {"neither is", none, none, 6, 4, none, none, 6, 4, none, none},
+      {"largest numbers", 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe},
+      {"the Responder does not negotiate", 5, 6, none, none, none, 5, none, 5, 5, 6},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    const mpa_offer request = depths(row.initiator_ird, row.initiator_ord);
+    const Answer answer(depths(row.responder_ird, row.responder_ord), request);
+    ASSERT_EQ(answer.result, 0);
+    EXPECT_EQ(answer.reply.ird, row.reply_ird);
+    EXPECT_EQ(answer.reply.ord, row.reply_ord);
+    EXPECT_EQ(answer.agreed.ird, row.got_responder_ird);
+    EXPECT_EQ(answer.agreed.ord, row.got_responder_ord);
+    const Conclusion end(request, answer.reply);
+    ASSERT_EQ(end.result, 0);
+    EXPECT_EQ(end.agreed.ird, row.got_initiator_ird);
+    EXPECT_EQ(end.agreed.ord, row.got_initiator_ord);
+  }
+}
+
+// The two rules of section 9.1, for all small depths.
+TEST(Negotiation, ENH_03_OrdNeverExceedsThePeersIrd) {
+  for (__u16 i_ird = 0; i_ird < 5; i_ird++)
+    for (__u16 i_ord = 0; i_ord < 5; i_ord++)
+      for (__u16 r_ird = 0; r_ird < 5; r_ird++)
+        for (__u16 r_ord = 0; r_ord < 5; r_ord++) {
+          const Answer answer(depths(r_ird, r_ord), depths(i_ird, i_ord));
+          const Conclusion end(depths(i_ird, i_ord), answer.reply);
+          ASSERT_EQ(end.result, 0);
+          ASSERT_LE(end.agreed.ord, answer.agreed.ird);
+          ASSERT_LE(answer.agreed.ord, end.agreed.ird);
+          ASSERT_LE(end.agreed.ord, i_ord);
+          ASSERT_LE(answer.agreed.ord, r_ord);
+        }
+}
+
+TEST(Negotiation, ENH_08_ResponderOrdAboveOurIrd) {
+  EXPECT_EQ(Conclusion(depths(4, 4), depths(4, 5)).result, -ENOBUFS);
+  EXPECT_EQ(Conclusion(depths(4, 4), depths(4, 4)).result, 0);
+  EXPECT_EQ(Conclusion(depths(0, 4), depths(4, 1)).result, -ENOBUFS);
+  EXPECT_EQ(Conclusion(depths(4, 4), depths(4, none)).result, 0);
+  EXPECT_EQ(Conclusion(depths(none, 4), depths(4, 0x3ffe)).result, 0);
+}
+
+TEST(Negotiation, ENH_08_TerminateGoesOutInFullOperation) {
+  mpa_offer reply = depths(4, 5);
+  reply.markers = true;
+  const Conclusion end(depths(4, 4), reply);
+  EXPECT_EQ(end.result, -ENOBUFS);
+  EXPECT_EQ(end.agreed.rev, 2);
+  EXPECT_TRUE(end.agreed.tx_markers);
+  EXPECT_TRUE(end.agreed.crc);
+}
+
+TEST(Negotiation, ENH_06_ResponderChoosesACommonKind) {
+  const struct {
+    int initiator, responder;
+    int chosen;
+  } rows[] = {
+      {write, write, write},        {read, read, read},          {send, send, send},
+      {send | read, read, read},    {send | write, send, send},  {send | write | read, send | write | read, write},
+      {send | read, send | read, read}, {write | read, send | read, read},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(testing::Message() << row.initiator << " and " << row.responder);
+    const Answer answer(kinds(row.responder), kinds(row.initiator));
+    ASSERT_EQ(answer.result, 0);
+    EXPECT_TRUE(answer.reply.p2p);
+    EXPECT_EQ(answer.reply.rtr, row.chosen);
+    EXPECT_TRUE(answer.agreed.p2p);
+    EXPECT_EQ(answer.agreed.rtr, row.chosen);
+    const Conclusion end(kinds(row.initiator), answer.reply);
+    EXPECT_EQ(end.result, 0);
+    EXPECT_TRUE(end.agreed.p2p);
+    EXPECT_EQ(end.agreed.rtr, row.chosen);
+  }
+}
+
+TEST(Negotiation, ENH_06_ENH_08_NoCommonKind) {
+  const Answer answer(kinds(write | read), kinds(send));
+  ASSERT_EQ(answer.result, 0);
+  EXPECT_TRUE(answer.reply.p2p);
+  EXPECT_EQ(answer.reply.rtr, write | read); // at least one that it has
+  EXPECT_EQ(answer.agreed.rtr, 0);
+  EXPECT_EQ(Conclusion(kinds(send), answer.reply).result, -ENOPROTOOPT);
+  // A Request that names none at all.
+  EXPECT_EQ(Answer(kinds(write), kinds(0)).reply.rtr, write);
+}
+
+TEST(Negotiation, ENH_06_ResponderNamesOneWhateverItsPolicy) {
+  const Answer answer(depths(8, 8), kinds(write | read));
+  EXPECT_EQ(answer.reply.rtr, write);
+  EXPECT_EQ(answer.agreed.rtr, write);
+  EXPECT_NE(Answer(depths(8, 8), kinds(send)).reply.rtr, 0);
+}
+
+TEST(Negotiation, ENH_06_ResponderMayNameSeveral) {
+  EXPECT_EQ(Conclusion(kinds(send | read), kinds(write | read)).agreed.rtr, read);
+  EXPECT_EQ(Conclusion(kinds(send | write | read), kinds(send | write | read)).agreed.rtr, write);
+}
+
+TEST(Negotiation, ENH_05_ModelIsEchoed) {
+  const Answer client_server(kinds(write), depths(8, 8));
+  EXPECT_FALSE(client_server.reply.p2p);
+  EXPECT_EQ(client_server.reply.rtr, 0);
+  EXPECT_FALSE(client_server.agreed.p2p);
+  EXPECT_EQ(Conclusion(depths(8, 8), client_server.reply).result, 0);
+  EXPECT_TRUE(Answer(depths(8, 8), kinds(write)).reply.p2p);
+  // A Responder that does not echo A.
+  EXPECT_EQ(Conclusion(kinds(write), depths(8, 8)).result, -ENOPROTOOPT);
+  EXPECT_EQ(Conclusion(depths(8, 8), kinds(write)).result, -ENOPROTOOPT);
+}
+
+// Section 9.1: an IRD of 0 is raised for a Read that is the RTR.
+TEST(Negotiation, ENH_03_ENH_06_ReadAsRtrNeedsAPlace) {
+  const Answer raised(kinds(read, 0, 0), kinds(read, 0, 0));
+  EXPECT_EQ(raised.reply.ird, 1);
+  EXPECT_EQ(raised.agreed.ird, 1);
+  EXPECT_EQ(raised.reply.ord, 0);
+  const Answer enough(kinds(read, 4, 4), kinds(read, 0, 0));
+  EXPECT_EQ(enough.agreed.ird, 4);
+  const Answer not_read(kinds(write, 0, 0), kinds(write, 0, 0));
+  EXPECT_EQ(not_read.agreed.ird, 0);
+  const Answer not_negotiated(kinds(read, 0, 0), kinds(read, none, none));
+  EXPECT_EQ(not_negotiated.reply.ird, none);
+  EXPECT_EQ(not_negotiated.agreed.ird, 1);
+}
+
+} // namespace
+} // namespace unit

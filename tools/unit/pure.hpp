@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/**
+ * @file pure.hpp
+ * @brief The headers of the pure files, as C++ sees them.
+ */
+#pragma once
+
+extern "C" {
+#include <user/pure_user.h>
+
+#include <ddp/wire.h>
+#include <mpa/wire.h>
+
+#include "ddp_glue/ddp.h"
+#include "mpa/fpdu.h"
+#include "mpa/startup.h"
+}
