@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Octets between memory regions and connections: the one way data reaches
+ * memory, and the one way it leaves. Callers have validated the access with
+ * iwm_mr_check().
+ *
+ * Pages are reached through the kernel's linear map, so nothing is mapped or
+ * can fail here, and softirq is as good as process context.
+ */
+#include "iwmpa.h"
+
+static_assert(IS_ENABLED(CONFIG_64BIT) && !IS_ENABLED(CONFIG_HIGHMEM),
+	      "pages are reached through the linear map");
+
+/*
+ * Longest run of octets from @addr, at most @len, that is contiguous in kernel
+ * addresses; *@at is its start. Neighbouring pages are mostly neighbours in
+ * the linear map too, so an FPDU that crosses a page is one copy.
+ *
+ * 0 when @addr is outside of the page list: a region of a kernel consumer
+ * can be invalidated and registered anew under a caller's feet.
+ */
+static u32 iwm_span(const struct iwm_mr *mr, u64 addr, u32 len, void **at)
+{
+	void **pages = mr->pages;
+	u64 off, size, i, n;
+
+	if (mr->dma) {
+		*at = (void *)(uintptr_t)addr;
+		return len;
+	}
+	off = addr - mr->va + mr->first_off;
+	size = 1ULL << mr->page_shift;
+	i = off >> mr->page_shift;
+	if (unlikely(i >= mr->used_pages))
+		return 0;
+
+	off &= size - 1;
+	*at = pages[i] + off;
+	for (n = size - off; n < len; n += size) {
+		if (i + 1 >= mr->used_pages || pages[i + 1] != pages[i] + size)
+			break;
+		i++;
+	}
+	return min_t(u64, n, len);
+}
+
+/**
+ * iwm_place - copy received octets into a memory region
+ * @mr: region, held with iwm_mr_get() and checked for this access
+ * @addr: address (Tagged Offset) of the first octet in @mr
+ * @cur: cursor of the ULPDU being received, moved on by @len
+ * @len: octets
+ *
+ * Context: softirq or process, as mpa_ulp_ops.receive().
+ * Return: 0; -ERANGE when the region changed meanwhile; the cursor's errors.
+ */
+int iwm_place(struct iwm_mr *mr, u64 addr, struct mpa_cursor *cur, u32 len)
+{
+	void *at;
+	int err;
+	u32 n;
+
+	for (; len; addr += n, len -= n) {
+		n = iwm_span(mr, addr, len, &at);
+		if (unlikely(!n))
+			return -ERANGE;
+		err = mpa_cursor_copy(cur, at, n);
+		if (unlikely(err))
+			return err;
+	}
+	return 0;
+}
+
+/**
+ * iwm_gather - append octets of a memory region to the open FPDU
+ * @mr: region, held with iwm_mr_get() and checked for this access
+ * @addr: address (Tagged Offset) of the first octet in @mr
+ * @conn: connection with an open FPDU, see mpa_tx_open()
+ * @len: octets
+ *
+ * Context: the connection's transmit owner.
+ * Return: 0; -ERANGE when the region changed meanwhile.
+ */
+int iwm_gather(struct iwm_mr *mr, u64 addr, struct mpa_conn *conn, u32 len)
+{
+	void *at;
+	u32 n;
+
+	for (; len; addr += n, len -= n) {
+		n = iwm_span(mr, addr, len, &at);
+		if (unlikely(!n))
+			return -ERANGE;
+		mpa_tx_put(conn, at, n);
+	}
+	return 0;
+}
