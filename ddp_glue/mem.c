@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions and their STags (RFC 5040 section 8.1, RFC 5042).
+ *
+ * An STag is a random 24-bit index and a key octet that belongs to the
+ * consumer. A region is published in the device's table last, found under
+ * RCU, and taken down in the reverse order: erased, waited for, unpinned.
+ */
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "iwmpa.h"
+
+#define IWM_STAG_INDEX_SHIFT	8
+#define IWM_STAG_KEY		0xffu
+#define IWM_STAG_TRIES		64
+
+/* The rights that mean something here. The others are accepted, as hardware
+ * does: no operation exists that they could permit.
+ */
+#define IWM_ACCESS		(IB_ACCESS_LOCAL_WRITE | \
+				 IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_READ)
+#define IWM_ACCESS_REFUSED	(IB_ACCESS_ON_DEMAND | IB_ZERO_BASED)
+
+/**
+ * iwm_mr_init - prepare a device's table of memory regions
+ * @dev: new device
+ *
+ * Return: 0.
+ */
+int iwm_mr_init(struct iwm_dev *dev)
+{
+	xa_init(&dev->mrs);
+	return 0;
+}
+
+/**
+ * iwm_mr_exit - release a device's table of memory regions
+ * @dev: device without memory regions
+ */
+void iwm_mr_exit(struct iwm_dev *dev)
+{
+	WARN_ON(!xa_empty(&dev->mrs));
+	xa_destroy(&dev->mrs);
+}
+
+/* Publish @mr under an index that can be neither guessed nor met again soon.
+ * STag 0 stays invalid.
+ */
+static int iwm_mr_publish(struct iwm_mr *mr, u8 key)
+{
+	int tries, err;
+	u32 index;
+
+	for (tries = 0; tries < IWM_STAG_TRIES; tries++) {
+		index = get_random_u32() >> IWM_STAG_INDEX_SHIFT;
+		if (!index)
+			continue;
+		mr->stag = index << IWM_STAG_INDEX_SHIFT | key;
+		mr->ibmr.lkey = mr->stag;
+		mr->ibmr.rkey = mr->stag;
+		err = xa_insert(&mr->dev->mrs, index, mr, GFP_KERNEL);
+		if (err != -EBUSY)
+			return err;
+	}
+	return -ENOSPC;
+}
+
+static void iwm_mr_withdraw(struct iwm_mr *mr)
+{
+	xa_erase(&mr->dev->mrs, mr->stag >> IWM_STAG_INDEX_SHIFT);
+	iwm_mr_put(mr);
+	wait_for_completion(&mr->drained);
+}
+
+static struct iwm_mr *iwm_mr_alloc(struct ib_pd *ibpd, int access)
+{
+	struct iwm_dev *dev = to_iwm_dev(ibpd->device);
+	struct iwm_mr *mr;
+	int err;
+
+	err = iwm_claim(&dev->num_mr, IWM_MAX_MR);
+	if (err)
+		return ERR_PTR(err);
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr) {
+		atomic_dec(&dev->num_mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	/* The core sets these again, but after the region can be found. */
+	mr->ibmr.device = ibpd->device;
+	mr->ibmr.pd = ibpd;
+	mr->dev = dev;
+	mr->access = access & IWM_ACCESS;
+	mr->page_shift = PAGE_SHIFT;
+	refcount_set(&mr->users, 1);
+	init_completion(&mr->drained);
+	return mr;
+}
+
+static void iwm_mr_free(struct iwm_mr *mr)
+{
+	kvfree(mr->pages);
+	kvfree(mr->staged);
+	ib_umem_release(mr->umem);
+	atomic_dec(&mr->dev->num_mr);
+	kfree_rcu(mr, rcu);
+}
+
+/**
+ * iwm_mr_get - find a memory region by its STag
+ * @dev: device
+ * @stag: the whole STag, key included
+ *
+ * Context: any.
+ * Return: the region, to be given back with iwm_mr_put() soon: deregistration
+ * waits for it. NULL when there is no valid region of this STag.
+ */
+struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag)
+{
+	struct iwm_mr *mr;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag >> IWM_STAG_INDEX_SHIFT);
+	if (mr && !refcount_inc_not_zero(&mr->users))
+		mr = NULL;
+	rcu_read_unlock();
+	if (!mr)
+		return NULL;
+
+	/* Pairs with the release in iwm_mr_set_valid() */
+	if (smp_load_acquire(&mr->valid) && READ_ONCE(mr->stag) == stag)
+		return mr;
+	iwm_mr_put(mr);
+	return NULL;
+}
+
+/**
+ * iwm_mr_put - give back a memory region
+ * @mr: region of iwm_mr_get()
+ *
+ * Context: any.
+ */
+void iwm_mr_put(struct iwm_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->users))
+		complete(&mr->drained);
+}
+
+static void iwm_mr_set_valid(struct iwm_mr *mr)
+{
+	/* All that a reader needs is written: see iwm_mr_get() */
+	smp_store_release(&mr->valid, true);
+}
+
+/**
+ * iwm_mr_check - may this access be made?
+ * @mr: region of iwm_mr_get()
+ * @pd: protection domain of the QP (or SRQ) that asks
+ * @addr: first address (Tagged Offset) of the access
+ * @len: octets, may be 0
+ * @access: IB_ACCESS_* rights that are needed, 0 for local reading
+ *
+ * Each refusal has an errno of its own, so that callers can name it in a
+ * Terminate (RFC 5040 section 4.8) or a completion.
+ *
+ * Context: any.
+ * Return: 0; -ENOENT: invalidated meanwhile; -EPERM: not of this protection
+ * domain; -EACCES: rights are missing; -EOVERFLOW: @addr + @len wraps;
+ * -ERANGE: not within the region.
+ */
+int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
+		 u64 len, int access)
+{
+	if (!READ_ONCE(mr->valid))
+		return -ENOENT;
+	if (mr->ibmr.pd != pd)
+		return -EPERM;
+	if (access & ~mr->access)
+		return -EACCES;
+	if (len && addr + (len - 1) < addr)
+		return -EOVERFLOW;
+	if (len > mr->len || addr - mr->va > mr->len - len)
+		return -ERANGE;
+	return 0;
+}
+
+/**
+ * iwm_mr_invalidate - end the use of an STag until it is registered anew
+ * @dev: device
+ * @pd: protection domain of the QP that asks, for itself or for its peer
+ * @stag: the whole STag
+ *
+ * Accesses that have been checked before may still be under way on other
+ * connections of the protection domain when this returns: softirq cannot
+ * wait for them, and the caller may itself be one of them.
+ *
+ * Context: any.
+ * Return: 0; -ENOENT: there is no valid region of this STag; -EPERM: not of
+ * this protection domain; -EACCES: a region that cannot be invalidated.
+ */
+int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
+{
+	struct iwm_mr *mr = iwm_mr_get(dev, stag);
+	int err = 0;
+
+	if (!mr)
+		return -ENOENT;
+	if (mr->ibmr.pd != pd)
+		err = -EPERM;
+	else if (mr->dma)
+		err = -EACCES;
+	else
+		WRITE_ONCE(mr->valid, false);
+	iwm_mr_put(mr);
+	return err;
+}
+
+/**
+ * iwm_mr_enable - register a fast-register region (IB_WR_REG_MR)
+ * @dev: device of the QP
+ * @pd: protection domain of the QP
+ * @ibmr: region that iwm_map_mr_sg() has given a page list
+ * @key: the whole STag, whose low octet is the consumer's new key
+ * @access: IB_ACCESS_* rights
+ *
+ * Context: any, one caller at a time per region: the order of its work queue.
+ * Return: 0; -EINVAL: no fast-register region, or @key is not of it;
+ * -EPERM: not of this protection domain; -EBUSY: it is still valid.
+ */
+int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
+		  struct ib_mr *ibmr, u32 key, int access)
+{
+	struct iwm_mr *mr = to_iwm_mr(ibmr);
+
+	if (mr->dev != dev || !mr->staged || (key ^ mr->stag) & ~IWM_STAG_KEY)
+		return -EINVAL;
+	if (ibmr->pd != pd)
+		return -EPERM;
+	if (READ_ONCE(mr->valid))
+		return -EBUSY;
+
+	swap(mr->pages, mr->staged);
+	mr->used_pages = mr->staged_pages;
+	mr->page_shift = ilog2(ibmr->page_size);
+	mr->first_off = ibmr->iova & (ibmr->page_size - 1);
+	mr->va = ibmr->iova;
+	mr->len = ibmr->length;
+	mr->access = access & IWM_ACCESS;
+	WRITE_ONCE(mr->stag, key);
+	iwm_mr_set_valid(mr);
+	return 0;
+}
+
+/**
+ * iwm_get_dma_mr - a region of all kernel memory
+ * @ibpd: a kernel consumer's protection domain
+ * @access: IB_ACCESS_* rights
+ *
+ * The core makes one per kernel protection domain and gives its key out as
+ * local_dma_lkey. The check of the protection domain keeps every other QP
+ * away from it, those of user space first.
+ *
+ * Context: process.
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	struct iwm_mr *mr;
+	int err;
+
+	if (WARN_ON_ONCE(ibpd->uobject))
+		return ERR_PTR(-EPERM);
+
+	mr = iwm_mr_alloc(ibpd, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->dma = true;
+	mr->len = U64_MAX;
+	mr->valid = true;
+
+	err = iwm_mr_publish(mr, 0);
+	if (err)
+		goto free_mr;
+	return &mr->ibmr;
+
+free_mr:
+	iwm_mr_free(mr);
+	return ERR_PTR(err);
+}
+
+/* The kernel addresses of a pinned region's pages, in order */
+static int iwm_mr_take_pages(struct iwm_mr *mr)
+{
+	size_t num = ib_umem_num_pages(mr->umem);
+	struct sg_page_iter iter;
+	u32 i = 0;
+
+	if (num > U32_MAX)
+		return -EINVAL;
+	mr->pages = kvcalloc(num, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
+	if (!mr->pages)
+		return -ENOMEM;
+
+	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0) {
+		if (WARN_ON_ONCE(i == num))
+			return -EINVAL;
+		mr->pages[i++] = page_address(sg_page_iter_page(&iter));
+	}
+	mr->num_pages = i;
+	mr->used_pages = i;
+	return 0;
+}
+
+static struct iwm_mr *iwm_mr_pin(struct ib_pd *ibpd, u64 start, u64 len,
+				 u64 va, int access)
+{
+	struct iwm_mr *mr;
+	int err;
+
+	mr = iwm_mr_alloc(ibpd, access);
+	if (IS_ERR(mr))
+		return mr;
+
+	mr->umem = ib_umem_get(ibpd->device, start, len, access);
+	if (IS_ERR(mr->umem)) {
+		err = PTR_ERR(mr->umem);
+		mr->umem = NULL;
+		goto free_mr;
+	}
+	err = iwm_mr_take_pages(mr);
+	if (err)
+		goto free_mr;
+
+	mr->va = va;
+	mr->len = len;
+	mr->first_off = ib_umem_offset(mr->umem);
+	return mr;
+
+free_mr:
+	iwm_mr_free(mr);
+	return ERR_PTR(err);
+}
+
+/**
+ * iwm_reg_user_mr - register memory of a process
+ * @ibpd: protection domain
+ * @start: first address in the process
+ * @len: octets, not 0
+ * @va: address (Tagged Offset) of the first octet on the wire
+ * @access: IB_ACCESS_* rights
+ * @udata: struct siw_ureq_reg_mr in, struct siw_uresp_reg_mr out
+ *
+ * Context: process. RLIMIT_MEMLOCK is enforced by ib_umem_get().
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
+			      int access, struct ib_udata *udata)
+{
+	struct siw_uresp_reg_mr resp = {};
+	struct siw_ureq_reg_mr req = {};
+	struct iwm_mr *mr;
+	int err;
+
+	if (access & IWM_ACCESS_REFUSED)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!len || va + (len - 1) < va)
+		return ERR_PTR(-EINVAL);
+	if (udata->inlen < sizeof(req) || udata->outlen < sizeof(resp))
+		return ERR_PTR(-EINVAL);
+	err = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (err)
+		return ERR_PTR(err);
+
+	mr = iwm_mr_pin(ibpd, start, len, va, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	err = iwm_mr_publish(mr, req.stag_key);
+	if (err)
+		goto free_mr;
+
+	resp.stag = mr->stag;
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		goto withdraw_mr;
+	iwm_mr_set_valid(mr);
+	return &mr->ibmr;
+
+withdraw_mr:
+	iwm_mr_withdraw(mr);
+free_mr:
+	iwm_mr_free(mr);
+	return ERR_PTR(err);
+}
+
+/**
+ * iwm_alloc_mr - a region for fast registration, invalid at first
+ * @ibpd: protection domain
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_sg: pages that it can hold, 1..IWM_MAX_PBL
+ *
+ * Context: process.
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *iwm_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			   u32 max_sg)
+{
+	struct iwm_mr *mr;
+	int err;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > IWM_MAX_PBL)
+		return ERR_PTR(-EINVAL);
+
+	mr = iwm_mr_alloc(ibpd, 0);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->num_pages = max_sg;
+	mr->pages = kvcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL);
+	mr->staged = kvcalloc(max_sg, sizeof(*mr->staged), GFP_KERNEL);
+	if (!mr->pages || !mr->staged) {
+		err = -ENOMEM;
+		goto free_mr;
+	}
+	err = iwm_mr_publish(mr, 0);
+	if (err)
+		goto free_mr;
+	return &mr->ibmr;
+
+free_mr:
+	iwm_mr_free(mr);
+	return ERR_PTR(err);
+}
+
+/* Without a DMA device a "DMA address" is a kernel address. */
+static int iwm_stage_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct iwm_mr *mr = to_iwm_mr(ibmr);
+
+	if (mr->staged_pages == mr->num_pages)
+		return -ENOMEM;
+	mr->staged[mr->staged_pages++] = (void *)(uintptr_t)addr;
+	return 0;
+}
+
+/**
+ * iwm_map_mr_sg - give a fast-register region its next page list
+ * @ibmr: region of iwm_alloc_mr(); may be valid, and stays as it is until
+ *	the list is put in force by iwm_mr_enable()
+ * @sg: DMA-mapped memory
+ * @num_sg: elements of @sg
+ * @sg_off: offset into the first element, or NULL
+ *
+ * Context: any; the consumer maps a region once at a time.
+ * Return: elements of @sg that were mapped, or a negative errno.
+ */
+int iwm_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
+		  unsigned int *sg_off)
+{
+	struct iwm_mr *mr = to_iwm_mr(ibmr);
+
+	if (!mr->staged || !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	mr->staged_pages = 0;
+	return ib_sg_to_pages(ibmr, sg, num_sg, sg_off, iwm_stage_page);
+}
+
+/**
+ * iwm_dereg_mr - end a memory region
+ * @ibmr: region
+ * @udata: unused
+ *
+ * Context: process. Waits for accesses that are under way.
+ * Return: 0.
+ */
+int iwm_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct iwm_mr *mr = to_iwm_mr(ibmr);
+
+	WRITE_ONCE(mr->valid, false);
+	iwm_mr_withdraw(mr);
+	iwm_mr_free(mr);
+	return 0;
+}
