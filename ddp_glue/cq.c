@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues.
+ *
+ * A ring of struct siw_cqe in which the VALID flag of an entry says whose it
+ * is: the consumer clears it when it has read the entry. Behind the entries
+ * lies the word that arms notification. A user CQ's ring is shared memory, so
+ * nothing that is read from it is trusted: it decides only whether its owner
+ * gets a completion or a wake-up.
+ */
+#include <linux/log2.h>
+#include <linux/vmalloc.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "iwmpa.h"
+
+static const u8 iwm_wc_opcode[SIW_NUM_OPCODES] = {
+	[SIW_OP_WRITE]		 = IB_WC_RDMA_WRITE,
+	[SIW_OP_READ]		 = IB_WC_RDMA_READ,
+	[SIW_OP_READ_LOCAL_INV]	 = IB_WC_RDMA_READ,
+	[SIW_OP_SEND]		 = IB_WC_SEND,
+	[SIW_OP_SEND_WITH_IMM]	 = IB_WC_SEND,
+	[SIW_OP_SEND_REMOTE_INV] = IB_WC_SEND,
+	[SIW_OP_FETCH_AND_ADD]	 = IB_WC_FETCH_ADD,
+	[SIW_OP_COMP_AND_SWAP]	 = IB_WC_COMP_SWAP,
+	[SIW_OP_RECEIVE]	 = IB_WC_RECV,
+	[SIW_OP_INVAL_STAG]	 = IB_WC_LOCAL_INV,
+	[SIW_OP_REG_MR]		 = IB_WC_REG_MR,
+};
+
+static const u8 iwm_wc_status[SIW_NUM_WC_STATUS] = {
+	[SIW_WC_SUCCESS]	 = IB_WC_SUCCESS,
+	[SIW_WC_LOC_LEN_ERR]	 = IB_WC_LOC_LEN_ERR,
+	[SIW_WC_LOC_PROT_ERR]	 = IB_WC_LOC_PROT_ERR,
+	[SIW_WC_LOC_QP_OP_ERR]	 = IB_WC_LOC_QP_OP_ERR,
+	[SIW_WC_WR_FLUSH_ERR]	 = IB_WC_WR_FLUSH_ERR,
+	[SIW_WC_BAD_RESP_ERR]	 = IB_WC_BAD_RESP_ERR,
+	[SIW_WC_LOC_ACCESS_ERR]	 = IB_WC_LOC_ACCESS_ERR,
+	[SIW_WC_REM_ACCESS_ERR]	 = IB_WC_REM_ACCESS_ERR,
+	[SIW_WC_REM_INV_REQ_ERR] = IB_WC_REM_INV_REQ_ERR,
+	[SIW_WC_GENERAL_ERR]	 = IB_WC_GENERAL_ERR,
+};
+
+static struct siw_cqe *iwm_cqe(const struct iwm_cq *cq, u32 index)
+{
+	return &cq->ring[index & (cq->num_cqe - 1)];
+}
+
+static bool iwm_cqe_valid(const struct siw_cqe *cqe)
+{
+	/* Pairs with the other side's release of the entry */
+	return smp_load_acquire(&cqe->flags) & SIW_WQE_VALID;
+}
+
+static int iwm_cq_put(struct iwm_cq *cq, struct iwm_qp *qp,
+		      const struct iwm_wc *wc)
+{
+	struct siw_cqe *cqe = iwm_cqe(cq, cq->put);
+	u8 flags = SIW_WQE_VALID;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (iwm_cqe_valid(cqe))
+		return -ENOMEM;
+
+	cqe->id = wc->id;
+	cqe->opcode = wc->opcode;
+	cqe->status = wc->status;
+	cqe->bytes = wc->bytes;
+	cqe->imm_data = 0;
+	if (wc->invalidated) {
+		cqe->inval_stag = wc->inval_stag;
+		flags |= SIW_WQE_REM_INVAL;
+	}
+	/* Never a kernel pointer where user space can read it */
+	if (cq->user)
+		cqe->qp_id = qp->qpn;
+	else
+		cqe->base_qp = &qp->ibqp;
+
+	/* The entry is complete: hand it over */
+	smp_store_release(&cqe->flags, flags);
+	cq->put++;
+	return 0;
+}
+
+/*
+ * Take the arm that @wc satisfies. Consumers arm and then look for entries,
+ * this side writes an entry and then looks for the arm: one of the two sees
+ * the other's, since both have a full barrier in between.
+ */
+static bool iwm_cq_disarm(struct iwm_cq *cq, const struct iwm_wc *wc)
+{
+	u32 match = SIW_NOTIFY_NEXT_COMPLETION;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (wc->solicited || wc->status != SIW_WC_SUCCESS)
+		match |= SIW_NOTIFY_SOLICITED;
+
+	smp_mb();	/* see above */
+	if (!(READ_ONCE(cq->ctrl->flags) & match))
+		return false;
+	return xchg(&cq->ctrl->flags, SIW_NOTIFY_NOT) & match;
+}
+
+static void iwm_cq_error_event(struct iwm_cq *cq)
+{
+	struct ib_cq *ibcq = &cq->ibcq;
+	struct ib_event event = {
+		.event = IB_EVENT_CQ_ERR,
+		.device = ibcq->device,
+		.element.cq = ibcq,
+	};
+
+	if (ibcq->event_handler)
+		ibcq->event_handler(&event, ibcq->cq_context);
+}
+
+/**
+ * iwm_cq_add - queue a completion and notify the consumer if it asked for it
+ * @cq: completion queue
+ * @qp: queue pair whose work request completes
+ * @wc: the completion
+ *
+ * Context: any; the consumer's handlers run in it, without cq->lock.
+ * Return: 0; -ENOMEM when the queue has overflowed: the completion is lost,
+ * and the first time the consumer gets IB_EVENT_CQ_ERR.
+ */
+int iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
+{
+	bool notify = false, broken = false;
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	err = iwm_cq_put(cq, qp, wc);
+	if (likely(!err)) {
+		notify = iwm_cq_disarm(cq, wc);
+	} else if (!cq->overflowed) {
+		cq->overflowed = true;
+		broken = true;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	if (notify && cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	if (unlikely(err))
+		iwm_count(cq->dev, IWM_STAT_CQ_OVERFLOWS);
+	if (unlikely(broken))
+		iwm_cq_error_event(cq);
+	return err;
+}
+
+static void iwm_cqe_read(const struct siw_cqe *cqe, struct ib_wc *wc)
+{
+	*wc = (struct ib_wc) {
+		.wr_id = cqe->id,
+		.status = iwm_wc_status[cqe->status],
+		.opcode = iwm_wc_opcode[cqe->opcode],
+		.byte_len = cqe->bytes,
+		.qp = cqe->base_qp,
+	};
+	if (cqe->flags & SIW_WQE_REM_INVAL) {
+		wc->ex.invalidate_rkey = cqe->inval_stag;
+		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+	}
+}
+
+/**
+ * iwm_poll_cq - take completions from a kernel consumer's queue
+ * @ibcq: completion queue
+ * @num: room in @wc
+ * @wc: where completions go
+ *
+ * Context: any.
+ * Return: number of completions, 0..@num; -EINVAL for a user CQ.
+ */
+int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct iwm_cq *cq = to_iwm_cq(ibcq);
+	struct siw_cqe *cqe;
+	unsigned long flags;
+	int n;
+
+	if (cq->user)
+		return -EINVAL;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (n = 0; n < num; n++) {
+		cqe = iwm_cqe(cq, cq->get);
+		if (!iwm_cqe_valid(cqe))
+			break;
+		iwm_cqe_read(cqe, &wc[n]);
+		/* It is read: iwm_cq_put() may write it again */
+		smp_store_release(&cqe->flags, 0);
+		cq->get++;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}
+
+/**
+ * iwm_req_notify_cq - arm a kernel consumer's queue
+ * @ibcq: completion queue
+ * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, and IB_CQ_REPORT_MISSED_EVENTS
+ *
+ * Context: any.
+ * Return: 0; 1 when asked for missed events and completions are waiting.
+ */
+int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct iwm_cq *cq = to_iwm_cq(ibcq);
+	u32 arm = SIW_NOTIFY_SOLICITED;
+
+	if ((flags & IB_CQ_SOLICITED_MASK) != IB_CQ_SOLICITED)
+		arm |= SIW_NOTIFY_NEXT_COMPLETION;
+
+	/* Arm, then look: the counterpart is in iwm_cq_disarm() */
+	smp_store_mb(cq->ctrl->flags, arm);
+	if (!(flags & IB_CQ_REPORT_MISSED_EVENTS))
+		return 0;
+	return iwm_cqe_valid(iwm_cqe(cq, READ_ONCE(cq->get)));
+}
+
+static size_t iwm_cq_size(const struct iwm_cq *cq)
+{
+	return cq->num_cqe * sizeof(*cq->ring) + sizeof(*cq->ctrl);
+}
+
+static int iwm_cq_share(struct iwm_cq *cq, struct ib_udata *udata)
+{
+	struct iwm_ucontext *ctx =
+		rdma_udata_to_drv_context(udata, struct iwm_ucontext, ibctx);
+	struct siw_uresp_create_cq resp = {
+		.cq_id = cq->id,
+		.num_cqe = cq->num_cqe,
+	};
+	int err;
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+
+	cq->mmap_entry = iwm_mmap_insert(&ctx->ibctx, cq->ring,
+					 iwm_cq_size(cq), &resp.cq_key);
+	if (!cq->mmap_entry)
+		return -ENOMEM;
+
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		iwm_mmap_remove(cq->mmap_entry);
+	return err;
+}
+
+/**
+ * iwm_create_cq - make a completion queue
+ * @ibcq: object that the core has allocated
+ * @attr: size; completion vectors mean nothing to software
+ * @udata: struct siw_uresp_create_cq out; NULL for kernel consumers
+ *
+ * Context: process.
+ * Return: 0 or a negative errno.
+ */
+int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct ib_udata *udata)
+{
+	struct iwm_dev *dev = to_iwm_dev(ibcq->device);
+	struct iwm_cq *cq = to_iwm_cq(ibcq);
+	int err;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > IWM_MAX_CQE)
+		return -EINVAL;
+
+	err = iwm_claim(&dev->num_cq, IWM_MAX_CQ);
+	if (err)
+		return err;
+
+	cq->dev = dev;
+	cq->user = udata;
+	cq->id = atomic_inc_return(&dev->last_cq_id);
+	cq->num_cqe = roundup_pow_of_two(attr->cqe);
+	spin_lock_init(&cq->lock);
+	cq->ring = udata ? vmalloc_user(iwm_cq_size(cq)) :
+			   vzalloc(iwm_cq_size(cq));
+	if (!cq->ring) {
+		err = -ENOMEM;
+		goto drop_claim;
+	}
+	cq->ctrl = (struct siw_cq_ctrl *)&cq->ring[cq->num_cqe];
+
+	if (udata) {
+		err = iwm_cq_share(cq, udata);
+		if (err)
+			goto free_ring;
+	}
+	ibcq->cqe = cq->num_cqe;
+	return 0;
+
+free_ring:
+	vfree(cq->ring);
+drop_claim:
+	atomic_dec(&dev->num_cq);
+	return err;
+}
+
+/**
+ * iwm_destroy_cq - end a completion queue that no queue pair uses
+ * @ibcq: completion queue
+ * @udata: unused
+ *
+ * Context: process.
+ * Return: 0.
+ */
+int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct iwm_cq *cq = to_iwm_cq(ibcq);
+
+	iwm_mmap_remove(cq->mmap_entry);
+	vfree(cq->ring);
+	atomic_dec(&cq->dev->num_cq);
+	return 0;
+}

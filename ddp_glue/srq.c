@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings of receive work requests: of queue pairs, and shared (SRQ).
+ *
+ * The VALID flag of an entry says whose it is: the consumer sets it when it
+ * has written the entry, taking the entry clears it. A user ring is shared
+ * memory that may change at any time: an entry is copied once, the copy is
+ * validated, and only the copy is used.
+ */
+#include <linux/log2.h>
+#include <linux/vmalloc.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "iwmpa.h"
+
+static struct siw_rqe *iwm_rqe(const struct iwm_rq *rq, u32 index)
+{
+	return &rq->ring[index & (rq->num - 1)];
+}
+
+static bool iwm_rqe_valid(const struct siw_rqe *rqe)
+{
+	/* Pairs with the consumer's release of the entry */
+	return smp_load_acquire(&rqe->flags) & SIW_WQE_VALID;
+}
+
+/**
+ * iwm_rq_init - make a ring of receive work requests
+ * @rq: ring, zeroed
+ * @num: entries that are wanted, at most 2^31; 0 is taken for 1, because
+ *	libsiw cannot map an empty ring. rq->num gets the next power of two
+ * @max_sge: scatter elements of an entry, at most IWM_MAX_SGE
+ * @user: the ring is to be mapped by user space
+ *
+ * Context: process.
+ * Return: 0 or -ENOMEM.
+ */
+int iwm_rq_init(struct iwm_rq *rq, u32 num, u32 max_sge, bool user)
+{
+	size_t size;
+
+	spin_lock_init(&rq->lock);
+	rq->num = roundup_pow_of_two(max(num, 1u));
+	rq->max_sge = max_sge;
+	rq->user = user;
+
+	size = array_size(rq->num, sizeof(*rq->ring));
+	rq->ring = user ? vmalloc_user(size) : vzalloc(size);
+	return rq->ring ? 0 : -ENOMEM;
+}
+
+/**
+ * iwm_rq_free - release a ring
+ * @rq: ring of iwm_rq_init(), or zeroed; no longer to be mapped
+ */
+void iwm_rq_free(struct iwm_rq *rq)
+{
+	vfree(rq->ring);
+	rq->ring = NULL;
+}
+
+static void iwm_rqe_write(struct siw_rqe *rqe, const struct ib_recv_wr *wr)
+{
+	int i;
+
+	rqe->id = wr->wr_id;
+	rqe->num_sge = wr->num_sge;
+	rqe->opcode = SIW_OP_RECEIVE;
+	for (i = 0; i < wr->num_sge; i++) {
+		rqe->sge[i].laddr = wr->sg_list[i].addr;
+		rqe->sge[i].length = wr->sg_list[i].length;
+		rqe->sge[i].lkey = wr->sg_list[i].lkey;
+	}
+	/* The entry is complete: hand it over */
+	smp_store_release(&rqe->flags, SIW_WQE_VALID);
+}
+
+/**
+ * iwm_rq_post - post one receive work request of a kernel consumer
+ * @rq: ring
+ * @wr: work request; wr->next is ignored
+ *
+ * Context: any.
+ * Return: 0; -ENOMEM when the ring is full; -EINVAL for a user ring or a
+ * work request with too many elements.
+ */
+int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr)
+{
+	struct siw_rqe *rqe;
+	unsigned long flags;
+	int err = 0;
+
+	if (rq->user || wr->num_sge < 0 || wr->num_sge > rq->max_sge)
+		return -EINVAL;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	rqe = iwm_rqe(rq, rq->put);
+	if (iwm_rqe_valid(rqe)) {
+		err = -ENOMEM;
+	} else {
+		iwm_rqe_write(rqe, wr);
+		rq->put++;
+	}
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return err;
+}
+
+/* Copy what another CPU may be changing, each word read once */
+static int iwm_rqe_copy(const struct siw_rqe *rqe, struct iwm_rwr *rwr)
+{
+	u32 i;
+
+	rwr->id = READ_ONCE(rqe->id);
+	rwr->num_sge = READ_ONCE(rqe->num_sge);
+	rwr->len = 0;
+	if (rwr->num_sge > IWM_MAX_SGE) {
+		rwr->num_sge = 0;
+		return -EINVAL;
+	}
+	for (i = 0; i < rwr->num_sge; i++) {
+		struct iwm_sge *sge = &rwr->sge[i];
+
+		sge->addr = READ_ONCE(rqe->sge[i].laddr);
+		sge->len = READ_ONCE(rqe->sge[i].length);
+		sge->lkey = READ_ONCE(rqe->sge[i].lkey);
+		rwr->len += sge->len;	/* 6 * 32 bits: cannot wrap */
+	}
+	return 0;
+}
+
+static int iwm_rq_take_locked(struct iwm_rq *rq, struct iwm_rwr *rwr)
+{
+	struct siw_rqe *rqe = iwm_rqe(rq, rq->get);
+	int err;
+
+	lockdep_assert_held(&rq->lock);
+
+	if (!iwm_rqe_valid(rqe))
+		return -ENOENT;
+	err = iwm_rqe_copy(rqe, rwr);
+	/* The copy is made: the consumer may write the entry again */
+	smp_store_release(&rqe->flags, 0);
+	rq->get++;
+	return err;
+}
+
+/**
+ * iwm_rq_take - take the next receive work request
+ * @rq: ring
+ * @rwr: where the copy goes
+ *
+ * Context: any.
+ * Return: 0; -ENOENT: there is none; -EINVAL: it is malformed, and is gone
+ * from the ring: complete @rwr->id with an error.
+ */
+int iwm_rq_take(struct iwm_rq *rq, struct iwm_rwr *rwr)
+{
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	err = iwm_rq_take_locked(rq, rwr);
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return err;
+}
+
+/*
+ * Fewer work requests left than the limit? They lie side by side, so one look
+ * tells, and user space need not say how many it has posted.
+ */
+static bool iwm_srq_low(struct iwm_srq *srq)
+{
+	struct iwm_rq *rq = &srq->rq;
+
+	lockdep_assert_held(&rq->lock);
+
+	if (!srq->armed || iwm_rqe_valid(iwm_rqe(rq, rq->get + srq->limit - 1)))
+		return false;
+	srq->armed = false;
+	srq->limit = 0;
+	return true;
+}
+
+static void iwm_srq_limit_event(struct iwm_srq *srq)
+{
+	struct ib_srq *ibsrq = &srq->ibsrq;
+	struct ib_event event = {
+		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+		.device = ibsrq->device,
+		.element.srq = ibsrq,
+	};
+
+	if (ibsrq->event_handler)
+		ibsrq->event_handler(&event, ibsrq->srq_context);
+}
+
+/**
+ * iwm_srq_take - take the next receive work request of an SRQ
+ * @srq: shared receive queue
+ * @rwr: where the copy goes
+ *
+ * Context: any; the consumer's limit event is raised in it.
+ * Return: as iwm_rq_take().
+ */
+int iwm_srq_take(struct iwm_srq *srq, struct iwm_rwr *rwr)
+{
+	unsigned long flags;
+	bool low = false;
+	int err;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	err = iwm_rq_take_locked(&srq->rq, rwr);
+	if (err != -ENOENT)
+		low = iwm_srq_low(srq);
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+
+	if (low)
+		iwm_srq_limit_event(srq);
+	return err;
+}
+
+static int iwm_srq_share(struct iwm_srq *srq, struct ib_udata *udata)
+{
+	struct iwm_ucontext *ctx =
+		rdma_udata_to_drv_context(udata, struct iwm_ucontext, ibctx);
+	struct siw_uresp_create_srq resp = { .num_rqe = srq->rq.num };
+	int err;
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+
+	srq->mmap_entry = iwm_mmap_insert(&ctx->ibctx, srq->rq.ring,
+					  array_size(srq->rq.num,
+						     sizeof(*srq->rq.ring)),
+					  &resp.srq_key);
+	if (!srq->mmap_entry)
+		return -ENOMEM;
+
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		iwm_mmap_remove(srq->mmap_entry);
+	return err;
+}
+
+/**
+ * iwm_create_srq - make a shared receive queue
+ * @ibsrq: object that the core has allocated
+ * @attr: size and limit
+ * @udata: struct siw_uresp_create_srq out; NULL for kernel consumers
+ *
+ * Context: process.
+ * Return: 0 or a negative errno.
+ */
+int iwm_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	struct iwm_dev *dev = to_iwm_dev(ibsrq->device);
+	struct iwm_srq *srq = to_iwm_srq(ibsrq);
+	struct ib_srq_attr *a = &attr->attr;
+	int err;
+
+	if (attr->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!a->max_wr || a->max_wr > IWM_MAX_SRQ_WR ||
+	    a->max_sge > IWM_MAX_SGE || a->srq_limit > a->max_wr)
+		return -EINVAL;
+
+	err = iwm_claim(&dev->num_srq, IWM_MAX_SRQ);
+	if (err)
+		return err;
+
+	srq->dev = dev;
+	srq->pd = to_iwm_pd(ibsrq->pd);
+	srq->limit = a->srq_limit;
+	srq->armed = a->srq_limit;
+	err = iwm_rq_init(&srq->rq, a->max_wr, a->max_sge, udata);
+	if (err)
+		goto drop_claim;
+
+	if (udata) {
+		err = iwm_srq_share(srq, udata);
+		if (err)
+			goto free_rq;
+	}
+	a->max_wr = srq->rq.num;
+	return 0;
+
+free_rq:
+	iwm_rq_free(&srq->rq);
+drop_claim:
+	atomic_dec(&dev->num_srq);
+	return err;
+}
+
+/**
+ * iwm_modify_srq - set the limit of a shared receive queue
+ * @ibsrq: shared receive queue
+ * @attr: new values
+ * @mask: IB_SRQ_LIMIT; resizing is not supported
+ * @udata: unused
+ *
+ * Context: any.
+ * Return: 0 or a negative errno.
+ */
+int iwm_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		   enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct iwm_srq *srq = to_iwm_srq(ibsrq);
+	unsigned long flags;
+
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > srq->rq.num)
+		return -EINVAL;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	srq->limit = attr->srq_limit;
+	srq->armed = attr->srq_limit;
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+	return 0;
+}
+
+/**
+ * iwm_query_srq - tell size and limit of a shared receive queue
+ * @ibsrq: shared receive queue
+ * @attr: where they go
+ *
+ * Context: any.
+ * Return: 0.
+ */
+int iwm_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct iwm_srq *srq = to_iwm_srq(ibsrq);
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	attr->max_wr = srq->rq.num;
+	attr->max_sge = srq->rq.max_sge;
+	attr->srq_limit = srq->limit;
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+	return 0;
+}
+
+/**
+ * iwm_destroy_srq - end a shared receive queue that no queue pair uses
+ * @ibsrq: shared receive queue
+ * @udata: unused
+ *
+ * Context: process.
+ * Return: 0.
+ */
+int iwm_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct iwm_srq *srq = to_iwm_srq(ibsrq);
+
+	iwm_mmap_remove(srq->mmap_entry);
+	iwm_rq_free(&srq->rq);
+	atomic_dec(&srq->dev->num_srq);
+	return 0;
+}
+
+/**
+ * iwm_post_srq_recv - post receive work requests of a kernel consumer
+ * @ibsrq: shared receive queue
+ * @wr: list of work requests
+ * @bad_wr: set to the first that was not posted
+ *
+ * Context: any.
+ * Return: 0, or the errno of iwm_rq_post().
+ */
+int iwm_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad_wr)
+{
+	struct iwm_srq *srq = to_iwm_srq(ibsrq);
+	int err;
+
+	for (; wr; wr = wr->next) {
+		err = iwm_rq_post(&srq->rq, wr);
+		if (err) {
+			*bad_wr = wr;
+			return err;
+		}
+	}
+	return 0;
+}
