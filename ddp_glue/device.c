@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Devices: made by "rdma link add NAME type iwmpa netdev DEV", gone with
+ * "rdma link delete", their netdev, or the module.
+ *
+ * The driver id is siw's, so this file keeps clear of what an in-tree siw
+ * finds by that id: the core never learns the netdev from here (get_netdev
+ * tells it), and devices are found in a list of our own, also on unload.
+ *
+ * Lock order: rtnl -> iwm_devices_lock.
+ *
+ * rdma_cm picks a device by comparing a GID with the first 16 octets of the
+ * link address of the netdev that has the local IP address. For 127.0.0.1 and
+ * ::1 that is lo, whatever device the connection came in on, and lo's link
+ * address is zero, which no GID may be. A link address has MAX_ADDR_LEN octets
+ * of storage, however, of which addr_len are the address: the others are
+ * visible to nobody but rdma_cm. So a zero link address is given a tag there
+ * (the address itself stays what it is) and every device has the tagged
+ * address of its namespace's lo as a second GID. The tag is random, so that
+ * the lo of two namespaces differ, and is taken away on unload.
+ */
+#define pr_fmt(fmt) "iwmpa: " fmt
+
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/net_namespace.h>
+#include <rdma/rdma_netlink.h>
+
+#include "iwmpa.h"
+
+#define IWM_TAG_OFF	8
+#define IWM_TAG_LEN	8
+#define IWM_TAG_MAGIC	"iw"	/* first octets of a tag, to know it again */
+
+struct workqueue_struct *iwm_wq;
+
+static LIST_HEAD(iwm_devices);
+static DEFINE_MUTEX(iwm_devices_lock);
+
+/**
+ * iwm_dev_get_netdev - the netdev of a device
+ * @dev: device
+ *
+ * Context: any.
+ * Return: the netdev, to be given back with dev_put(); NULL once it is going
+ * away.
+ */
+struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev)
+{
+	struct net_device *netdev;
+
+	rcu_read_lock();
+	netdev = rcu_dereference(dev->netdev);
+	dev_hold(netdev);
+	rcu_read_unlock();
+	return netdev;
+}
+
+/**
+ * iwm_dev_net - the network namespace that a device's connections live in
+ * @dev: device
+ *
+ * Context: any.
+ * Return: the namespace of the netdev, to be given back with put_net(); NULL
+ * once one of the two is going away.
+ */
+struct net *iwm_dev_net(struct iwm_dev *dev)
+{
+	const struct net_device *netdev;
+	struct net *net = NULL;
+
+	rcu_read_lock();
+	netdev = rcu_dereference(dev->netdev);
+	if (netdev)
+		net = maybe_get_net(dev_net(netdev));
+	rcu_read_unlock();
+	return net;
+}
+
+/**
+ * iwm_dev_query_gid - tell one of a device's GIDs
+ * @dev: device
+ * @index: 0: the netdev's; 1: lo's, zero (which is none) for a device on lo
+ * @gid: where it goes
+ *
+ * Context: any. A change is followed by IB_EVENT_GID_CHANGE.
+ * Return: 0 or -EINVAL.
+ */
+int iwm_dev_query_gid(struct iwm_dev *dev, int index, union ib_gid *gid)
+{
+	if (index < 0 || index >= IWM_NUM_GIDS)
+		return -EINVAL;
+	*gid = dev->gids[index];
+	return 0;
+}
+
+static bool iwm_addr_tagged(const struct net_device *netdev)
+{
+	return netdev->addr_len <= IWM_TAG_OFF &&
+	       !memcmp(netdev->dev_addr + IWM_TAG_OFF, IWM_TAG_MAGIC,
+		       strlen(IWM_TAG_MAGIC));
+}
+
+/* GID that rdma_cm looks for when a local address is @netdev's: see above */
+static void iwm_netdev_gid(struct net_device *netdev, union ib_gid *gid)
+{
+	u8 tag[IWM_TAG_LEN];
+
+	ASSERT_RTNL();
+
+	if (!memchr_inv(netdev->dev_addr, 0, sizeof(*gid))) {
+		get_random_bytes(tag, sizeof(tag));
+		memcpy(tag, IWM_TAG_MAGIC, strlen(IWM_TAG_MAGIC));
+		dev_addr_mod(netdev, IWM_TAG_OFF, tag, sizeof(tag));
+	}
+	memcpy(gid, netdev->dev_addr, sizeof(*gid));
+}
+
+static void iwm_untag_all(void)
+{
+	static const u8 none[IWM_TAG_LEN];
+	struct net_device *netdev;
+	struct net *net;
+
+	rtnl_lock();
+	down_read(&net_rwsem);
+	for_each_net(net)
+		for_each_netdev(net, netdev)
+			if (iwm_addr_tagged(netdev))
+				dev_addr_mod(netdev, IWM_TAG_OFF, none,
+					     sizeof(none));
+	up_read(&net_rwsem);
+	rtnl_unlock();
+}
+
+static void iwm_dev_set_gids(struct iwm_dev *dev, struct net_device *netdev)
+{
+	struct net_device *lo = dev_net(netdev)->loopback_dev;
+
+	iwm_netdev_gid(netdev, &dev->gids[0]);
+	if (netdev != lo)
+		iwm_netdev_gid(lo, &dev->gids[1]);
+}
+
+static void iwm_dev_set_speed(struct iwm_dev *dev, struct net_device *netdev)
+{
+	struct ethtool_link_ksettings link;
+	u32 speed = 0;
+
+	if (!__ethtool_get_link_ksettings(netdev, &link) &&
+	    link.base.speed != (u32)SPEED_UNKNOWN)
+		speed = link.base.speed;
+	WRITE_ONCE(dev->speed, speed);
+}
+
+static enum ib_port_state iwm_netdev_state(const struct net_device *netdev)
+{
+	return netif_running(netdev) && netif_carrier_ok(netdev) ?
+		IB_PORT_ACTIVE : IB_PORT_DOWN;
+}
+
+/* Can @netdev carry TCP/IP of its own, and does rdma_cm understand it? */
+static int iwm_netdev_check(struct net_device *netdev)
+{
+	switch (netdev->type) {
+	case ARPHRD_ETHER:
+	case ARPHRD_IEEE802:
+	case ARPHRD_LOOPBACK:
+	case ARPHRD_NONE:
+		break;
+	default:
+		pr_err("%s: link type %u cannot carry iWARP, use an Ethernet-like netdev\n",
+		       netdev->name, netdev->type);
+		return -EOPNOTSUPP;
+	}
+	if (netif_is_bond_slave(netdev) || netif_is_team_port(netdev) ||
+	    netif_is_bridge_port(netdev)) {
+		pr_err("%s: is a port of another netdev, use that one\n",
+		       netdev->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static struct net_device *iwm_dev_netdev(const struct iwm_dev *dev)
+{
+	return rcu_dereference_protected(dev->netdev,
+					 lockdep_is_held(&iwm_devices_lock));
+}
+
+static struct iwm_dev *iwm_dev_find(const struct net_device *netdev)
+{
+	struct iwm_dev *dev;
+
+	lockdep_assert_held(&iwm_devices_lock);
+
+	list_for_each_entry(dev, &iwm_devices, entry)
+		if (iwm_dev_netdev(dev) == netdev)
+			return dev;
+	return NULL;
+}
+
+/**
+ * iwm_dev_dealloc - ib_device_ops.dealloc_driver: the end of a device
+ * @ibdev: device that is not registered (any more), perhaps half made
+ *
+ * Context: process.
+ */
+void iwm_dev_dealloc(struct ib_device *ibdev)
+{
+	struct iwm_dev *dev = to_iwm_dev(ibdev);
+	struct net_device *netdev;
+
+	iwm_cm_dev_exit(dev);
+
+	mutex_lock(&iwm_devices_lock);
+	list_del_init(&dev->entry);
+	netdev = iwm_dev_netdev(dev);
+	RCU_INIT_POINTER(dev->netdev, NULL);
+	mutex_unlock(&iwm_devices_lock);
+	netdev_put(netdev, &dev->netdev_tracker);
+
+	WARN_ON(!xa_empty(&dev->qps));
+	xa_destroy(&dev->qps);
+	iwm_mr_exit(dev);
+	free_percpu(dev->mib);
+	free_percpu(dev->mpa_mib);
+}
+
+/* The netdev has gone: no rtnl here, so connections can be waited for. */
+static void iwm_dev_remove(struct work_struct *work)
+{
+	struct iwm_dev *dev = container_of(work, struct iwm_dev, remove_work);
+
+	iwm_cm_dev_gone(dev);
+	ib_unregister_device_queued(&dev->ibdev);
+	ib_device_put(&dev->ibdev);
+}
+
+static struct iwm_dev *iwm_dev_alloc(void)
+{
+	struct iwm_dev *dev = ib_alloc_device(iwm_dev, ibdev);
+
+	if (!dev)
+		return NULL;
+	ib_set_device_ops(&dev->ibdev, &iwm_device_ops);
+	INIT_LIST_HEAD(&dev->entry);
+	INIT_WORK(&dev->remove_work, iwm_dev_remove);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	iwm_mr_init(dev);
+
+	dev->mpa_mib = alloc_percpu(struct mpa_mib);
+	dev->mib = alloc_percpu(struct iwm_mib);
+	if (!dev->mpa_mib || !dev->mib) {
+		ib_dealloc_device(&dev->ibdev);
+		return NULL;
+	}
+	return dev;
+}
+
+static void iwm_dev_describe(struct iwm_dev *dev, struct net_device *netdev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	ASSERT_RTNL();
+
+	if (netdev->addr_len == ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr))
+		ether_addr_copy(dev->mac, netdev->dev_addr);
+	else
+		eth_random_addr(dev->mac);
+	iwm_dev_set_gids(dev, netdev);
+	iwm_dev_set_speed(dev, netdev);
+	dev->port_state = iwm_netdev_state(netdev);
+
+	ibdev->node_type = RDMA_NODE_RNIC;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+	/* The doorbell of user space */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->mac);
+	strscpy(ibdev->node_desc, SIW_NODE_DESC_COMMON,
+		sizeof(ibdev->node_desc));
+	strscpy(ibdev->iw_ifname, netdev->name, sizeof(ibdev->iw_ifname));
+}
+
+/* Bind @dev to @netdev; from now on the notifier finds it. */
+static int iwm_dev_attach(struct iwm_dev *dev, struct net_device *netdev)
+{
+	struct iwm_dev *other;
+	int err = 0;
+
+	rtnl_lock();
+	mutex_lock(&iwm_devices_lock);
+	other = iwm_dev_find(netdev);
+	if (other) {
+		pr_err("%s: already carries %s\n", netdev->name,
+		       other->ibdev.name[0] ? other->ibdev.name : "a device");
+		err = -EEXIST;
+		goto unlock;
+	}
+	if (netdev->reg_state != NETREG_REGISTERED) {
+		err = -ENODEV;
+		goto unlock;
+	}
+	iwm_dev_describe(dev, netdev);
+	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
+	rcu_assign_pointer(dev->netdev, netdev);
+	list_add_tail(&dev->entry, &iwm_devices);
+unlock:
+	mutex_unlock(&iwm_devices_lock);
+	rtnl_unlock();
+	return err;
+}
+
+/* Has the netdev gone while @dev was being registered? Then the notifier has
+ * not found a device to unregister.
+ */
+static int iwm_dev_settle(struct iwm_dev *dev)
+{
+	int err = 0;
+
+	mutex_lock(&iwm_devices_lock);
+	if (!iwm_dev_netdev(dev)) {
+		err = -ENODEV;
+		if (ib_device_try_get(&dev->ibdev) &&
+		    !queue_work(iwm_wq, &dev->remove_work))
+			ib_device_put(&dev->ibdev);
+	}
+	mutex_unlock(&iwm_devices_lock);
+	return err;
+}
+
+static int iwm_newlink(const char *name, struct net_device *netdev)
+{
+	struct iwm_dev *dev;
+	int err;
+
+	err = iwm_netdev_check(netdev);
+	if (err)
+		return err;
+	dev = iwm_dev_alloc();
+	if (!dev)
+		return -ENOMEM;
+	err = iwm_dev_attach(dev, netdev);
+	if (err)
+		goto free_dev;
+
+	/* Once registered it can be deleted at any time. */
+	get_device(&dev->ibdev.dev);
+	err = ib_register_device(&dev->ibdev, name, NULL);
+	if (err)
+		goto put_dev;
+	err = iwm_dev_settle(dev);
+	put_device(&dev->ibdev.dev);
+	return err;
+
+put_dev:
+	if (err == -ENFILE) {
+		pr_err("%s: an RDMA device of this name exists, choose another\n",
+		       name);
+		err = -EEXIST;
+	} else {
+		pr_err("%s: cannot be registered on %s: error %d\n", name,
+		       netdev->name, err);
+	}
+	put_device(&dev->ibdev.dev);
+free_dev:
+	ib_dealloc_device(&dev->ibdev);
+	return err;
+}
+
+static struct rdma_link_ops iwm_link_ops = {
+	.type = "iwmpa",
+	.newlink = iwm_newlink,
+};
+
+static void iwm_port_event(struct iwm_dev *dev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.event = type,
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+	};
+
+	if (!ib_device_try_get(&dev->ibdev))
+		return;		/* not registered yet, or no longer */
+	ib_dispatch_event(&event);
+	ib_device_put(&dev->ibdev);
+}
+
+static void iwm_netdev_changed(struct iwm_dev *dev, struct net_device *netdev)
+{
+	enum ib_port_state state = iwm_netdev_state(netdev);
+
+	iwm_dev_set_speed(dev, netdev);
+	if (state == dev->port_state)
+		return;
+	dev->port_state = state;
+	iwm_port_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+						      IB_EVENT_PORT_ERR);
+}
+
+/* Let the netdev go at once, and the device soon. */
+static void iwm_netdev_gone(struct iwm_dev *dev, struct net_device *netdev)
+{
+	RCU_INIT_POINTER(dev->netdev, NULL);
+	netdev_put(netdev, &dev->netdev_tracker);
+	if (ib_device_try_get(&dev->ibdev) &&
+	    !queue_work(iwm_wq, &dev->remove_work))
+		ib_device_put(&dev->ibdev);
+}
+
+/* A link address has changed: a device's own, or that of lo beside it. */
+static void iwm_addr_changed(struct net_device *changed)
+{
+	struct net_device *netdev;
+	struct iwm_dev *dev;
+
+	list_for_each_entry(dev, &iwm_devices, entry) {
+		netdev = iwm_dev_netdev(dev);
+		if (!netdev || !net_eq(dev_net(netdev), dev_net(changed)))
+			continue;
+		if (changed != netdev && !(changed->flags & IFF_LOOPBACK))
+			continue;
+		iwm_dev_set_gids(dev, netdev);
+		iwm_port_event(dev, IB_EVENT_GID_CHANGE);
+	}
+}
+
+static int iwm_netdev_event(struct notifier_block *nb, unsigned long event,
+			    void *info)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(info);
+	struct iwm_dev *dev;
+
+	mutex_lock(&iwm_devices_lock);
+	dev = iwm_dev_find(netdev);
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		if (dev)
+			iwm_netdev_changed(dev, netdev);
+		break;
+	case NETDEV_CHANGEADDR:
+		iwm_addr_changed(netdev);
+		break;
+	case NETDEV_UNREGISTER:
+		if (dev)
+			iwm_netdev_gone(dev, netdev);
+		break;
+	}
+	mutex_unlock(&iwm_devices_lock);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block iwm_netdev_nb = {
+	.notifier_call = iwm_netdev_event,
+};
+
+static struct iwm_dev *iwm_dev_first(void)
+{
+	struct iwm_dev *dev;
+
+	mutex_lock(&iwm_devices_lock);
+	dev = list_first_entry_or_null(&iwm_devices, struct iwm_dev, entry);
+	if (dev)
+		get_device(&dev->ibdev.dev);
+	mutex_unlock(&iwm_devices_lock);
+	return dev;
+}
+
+/* Each call returns when the device is gone, whoever else is removing it. */
+static void iwm_remove_all(void)
+{
+	struct iwm_dev *dev;
+
+	while ((dev = iwm_dev_first())) {
+		ib_unregister_device(&dev->ibdev);
+		put_device(&dev->ibdev.dev);
+	}
+}
+
+static int __init iwm_init(void)
+{
+	int err;
+
+	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	if (!iwm_wq)
+		return -ENOMEM;
+	err = register_netdevice_notifier(&iwm_netdev_nb);
+	if (err)
+		goto destroy_wq;
+	rdma_link_register(&iwm_link_ops);
+	return 0;
+
+destroy_wq:
+	destroy_workqueue(iwm_wq);
+	return err;
+}
+
+static void __exit iwm_exit(void)
+{
+	/* 1. no new devices, 2. none that live, 3. what they ran on */
+	rdma_link_unregister(&iwm_link_ops);
+	iwm_remove_all();
+	unregister_netdevice_notifier(&iwm_netdev_nb);
+	destroy_workqueue(iwm_wq);
+	iwm_untag_all();
+	/* Objects that were freed with functions of this module */
+	rcu_barrier();
+}
+
+module_init(iwm_init);
+module_exit(iwm_exit);
+
+MODULE_DESCRIPTION("iWARP (RFC 5040, RFC 5041) on software MPA");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(IWMPA);
+MODULE_ALIAS_RDMA_LINK("iwmpa");
