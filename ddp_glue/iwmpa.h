@@ -12,6 +12,7 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
@@ -86,10 +87,13 @@ struct iwm_dev {
 	u8 mac[ETH_ALEN];		/* node GUID comes from it */
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;
+	enum ib_port_state port_state;	/* as last reported; under rtnl */
 
-	struct xarray qps;		/* QP number -> struct iwm_qp */
+	/* QP number -> struct iwm_qp; XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ */
+	struct xarray qps;
 	struct xarray mrs;		/* STag >> 8 -> struct iwm_mr */
 	atomic_t num_qp, num_cq, num_srq, num_mr, num_pd;
+	atomic_t last_cq_id;		/* libsiw names CQs by it in messages */
 
 	struct mpa_mib __percpu *mpa_mib;
 	struct iwm_mib __percpu *mib;
@@ -205,6 +209,13 @@ struct iwm_rwr {
 	struct iwm_sge sge[IWM_MAX_SGE];
 };
 
+/* An RDMA Read of ours that waits for its Response: the sink buffer. */
+struct iwm_read_out {
+	u32 stag;
+	u32 len;
+	u64 to;
+};
+
 enum iwm_qp_state {
 	IWM_QP_IDLE,
 	IWM_QP_RTS,
@@ -219,7 +230,17 @@ struct iwm_rx;
 
 /**
  * struct iwm_qp - queue pair
- * @lock: guards @state, @conn and @cep
+ * @lock: guards @state, @conn, @cep, @rtr, @ird, @ord, @used and @rx_ended
+ * @conn_lock: held by who makes, ends or releases @conn in process context.
+ *	@conn may appear a moment after the state has become RTS: there is a
+ *	kick when it does
+ * @close_work: sends our FIN and bounds the wait for the peer's
+ * @fin_sent: our side is shut down or is being shut down (@conn_lock)
+ * @drain_until: jiffies until which our FIN waits for the SQ (@conn_lock)
+ * @used: has been in RTS or ERROR; a QP carries one connection in its life
+ * @rx_ended: nothing more is received: what is posted is flushed at once
+ * @dying: is being destroyed: what is outstanding gets no completion
+ * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none
  * @sq: transmit side, see send.c
  * @rx: receive side, see recv.c; owned by whoever holds the socket lock
  */
@@ -235,6 +256,15 @@ struct iwm_qp {
 	enum iwm_qp_state state;
 	struct mpa_conn *conn;
 	struct iwm_cep *cep;
+
+	struct mutex conn_lock;		/* ranks above the socket lock */
+	struct delayed_work close_work;
+	bool fin_sent;
+	unsigned long drain_until;
+	bool used;
+	bool rx_ended;
+	bool dying;
+	u8 rtr;
 
 	struct iwm_cq *scq;
 	struct iwm_cq *rcq;
@@ -263,6 +293,12 @@ struct iwm_qp {
 #define to_iwm_srq(p)	container_of(p, struct iwm_srq, ibsrq)
 #define to_iwm_qp(p)	container_of(p, struct iwm_qp, ibqp)
 
+/* One more of @count unless there are @max: release with atomic_dec(). */
+static inline int iwm_claim(atomic_t *count, int max)
+{
+	return atomic_add_unless(count, 1, max) ? 0 : -ENOMEM;
+}
+
 static inline void iwm_count(struct iwm_dev *dev, enum iwm_stat stat)
 {
 	this_cpu_inc(dev->mib->v[stat]);
@@ -272,6 +308,7 @@ static inline void iwm_count(struct iwm_dev *dev, enum iwm_stat stat)
 extern struct workqueue_struct *iwm_wq;	/* WQ_MEM_RECLAIM */
 struct net *iwm_dev_net(struct iwm_dev *dev);	/* put_net() it; or NULL */
 struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev); /* dev_put() */
+void iwm_dev_dealloc(struct ib_device *ibdev);
 int iwm_dev_query_gid(struct iwm_dev *dev, int index, union ib_gid *gid);
 
 /* verbs.c: the table is complete with the functions of the files below */
@@ -361,9 +398,18 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn);
 void iwm_qp_put(struct iwm_qp *qp);
 void iwm_qp_flush_rq(struct iwm_qp *qp);
-void iwm_qp_add_ref(struct ib_qp *ibqp);
-void iwm_qp_rem_ref(struct ib_qp *ibqp);
-struct ib_qp *iwm_qp_lookup(struct ib_device *ibdev, int qpn);
+void iwm_iw_add_ref(struct ib_qp *ibqp);
+void iwm_iw_rem_ref(struct ib_qp *ibqp);
+struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn);
+
+/* qp.c for cm.c, process context */
+int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
+		   const struct sockaddr *local, const struct sockaddr *remote,
+		   const struct mpa_params *params, const void *pd, u16 pd_len);
+int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
+		  struct mpa_conn *conn, const struct mpa_params *params,
+		  const void *pd, u16 pd_len, struct mpa_agreed *agreed);
+void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status);
 
 /*
  * qp.c. While a QP has a connection it is the connection's ULP: iwm_qp_ops
@@ -373,17 +419,37 @@ struct ib_qp *iwm_qp_lookup(struct ib_device *ibdev, int qpn);
  */
 extern const struct mpa_ulp_ops iwm_qp_ops;
 void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
-		  const struct ddp_segment *seg, const u8 *read_hdr);
+		  const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr);
+void iwm_qp_terminated(struct iwm_qp *qp);
+void iwm_qp_terminate_received(struct iwm_qp *qp,
+			       const struct rdmap_error *err);
 
 /* send.c */
 int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe);
 void iwm_sq_destroy(struct iwm_qp *qp);
+void *iwm_sq_ring(struct iwm_qp *qp);
+size_t iwm_sq_ring_size(struct iwm_qp *qp);
+
+/*
+ * Nothing posted, nothing being sent, no Read of ours without its Response
+ * and no Response of ours owed. Any context.
+ */
+bool iwm_sq_idle(struct iwm_qp *qp);
+
+/*
+ * Wait until the transmit owner has left qp->conn and keep it out for good;
+ * posts are flushed from then on. A Terminate that is queued goes out first
+ * if TCP takes it. Process context, may sleep; callable more than once.
+ */
+void iwm_sq_stop(struct iwm_qp *qp);
 int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);
 void iwm_sq_kick(struct iwm_qp *qp);
 void iwm_sq_flush(struct iwm_qp *qp);
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_error *err,
-		      const struct ddp_segment *seg, const u8 *read_hdr);
+		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr);
+void iwm_sq_kick_responses(struct iwm_qp *qp);
+const struct iwm_read_out *iwm_sq_oldest_read(struct iwm_qp *qp);
 int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status, u32 len);
 
@@ -401,6 +467,10 @@ int iwm_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len);
 int iwm_cm_create_listen(struct iw_cm_id *id, int backlog);
 int iwm_cm_destroy_listen(struct iw_cm_id *id);
 void iwm_cm_dev_gone(struct iwm_dev *dev);
+void iwm_cm_dev_exit(struct iwm_dev *dev);
+void iwm_cep_get(struct iwm_cep *cep);
+void iwm_cep_put(struct iwm_cep *cep);
+int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer);
 void iwm_cm_reply(struct iwm_cep *cep, int status,
 		  const struct mpa_offer *peer, const struct mpa_agreed *agreed,
 		  const void *pd);
