@@ -34,7 +34,8 @@ struct Wire {
   std::size_t payload = 0;
 
   Octets octets() const {
-    const Octets head = big_endian(static_cast<unsigned>(ddp_ctrl), 1) + big_endian(static_cast<unsigned>(rdmap_ctrl), 1) + big_endian(stag, 4);
+    const auto control = static_cast<unsigned>(ddp_ctrl << 8 | rdmap_ctrl);
+    const Octets head = big_endian(control, 2) + big_endian(stag, 4);
     const Octets rest = ddp_ctrl & 0x80 ? big_endian(to, 8) : big_endian(qn, 4) + big_endian(msn, 4) + big_endian(mo, 4);
     return head + rest + Octets(payload, 0xda);
   }
@@ -103,6 +104,51 @@ TEST(DdpParse, RFC5040_4_EveryMessage) {
     EXPECT_EQ(parsed.segment.qn, wire.qn);
     EXPECT_EQ(parsed.segment.msn, is_tagged(opcode) ? 0 : 1);
     EXPECT_EQ(parsed.segment.mo, 0u);
+  }
+}
+
+TEST(DdpParse, RFC5040_4_GoodSegments) {
+  const struct {
+    const char *what, *header;
+    std::size_t length;
+    std::uint8_t version;
+    int opcode;
+    bool tagged, last;
+    std::uint32_t payload;
+  } rows[] = {
+#define GOOD(...) {__VA_ARGS__},
+#define BAD(...)
+#include "kunit/vectors/ddp.inc"
+#undef GOOD
+#undef BAD
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    const Parsed parsed(hex(row.header) + Octets(18), row.length, row.version);
+    ASSERT_EQ(parsed.result, 0);
+    EXPECT_EQ(parsed.segment.opcode, row.opcode);
+    EXPECT_EQ(parsed.segment.tagged, row.tagged);
+    EXPECT_EQ(parsed.segment.last, row.last);
+    EXPECT_EQ(parsed.segment.payload_len, row.payload);
+  }
+}
+
+TEST(DdpParse, RFC5040_Figure9_RFC5041_7_2_BadSegments) {
+  const struct {
+    const char *what, *header;
+    std::size_t length;
+    std::uint8_t version;
+    Code code;
+  } rows[] = {
+#define GOOD(...)
+#define BAD(what, header, length, version, ...) {what, header, length, version, {__VA_ARGS__}},
+#include "kunit/vectors/ddp.inc"
+#undef GOOD
+#undef BAD
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    expect_code(Parsed(hex(row.header) + Octets(18), row.length, row.version), row.code);
   }
 }
 

@@ -14,8 +14,9 @@ TEST(Fpdu, FRM_02_FRM_03_PadFillsFourOctets) {
   const struct {
     std::uint32_t ulpdu, pad, content;
   } rows[] = {
-      {0, 2, 8},   {1, 1, 8},   {2, 0, 8},   {3, 3, 12},       {4, 2, 12},       {5, 1, 12},           {6, 0, 12},
-      {16, 2, 24}, {42, 0, 48}, {64, 2, 72}, {484, 2, 492}, {1442, 0, 1448}, {64768, 2, 64776},
+#define ROW(...) {__VA_ARGS__},
+#include "kunit/vectors/pad.inc"
+#undef ROW
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.ulpdu);
@@ -67,28 +68,18 @@ TEST(Fpdu, MRK_09_WireLengthAcrossTheSequenceWrap) {
           << "position " << position << " ULPDU " << ulpdu;
 }
 
-// EMSS - (6 + 4 * ceiling(EMSS / 512) + EMSS mod 4)
-TEST(Mulpdu, SIZ_01_WithMarkers) {
+TEST(Mulpdu, SIZ_01_SIZ_02_Formula) {
   const struct {
-    std::uint32_t emss, mulpdu;
+    std::uint32_t emss, with_markers, without;
   } rows[] = {
-      {536, 522},   {512, 502},   {513, 498},   {1024, 1010}, {1025, 1006}, {1448, 1430},   {1460, 1442},
-      {1459, 1438}, {1461, 1442}, {4096, 4058}, {8948, 8870}, {9000, 8922}, {65280, 64762}, {65284, 64766},
+#define ROW(...) {__VA_ARGS__},
+#include "kunit/vectors/mulpdu.inc"
+#undef ROW
   };
-  for (const auto& row : rows)
-    EXPECT_EQ(mpa_fpdu_mulpdu(row.emss, true), row.mulpdu) << "EMSS " << row.emss;
-}
-
-// EMSS - (6 + EMSS mod 4)
-TEST(Mulpdu, SIZ_02_WithoutMarkers) {
-  const struct {
-    std::uint32_t emss, mulpdu;
-  } rows[] = {
-      {536, 530},   {1448, 1442}, {1460, 1454}, {1461, 1454},   {1462, 1454},   {1463, 1454},
-      {1464, 1458}, {8948, 8942}, {9000, 8994}, {64772, 64766}, {64773, 64766},
-  };
-  for (const auto& row : rows)
-    EXPECT_EQ(mpa_fpdu_mulpdu(row.emss, false), row.mulpdu) << "EMSS " << row.emss;
+  for (const auto& row : rows) {
+    EXPECT_EQ(mpa_fpdu_mulpdu(row.emss, true), row.with_markers) << "EMSS " << row.emss;
+    EXPECT_EQ(mpa_fpdu_mulpdu(row.emss, false), row.without) << "EMSS " << row.emss;
+  }
 }
 
 TEST(Mulpdu, SIZ_03_NeverBelow128) {

@@ -14,8 +14,7 @@ constexpr __u16 none = 0x3fff;
 
 /** An enhanced offer in client-server mode. */
 mpa_offer depths(__u16 ird, __u16 ord) {
-  return {.rev = 2, .markers = false, .crc = true, .reject = false, .enhanced = true, .p2p = false, .rtr = 0, .ird = ird, .ord = ord,
-          .pd_len = 0};
+  return {.rev = 2, .crc = true, .enhanced = true, .ird = ird, .ord = ord};
 }
 
 /** An enhanced offer in peer-to-peer mode. */
@@ -27,8 +26,7 @@ mpa_offer kinds(int rtr, __u16 ird = 8, __u16 ord = 8) {
 }
 
 mpa_offer plain(bool markers, bool crc, __u8 rev = 1) {
-  return {.rev = rev, .markers = markers, .crc = crc, .reject = false, .enhanced = false, .p2p = false, .rtr = 0, .ird = none, .ord = none,
-          .pd_len = 0};
+  return {.rev = rev, .markers = markers, .crc = crc, .ird = none, .ord = none};
 }
 
 struct Answer {
@@ -148,17 +146,9 @@ TEST(Negotiation, ENH_03_ENH_04_Depths) {
     __u16 reply_ird, reply_ord;
     __u16 got_responder_ird, got_responder_ord, got_initiator_ird, got_initiator_ord;
   } rows[] = {
-      {"equal", 8, 8, 8, 8, 8, 8, 8, 8, 8, 8},
-      {"the Responder's ORD is lowered to the Initiator's IRD", 2, 8, 8, 16, 8, 2, 8, 2, 2, 8},
-      {"the Initiator adapts its ORD to the Responder's IRD", 8, 32, 4, 4, 4, 4, 4, 4, 8, 4},
-      {"the Responder has more to give", 4, 4, 16, 2, 16, 2, 16, 2, 4, 4},
-      {"no Reads at all", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-      {"the Initiator takes no Reads", 0, 8, 8, 8, 8, 0, 8, 0, 0, 8},
-      {"the Initiator's IRD is not negotiated", none, 8, 8, 16, 8, none, 8, 16, none, 8},
-      {"the Initiator's ORD is not negotiated", 8, none, 6, 4, none, 4, 6, 4, 8, none},
-      {"neither is", none, none, 6, 4, none, none, 6, 4, none, none},
-      {"largest numbers", 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe, 0x3ffe},
-      {"the Responder does not negotiate", 5, 6, none, none, none, 5, none, 5, 5, 6},
+#define ROW(...) {__VA_ARGS__},
+#include "kunit/vectors/depths.inc"
+#undef ROW
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
@@ -215,9 +205,9 @@ TEST(Negotiation, ENH_06_ResponderChoosesACommonKind) {
     int initiator, responder;
     int chosen;
   } rows[] = {
-      {write, write, write},        {read, read, read},          {send, send, send},
-      {send | read, read, read},    {send | write, send, send},  {send | write | read, send | write | read, write},
-      {send | read, send | read, read}, {write | read, send | read, read},
+#define ROW(...) {__VA_ARGS__},
+#include "kunit/vectors/rtr.inc"
+#undef ROW
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(testing::Message() << row.initiator << " and " << row.responder);

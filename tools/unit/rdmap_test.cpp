@@ -39,28 +39,28 @@ Octets terminate(const rdmap_error& error, const Octets* ddp, std::uint32_t leng
   return body;
 }
 
-TEST(Terminate, RFC5040_4_8_WithTaggedHeader) {
-  EXPECT_EQ(terminate({1, 1, 0x01}, &tagged_header, 0x05ba, nullptr), hex("11 01 c0 00 05ba") + tagged_header);
+TEST(Terminate, RFC5040_4_8_RFC5040_Figure10_Octets) {
+  const struct {
+    const char* what;
+    rdmap_error error;
+    const char* ddp;
+    std::uint32_t length;
+    const char *read, *expected;
+  } rows[] = {
+#define ROW(what, layer, etype, ecode, ...) {what, {layer, etype, ecode}, __VA_ARGS__},
+#include "kunit/vectors/terminate.inc"
+#undef ROW
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    const Octets ddp = hex(row.ddp), read = hex(row.read);
+    EXPECT_EQ(terminate(row.error, ddp.empty() ? nullptr : &ddp, row.length, read.empty() ? nullptr : &read), hex(row.expected));
+  }
 }
 
-TEST(Terminate, RFC5040_4_8_WithUntaggedHeader) {
-  EXPECT_EQ(terminate({1, 2, 0x03}, &untagged_header, 46, nullptr), hex("12 03 c0 00 002e") + untagged_header);
-}
-
-TEST(Terminate, RFC5040_4_8_WithReadRequest) {
-  const Octets body = terminate({0, 1, 0x00}, &untagged_header, 46, &read_header);
-  EXPECT_EQ(body, hex("01 00 e0 00 002e") + untagged_header + read_header);
-  EXPECT_EQ(body.size(), std::size_t{52});
-  EXPECT_EQ(body.size(), std::size_t{RDMAP_TERM_MAX_LEN});
-}
-
-TEST(Terminate, RFC5040_4_8_ReadRequestAlone) {
-  EXPECT_EQ(terminate({0, 1, 0x02}, nullptr, 46, &read_header), hex("01 02 20 00") + read_header);
-}
-
-TEST(Terminate, RFC5040_4_8_NoHeaderAtHand) {
-  EXPECT_EQ(terminate({0, 2, 0x07}, nullptr, 0, nullptr), hex("02 07 00 00"));
-  EXPECT_EQ(terminate({1, 1, 0x00}, nullptr, 0, nullptr), hex("11 00 00 00"));
+TEST(Terminate, RFC5040_4_8_LongestFillsTheRoom) {
+  EXPECT_EQ(terminate({0, 1, 0x00}, &untagged_header, 46, &read_header).size(), std::size_t{RDMAP_TERM_MAX_LEN});
+  EXPECT_EQ(RDMAP_TERM_MAX_LEN, 52u);
 }
 
 // Figure 10: which of the headers that are at hand go in.
