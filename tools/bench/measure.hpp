@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file
+ * What both guest programs share: the measured region, the result line, options and errors.
+ */
+#pragma once
+
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <sys/mman.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+namespace bench {
+
+/** Throws the error of the last failed system call. @param what the call, and on what. */
+[[noreturn]] inline void throw_errno(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+/** A whole decimal number that is at least @p least. @throws std::invalid_argument otherwise. */
+inline long parse_number(std::string_view option, std::string_view text, long least) {
+  long value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < least)
+    throw std::invalid_argument(std::string(option) + " wants a number of at least " + std::to_string(least) + ", not '" +
+                                std::string(text) + "'");
+  return value;
+}
+
+/**
+ * One measured region.
+ *
+ * Its two ends are a read of the time stamp counter, which under QEMU's -icount advances by one for
+ * every instruction (and by the length of every idle period), and a long NOP with a displacement
+ * that insn_count.cpp looks for. The NOP does nothing anywhere else.
+ */
+class Region {
+public:
+  Region() : start_(__rdtsc()) { asm volatile(".byte 0x0f, 0x1f, 0x80, 0x78, 0x56, 0x34, 0x12" ::: "memory"); }
+
+  /** Ends the region. @return the counter's advance since its begin. */
+  std::uint64_t stop() const {
+    asm volatile(".byte 0x0f, 0x1f, 0x80, 0x79, 0x56, 0x34, 0x12" ::: "memory");
+    return __rdtsc() - start_;
+  }
+
+private:
+  std::uint64_t start_;
+};
+
+/** Prints one repeat's result in the form that results.cpp reads. */
+inline void print_result(std::uint64_t tsc, long operations, std::uint64_t octets) {
+  std::cout << "result tsc=" << tsc << " ops=" << operations << " octets=" << octets << std::endl;
+}
+
+/** Prints the executable mappings of this process, for the profile of its user-space part. */
+inline void print_maps() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(" r-xp ") != std::string::npos)
+      std::cout << "map " << line << '\n';
+  std::cout.flush();
+}
+
+/** Page-aligned memory that is present from the start, so that no page fault is measured. */
+class Buffer {
+public:
+  explicit Buffer(std::size_t size) : memory_(map(size), Unmap{size}), size_(size) {}
+
+  unsigned char* data() const { return memory_.get(); }
+  std::size_t size() const { return size_; }
+
+  /** Fills the buffer with a pattern that depends on the position and on @p seed. */
+  void fill(unsigned seed) const {
+    for (std::size_t i = 0; i < size_; ++i)
+      data()[i] = pattern(i, seed);
+  }
+
+  void clear() const { std::memset(data(), 0, size_); }
+
+  /** @throws std::runtime_error when the content is not what fill(@p seed) left. */
+  void verify(unsigned seed) const {
+    for (std::size_t i = 0; i < size_; ++i)
+      if (data()[i] != pattern(i, seed))
+        throw std::runtime_error("the data is wrong at octet " + std::to_string(i));
+  }
+
+private:
+  static unsigned char pattern(std::size_t i, unsigned seed) {
+    return static_cast<unsigned char>((i * 131 + (i >> 8) * 7 + seed) | 1);
+  }
+
+  static unsigned char* map(std::size_t size) {
+    void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED)
+      throw_errno("mmap of " + std::to_string(size) + " octets");
+    return static_cast<unsigned char*>(memory);
+  }
+
+  struct Unmap {
+    std::size_t size;
+    void operator()(unsigned char* memory) const { munmap(memory, size); }
+  };
+  std::unique_ptr<unsigned char, Unmap> memory_;
+  std::size_t size_;
+};
+
+} // namespace bench

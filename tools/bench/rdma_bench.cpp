@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file
+ * rdma_bench: fixed work over one RC connection whose two ends are both in this process.
+ *
+ * One process, one thread and completions by event: on one CPU the order of things is then always
+ * the same, and the instructions that the work costs on both sides, from the application down to
+ * the device, can be counted and compared between transports.
+ */
+#include "measure.hpp"
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+
+namespace bench {
+namespace {
+
+constexpr char usage[] =
+    R"(usage: rdma_bench [options]
+Measures one operation over an RC connection to this process itself.
+  -a, --address ADDR   an address of the RDMA link (default 10.9.0.1)
+  -p, --port PORT      port to listen on (default 7471)
+  -o, --op OP          write, read, send, or pingpong (default write)
+  -s, --size N         octets per message (default 65536)
+  -d, --depth N        messages outstanding (default 16; read: at most 16)
+  -l, --list N         post N work requests in one call (default 1; divides the depth)
+  -n, --count N        messages, or round trips, per repeat (default 200)
+  -w, --warmup N       messages before each repeat is measured (default 32)
+  -r, --repeats N      repeats, each on a connection of its own (default 3)
+  -m, --maps           print this program's mappings, for a profile
+  -h, --help           this text
+Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.
+)";
+
+enum class Op { write, read, send, pingpong };
+
+struct Options {
+  std::string address = "10.9.0.1";
+  std::string port = "7471";
+  Op op = Op::write;
+  std::size_t size = 65536;
+  long depth = 16;
+  long list = 1;
+  long count = 200;
+  long warmup = 32;
+  long repeats = 3;
+  bool maps = false;
+
+  bool sends() const { return op == Op::send || op == Op::pingpong; }
+};
+
+constexpr int max_reads = 16;
+constexpr std::chrono::milliseconds resolve_timeout{2000};
+constexpr int goodbye_timeout_ms = 2000;
+
+/** Deleter for the C objects of rdma-core; an error of a release has no one to go to. */
+template <auto release> struct Release {
+  template <class T> void operator()(T* object) const { release(object); }
+};
+using EventChannel = std::unique_ptr<rdma_event_channel, Release<rdma_destroy_event_channel>>;
+using CmId = std::unique_ptr<rdma_cm_id, Release<rdma_destroy_id>>;
+using ProtectionDomain = std::unique_ptr<ibv_pd, Release<ibv_dealloc_pd>>;
+using CompletionChannel = std::unique_ptr<ibv_comp_channel, Release<ibv_destroy_comp_channel>>;
+using CompletionQueue = std::unique_ptr<ibv_cq, Release<ibv_destroy_cq>>;
+using MemoryRegion = std::unique_ptr<ibv_mr, Release<ibv_dereg_mr>>;
+using QueuePair = std::unique_ptr<rdma_cm_id, Release<rdma_destroy_qp>>;
+
+/** rdma-core returns either -1 with errno set or the error number itself. */
+void check(int result, const char* what) {
+  if (!result)
+    return;
+  if (result > 0)
+    errno = result;
+  throw_errno(what);
+}
+
+template <class T> T* check(T* object, const char* what) {
+  if (!object)
+    throw_errno(what);
+  return object;
+}
+
+/** One end of the connection: its identifier, queue pair, completion queue and memory. */
+class End {
+public:
+  End(CmId id, const Options& options)
+      : id_(std::move(id)), buffer_(options.size), pd_(check(ibv_alloc_pd(id_->verbs), "ibv_alloc_pd")),
+        channel_(check(ibv_create_comp_channel(id_->verbs), "ibv_create_comp_channel")),
+        cq_(check(ibv_create_cq(id_->verbs, static_cast<int>(2 * options.depth + 16), nullptr, channel_.get(), 0),
+                  "ibv_create_cq")),
+        mr_(check(ibv_reg_mr(pd_.get(), buffer_.data(), buffer_.size(),
+                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ),
+                  "ibv_reg_mr")),
+        sends_(static_cast<std::size_t>(options.list)), receives_(static_cast<std::size_t>(options.depth)) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = cq_.get();
+    attributes.recv_cq = cq_.get();
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.cap.max_send_wr = static_cast<std::uint32_t>(options.depth + 2);
+    attributes.cap.max_recv_wr = static_cast<std::uint32_t>(options.depth + 2);
+    attributes.cap.max_send_sge = 1;
+    attributes.cap.max_recv_sge = 1;
+    check(rdma_create_qp(id_.get(), pd_.get(), &attributes), "rdma_create_qp");
+    qp_.reset(id_.get());
+  }
+
+  rdma_cm_id* id() const { return id_.get(); }
+  const Buffer& buffer() const { return buffer_; }
+
+  /** Prepares the list of work requests that post_sends() takes its part of. */
+  void prepare(Op op, const End& peer) {
+    static constexpr std::array opcodes{IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND, IBV_WR_SEND};
+    sge_ = {reinterpret_cast<std::uintptr_t>(buffer_.data()), static_cast<std::uint32_t>(buffer_.size()), mr_->lkey};
+    for (ibv_send_wr& wr : sends_) {
+      wr = {};
+      wr.sg_list = &sge_;
+      wr.num_sge = 1;
+      wr.opcode = opcodes[static_cast<std::size_t>(op)];
+      wr.send_flags = IBV_SEND_SIGNALED;
+      wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(peer.buffer_.data());
+      wr.wr.rdma.rkey = peer.mr_->rkey;
+    }
+    for (ibv_recv_wr& wr : receives_) {
+      wr = {};
+      wr.sg_list = &sge_;
+      wr.num_sge = 1;
+    }
+  }
+
+  /** Posts @p n work requests in one call, n at most the list's length. */
+  void post_sends(long n) {
+    ibv_send_wr* bad;
+    chain(sends_, n);
+    check(ibv_post_send(id_->qp, sends_.data(), &bad), "ibv_post_send");
+  }
+
+  /** Posts @p n receives in one call, n at most the depth. */
+  void post_receives(long n) {
+    ibv_recv_wr* bad;
+    chain(receives_, n);
+    check(ibv_post_recv(id_->qp, receives_.data(), &bad), "ibv_post_recv");
+  }
+
+  /**
+   * Takes completions.
+   * @param wait wait for an event when there is none
+   * @return how many there were; at least one with @p wait
+   */
+  long reap(bool wait) {
+    for (;;) {
+      if (const long n = poll(); n || !wait)
+        return n;
+      check(ibv_req_notify_cq(cq_.get(), 0), "ibv_req_notify_cq");
+      if (const long n = poll())
+        return n;
+      ibv_cq* cq;
+      void* context;
+      check(ibv_get_cq_event(channel_.get(), &cq, &context), "ibv_get_cq_event");
+      ibv_ack_cq_events(cq, 1);
+    }
+  }
+
+private:
+  template <class WorkRequest> static void chain(std::vector<WorkRequest>& list, long n) {
+    for (long i = 0; i < n; ++i)
+      list[static_cast<std::size_t>(i)].next = i + 1 < n ? &list[static_cast<std::size_t>(i) + 1] : nullptr;
+  }
+
+  long poll() {
+    std::array<ibv_wc, 32> completions;
+    const int n = ibv_poll_cq(cq_.get(), completions.size(), completions.data());
+    if (n < 0)
+      throw_errno("ibv_poll_cq");
+    for (int i = 0; i < n; ++i)
+      if (const ibv_wc& wc = completions[static_cast<std::size_t>(i)]; wc.status != IBV_WC_SUCCESS)
+        throw std::runtime_error(std::string("completion with error: ") + ibv_wc_status_str(wc.status));
+    return n;
+  }
+
+  // Released from the last to the first.
+  CmId id_;
+  Buffer buffer_;
+  ProtectionDomain pd_;
+  CompletionChannel channel_;
+  CompletionQueue cq_;
+  MemoryRegion mr_;
+  QueuePair qp_;
+  ibv_sge sge_{};
+  std::vector<ibv_send_wr> sends_;
+  std::vector<ibv_recv_wr> receives_;
+};
+
+/** An established connection with both its ends, and what is measured on it. */
+class Connection {
+public:
+  explicit Connection(const Options& options)
+      : options_(options), events_(check(rdma_create_event_channel(), "rdma_create_event_channel")) {
+    const AddressInfo address = resolve(options);
+    listener_ = make_id();
+    check(rdma_bind_addr(listener_.get(), address->ai_addr), "rdma_bind_addr");
+    check(rdma_listen(listener_.get(), 1), "rdma_listen");
+    CmId id = make_id();
+    check(rdma_resolve_addr(id.get(), nullptr, address->ai_addr, resolve_timeout.count()), "rdma_resolve_addr");
+    establish(std::move(id));
+    client_->prepare(options.op, *server_);
+    server_->prepare(options.op, *client_);
+    greet();
+  }
+
+  ~Connection() { say_goodbye(); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /** Receives for the first messages; the later ones are posted as each is consumed. */
+  void fill_receives() {
+    if (options_.op == Op::send)
+      server_->post_receives(options_.depth);
+    if (options_.op == Op::pingpong) {
+      server_->post_receives(1);
+      client_->post_receives(1);
+    }
+  }
+
+  /** Moves @p n messages with the depth and the list length of the options. */
+  void stream(long n) {
+    const bool two_sided = options_.sends();
+    long posted = 0, sent = 0, received = 0;
+
+    while (sent < n || (two_sided && received < n)) {
+      const long oldest = two_sided ? std::min(sent, received) : sent;
+      posted = post(posted, std::min(n, oldest + options_.depth), n);
+      if (two_sided)
+        received += consume(received < posted);
+      sent += client_->reap(sent < posted && (!two_sided || received == posted));
+    }
+  }
+
+  /** @p n round trips of one message there and one back. */
+  void pingpong(long n) {
+    for (long i = 0; i < n; ++i) {
+      client_->post_sends(1);
+      server_->reap(true);
+      server_->post_receives(1);
+      server_->post_sends(1);
+      for (long done = 0; done < 2;) // the own send, and the answer
+        done += client_->reap(true);
+      client_->post_receives(1);
+      server_->reap(true); // its send
+    }
+  }
+
+  void run(long n) { options_.op == Op::pingpong ? pingpong(n) : stream(n); }
+
+  /** Runs @p n operations, prints what they cost, and checks that the data came, all of it new. */
+  void measure(long n, unsigned seed) {
+    const End& source = options_.op == Op::read ? *server_ : *client_;
+    const End& sink = options_.op == Op::read ? *client_ : *server_;
+    source.buffer().fill(seed);
+    sink.buffer().clear();
+    const Region region;
+    run(n);
+    const std::uint64_t tsc = region.stop();
+    const long messages = options_.op == Op::pingpong ? 2 * n : n;
+    print_result(tsc, n, static_cast<std::uint64_t>(messages) * options_.size);
+    sink.buffer().verify(seed);
+  }
+
+private:
+  using AddressInfo = std::unique_ptr<addrinfo, Release<freeaddrinfo>>;
+
+  static AddressInfo resolve(const Options& options) {
+    addrinfo hints{};
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* result = nullptr;
+    if (const int error = getaddrinfo(options.address.c_str(), options.port.c_str(), &hints, &result))
+      throw std::invalid_argument(options.address + " port " + options.port + ": " + gai_strerror(error));
+    return AddressInfo(result);
+  }
+
+  CmId make_id() const {
+    rdma_cm_id* id = nullptr;
+    check(rdma_create_id(events_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id");
+    return CmId(id);
+  }
+
+  void establish(CmId connecting) {
+    rdma_conn_param parameters{};
+    parameters.responder_resources = max_reads;
+    parameters.initiator_depth = max_reads;
+
+    for (int established = 0; established < 2;) {
+      rdma_cm_event* event = nullptr;
+      check(rdma_get_cm_event(events_.get(), &event), "rdma_get_cm_event");
+      const rdma_cm_event_type type = event->event;
+      const int status = event->status;
+      rdma_cm_id* const id = event->id;
+      rdma_ack_cm_event(event);
+
+      switch (type) {
+      case RDMA_CM_EVENT_ADDR_RESOLVED:
+        check(rdma_resolve_route(id, resolve_timeout.count()), "rdma_resolve_route");
+        break;
+      case RDMA_CM_EVENT_ROUTE_RESOLVED:
+        client_.emplace(std::move(connecting), options_);
+        check(rdma_connect(id, &parameters), "rdma_connect");
+        break;
+      case RDMA_CM_EVENT_CONNECT_REQUEST:
+        server_.emplace(CmId(id), options_);
+        check(rdma_accept(id, &parameters), "rdma_accept");
+        break;
+      case RDMA_CM_EVENT_ESTABLISHED:
+        ++established;
+        break;
+      default:
+        throw std::runtime_error(std::string("cannot connect: ") + rdma_event_str(type) + ", status " + std::to_string(status));
+      }
+    }
+  }
+
+  /** The first message comes from the initiator of an iWARP connection, and is a SEND. */
+  void greet() {
+    client_->prepare(Op::send, *server_);
+    server_->post_receives(1);
+    client_->post_sends(1);
+    server_->reap(true);
+    client_->reap(true);
+    client_->prepare(options_.op, *server_);
+  }
+
+  /** Disconnects and waits a bounded time for both sides to say so. */
+  void say_goodbye() noexcept {
+    if (!client_ || rdma_disconnect(client_->id()))
+      return;
+    for (int closed = 0; closed < 2;) {
+      pollfd descriptor{events_->fd, POLLIN, 0};
+      rdma_cm_event* event = nullptr;
+      if (poll(&descriptor, 1, goodbye_timeout_ms) != 1 || rdma_get_cm_event(events_.get(), &event))
+        return;
+      closed += event->event == RDMA_CM_EVENT_DISCONNECTED;
+      rdma_ack_cm_event(event);
+    }
+  }
+
+  /**
+   * Posts messages in whole lists; only the very last list may be shorter.
+   * @param posted how many were posted before
+   * @param end how many may be posted now
+   * @param total how many there are
+   * @return how many are posted
+   */
+  long post(long posted, long end, long total) {
+    while (posted < end) {
+      const long n = std::min(options_.list, total - posted);
+      if (posted + n > end)
+        break;
+      client_->post_sends(n);
+      posted += n;
+    }
+    return posted;
+  }
+
+  /** Takes what the server has received and posts as many receives anew. */
+  long consume(bool wait) {
+    const long n = server_->reap(wait);
+    if (options_.list > 1 && n)
+      server_->post_receives(n);
+    else
+      for (long i = 0; i < n; ++i)
+        server_->post_receives(1);
+    return n;
+  }
+
+  const Options& options_;
+  EventChannel events_;
+  CmId listener_;
+  std::optional<End> server_;
+  std::optional<End> client_;
+};
+
+Op parse_op(std::string_view text) {
+  if (text == "write")
+    return Op::write;
+  if (text == "read")
+    return Op::read;
+  if (text == "send")
+    return Op::send;
+  if (text == "pingpong")
+    return Op::pingpong;
+  throw std::invalid_argument("--op wants write, read, send or pingpong, not '" + std::string(text) + "'");
+}
+
+/** @return the options, or nothing after --help. */
+std::optional<Options> parse_options(int argc, char** argv) {
+  static constexpr option names[] = {{"address", required_argument, nullptr, 'a'}, {"port", required_argument, nullptr, 'p'},
+                                     {"op", required_argument, nullptr, 'o'},      {"size", required_argument, nullptr, 's'},
+                                     {"depth", required_argument, nullptr, 'd'},   {"list", required_argument, nullptr, 'l'},
+                                     {"count", required_argument, nullptr, 'n'},   {"warmup", required_argument, nullptr, 'w'},
+                                     {"repeats", required_argument, nullptr, 'r'}, {"maps", no_argument, nullptr, 'm'},
+                                     {"help", no_argument, nullptr, 'h'},          {}};
+  Options options;
+  for (int c; (c = getopt_long(argc, argv, "a:p:o:s:d:l:n:w:r:mh", names, nullptr)) != -1;) {
+    switch (c) {
+    case 'a':
+      options.address = optarg;
+      break;
+    case 'p':
+      options.port = optarg;
+      break;
+    case 'o':
+      options.op = parse_op(optarg);
+      break;
+    case 's':
+      options.size = parse_number("--size", optarg, 1);
+      break;
+    case 'd':
+      options.depth = parse_number("--depth", optarg, 1);
+      break;
+    case 'l':
+      options.list = parse_number("--list", optarg, 1);
+      break;
+    case 'n':
+      options.count = parse_number("--count", optarg, 1);
+      break;
+    case 'w':
+      options.warmup = parse_number("--warmup", optarg, 0);
+      break;
+    case 'r':
+      options.repeats = parse_number("--repeats", optarg, 1);
+      break;
+    case 'm':
+      options.maps = true;
+      break;
+    case 'h':
+      std::cout << usage;
+      return std::nullopt;
+    default:
+      throw std::invalid_argument("see rdma_bench --help");
+    }
+  }
+  if (optind != argc)
+    throw std::invalid_argument(std::string("what is '") + argv[optind] + "'? See rdma_bench --help");
+  if (options.op == Op::read)
+    options.depth = std::min<long>(options.depth, max_reads);
+  if (options.depth % options.list)
+    throw std::invalid_argument("--list has to divide --depth");
+  return options;
+}
+
+void run(const Options& options) {
+  // A connection each: how TCP has cut its stream in one need not be how it does in the next.
+  for (long i = 0; i < options.repeats; ++i) {
+    Connection connection(options);
+    connection.fill_receives();
+    connection.run(options.warmup);
+    connection.measure(options.count, static_cast<unsigned>(i));
+  }
+  if (options.maps)
+    print_maps();
+}
+
+} // namespace
+} // namespace bench
+
+int main(int argc, char** argv) try {
+  if (const auto options = bench::parse_options(argc, argv))
+    bench::run(*options);
+  return 0;
+} catch (const std::invalid_argument& error) {
+  std::cerr << "rdma_bench: " << error.what() << '\n';
+  return 64;
+} catch (const std::exception& error) {
+  std::cerr << "rdma_bench: " << error.what() << '\n';
+  return 1;
+}

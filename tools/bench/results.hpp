@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file
+ * What a guest has measured: its console output joined with what the plugin has counted.
+ */
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rows.hpp"
+
+namespace bench {
+
+/** One repeat of a row. */
+struct Repeat {
+  std::uint64_t tsc = 0; ///< advance of the time stamp counter: instructions and idle time
+  std::uint64_t operations = 0;
+  std::uint64_t octets = 0;
+  std::uint64_t kernel = 0; ///< instructions that the plugin has counted
+  std::uint64_t user = 0;
+
+  std::uint64_t instructions() const { return kernel + user; }
+};
+
+/** The result of one row. */
+struct Result {
+  std::string failure; ///< why there is no value; empty when there is one
+  double value = 0;    ///< the median of the repeats
+  double min = 0;
+  double max = 0;
+  double idle = 0;      ///< share of the time that the CPU had nothing to do, of the median repeat
+  double user = 0;      ///< share of the instructions that are user space's
+  bool measured = true; ///< false for a value that comes from an earlier run
+
+  double spread() const { return value > 0 ? (max - min) / value : 0; }
+};
+
+/** Results by the text of their row. */
+using Results = std::map<std::string, Result>;
+
+/** The lines that guest-init and the programs print, one kind of line each. */
+struct GuestLine {
+  enum class Kind { begin, result, end, other } kind = Kind::other;
+  std::string row;     ///< begin
+  Repeat repeat;       ///< result
+  std::string outcome; ///< end: empty for success, or what went wrong
+};
+GuestLine parse_guest_line(std::string line);
+
+/** All repeats of each row of one guest, in the order in which they ran. */
+struct RowRepeats {
+  std::string row;
+  std::vector<Repeat> repeats;
+  std::string failure;
+  std::size_t first_region = 0; ///< number of the plugin's region of the first repeat, from 1
+};
+
+/**
+ * Reads what one guest has left behind.
+ * @param console what it printed
+ * @param counts the plugin's output
+ * @throws std::runtime_error when the two do not belong together
+ */
+std::vector<RowRepeats> read_guest(const std::filesystem::path& console, const std::filesystem::path& counts);
+
+/** The figures of a row. */
+Result summarize(const Row& row, const RowRepeats& measured);
+
+/** Reads back a table of write_tsv(), every value marked as not measured. A missing file is an empty table. */
+Results read_tsv(const std::filesystem::path& file);
+
+} // namespace bench
