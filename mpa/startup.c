@@ -3,8 +3,8 @@
  * MPA startup frames (RFC 5044 section 7.1.1, RFC 6581 sections 6 and 9) and
  * the negotiation between Request and Reply.
  */
-#include "pure.h"
-#include "startup.h"
+#include <mpa/pure.h>
+#include <mpa/startup.h>
 
 /* Offsets in a startup frame. */
 #define FRAME_FLAGS	16u
@@ -213,7 +213,6 @@ static void header_decode(const __u8 *frame, bool reply,
 int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
 		      struct mpa_offer *offer, const __u8 **pd)
 {
-	const __u8 *p = frame + MPA_STARTUP_HDR_LEN;
 	int ret;
 
 	memset(offer, 0, sizeof(*offer));
@@ -236,13 +235,13 @@ int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
 	if (have < MPA_STARTUP_HDR_LEN + ret)
 		return -EAGAIN;
 
+	*pd = frame + MPA_STARTUP_HDR_LEN;
 	offer->pd_len = ret;
 	if (offer->enhanced) {
-		enhanced_decode(p, offer);
+		enhanced_decode(*pd, offer);
 		offer->pd_len -= MPA_ENH_LEN;
-		p += MPA_ENH_LEN;
+		*pd += MPA_ENH_LEN;
 	}
-	*pd = p;
 	return MPA_STARTUP_HDR_LEN + ret;
 }
 

@@ -155,6 +155,12 @@ TEST(StartupParse, STA_09_STA_11_STA_19_CutAtEveryOctet) {
   }
 }
 
+TEST(StartupParse, STA_15_NothingThereYet) {
+  mpa_offer offer;
+  const __u8* data = nullptr;
+  EXPECT_EQ(mpa_startup_parse(nullptr, 0, true, 2, &offer, &data), -EAGAIN);
+}
+
 TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_08_ENH_02_ENH_05_ENH_06_GoodFrames) {
   const struct {
     const char *what, *frame;

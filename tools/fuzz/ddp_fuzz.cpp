@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+// A DDP segment from a stranger: the parser stays within min(ULPDU, 18) octets, names a known code when it refuses, and what it
+// lets through keeps RFC 5040's Figure 4 and comes back from build unchanged but for reserved bits.
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "pure.hpp"
+
+namespace {
+
+void require(bool holds) {
+  if (!holds)
+    std::abort();
+}
+
+void check_error(const rdmap_error& err) {
+  if (err.layer == TERM_LAYER_RDMAP)
+    require(err.etype == 2 && (err.ecode == 0x05 || err.ecode == 0x06 || err.ecode == 0xff));
+  else if (err.etype == DDP_ETYPE_TAGGED)
+    require(err.layer == TERM_LAYER_DDP && err.ecode == 0x04);
+  else
+    require(err.layer == TERM_LAYER_DDP && err.etype == 2 && err.ecode >= 1 && err.ecode <= 6);
+}
+
+void check_good(const ddp_segment& segment, std::uint32_t ulpdu_len, std::uint8_t version, const std::uint8_t* hdr) {
+  require(segment.hdr_len + segment.payload_len == ulpdu_len);
+  require(segment.opcode < 8 && segment.tagged == (segment.opcode == 0 || segment.opcode == 2));
+  if (!segment.tagged)
+    require(segment.qn == (segment.opcode == 1 ? 1u : segment.opcode == 7 ? 2u : 0u));
+  if (segment.opcode == 1)
+    require(segment.payload_len == 28 && segment.mo == 0 && segment.last);
+
+  std::uint8_t again[DDP_MAX_HDR_LEN];
+  require(ddp_segment_build(again, &segment, version) == segment.hdr_len);
+  require(again[0] == (hdr[0] & 0xc3) && again[1] == (hdr[1] & 0xcf));
+  const unsigned from = segment.tagged || rdmap_invalidates(segment.opcode) ? 2 : 6;
+  require(!std::memcmp(again + from, hdr + from, segment.hdr_len - from));
+}
+
+void check_terminate(const std::uint8_t* data, std::size_t size) {
+  const auto copy = std::make_unique<std::uint8_t[]>(size);
+  std::memcpy(copy.get(), data, size);
+  rdmap_error err;
+  require(rdmap_terminate_parse(copy.get(), static_cast<__u32>(size), &err) == (size < 4 ? -EPROTO : 0));
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 3)
+    return 0;
+  const std::uint8_t version = data[0] & 1;
+  const std::uint32_t ulpdu_len = static_cast<std::uint32_t>(data[1] << 8 | data[2]);
+  data += 3;
+  size -= 3;
+  check_terminate(data, size);
+
+  const std::size_t need = ulpdu_len < 18 ? ulpdu_len : 18;
+  if (size < need)
+    return 0;
+  const auto hdr = std::make_unique<std::uint8_t[]>(need);
+  std::memcpy(hdr.get(), data, need);
+  ddp_segment segment;
+  rdmap_error err{0xff, 0xff, 0xff};
+  const int result = ddp_segment_parse(hdr.get(), ulpdu_len, version, &segment, &err);
+  require(result == 0 || result == -EPROTO);
+  if (result)
+    check_error(err);
+  else
+    check_good(segment, ulpdu_len, version, hdr.get());
+  return 0;
+}
