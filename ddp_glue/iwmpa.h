@@ -97,7 +97,8 @@ struct iwm_dev {
 
 	struct mpa_mib __percpu *mpa_mib;
 	struct iwm_mib __percpu *mib;
-	struct work_struct remove_work;
+	struct work_struct remove_work;	/* the netdev has gone */
+	struct work_struct change_work;	/* it has changed */
 };
 
 struct iwm_ucontext {

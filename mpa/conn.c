@@ -68,6 +68,26 @@ void mpa_conn_put(struct mpa_conn *conn)
 	kref_put(&conn->ref, conn_free);
 }
 
+/**
+ * mpa_get() - take a reference that outlives mpa_destroy()
+ * @conn: connection
+ *
+ * What is transmitted after mpa_destroy() goes nowhere. Context: any.
+ */
+void mpa_get(struct mpa_conn *conn)
+{
+	mpa_conn_get(conn);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_get, IWMPA);
+
+/* Return a reference of mpa_get(). Context: process, may sleep. */
+void mpa_put(struct mpa_conn *conn)
+{
+	might_sleep();
+	mpa_conn_put(conn);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_put, IWMPA);
+
 /* Have conn_work() run. Context: any; the caller holds a reference. */
 void mpa_conn_queue(struct mpa_conn *conn)
 {
@@ -325,11 +345,12 @@ EXPORT_SYMBOL_NS_GPL(mpa_destroy, IWMPA);
 
 /**
  * mpa_shutdown() - close the sending direction in order
- * @conn: connection; its transmit owner has written its last FPDU
+ * @conn: connection whose last FPDU has been written
  *
  * What is written goes to TCP first, then a FIN. mpa_ulp_ops.closed() and
  * .gone() tell of the peer's answer; how long to wait for them is the
- * consumer's choice. Context: process, may sleep; takes the socket lock.
+ * consumer's choice.
+ * Context: transmit owner, process, may sleep; takes the socket lock.
  */
 void mpa_shutdown(struct mpa_conn *conn)
 {

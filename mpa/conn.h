@@ -16,7 +16,7 @@
 
 #include <mpa/mpa.h>
 #include "rx.h"
-#include "startup.h"
+#include <mpa/startup.h>
 #include "tx.h"
 
 enum mpa_state {

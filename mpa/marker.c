@@ -3,7 +3,7 @@
  * Markers (RFC 5044 sections 4.2 and 4.3).
  */
 #include "fpdu.h"
-#include "pure.h"
+#include <mpa/pure.h>
 
 /**
  * mpa_marker_count() - Markers within an FPDU

@@ -168,6 +168,7 @@ int mpa_tx_open(struct mpa_conn *conn, u32 ulpdu_len)
 	if (ret)
 		return ret;
 
+	tx->room_before = tx->room;
 	if (wire > tx->room) {
 		mpa_count(conn, MPA_STAT_TX_UNALIGNED, 1);
 		tx->room = 0;
@@ -296,6 +297,21 @@ void mpa_tx_close(struct mpa_conn *conn)
 	mpa_count(conn, MPA_STAT_TX_FPDUS, 1);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_close, IWMPA);
+
+/**
+ * mpa_tx_cancel() - take the open FPDU back
+ * @conn: connection with an open FPDU
+ *
+ * As if it had never been opened. Context: transmit owner.
+ */
+void mpa_tx_cancel(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = &conn->tx;
+
+	tx->pos = tx->start;
+	tx->room = tx->room_before;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_cancel, IWMPA);
 
 /**
  * mpa_tx_push() - hand what is written to TCP

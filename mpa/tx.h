@@ -34,6 +34,7 @@ struct mpa_extent {
  * @ragged: the real EMSS is not a multiple of 4: each segment is ended by hand
  * @end_record: TCP's last octet is to end its segment, once there is the lock
  * @room: octets left in the TCP segment that is being filled
+ * @room_before: @room before the open FPDU
  * @written: stream position behind the last closed FPDU, 64 bits of it
  * @accepted: stream position up to which TCP has taken the stream
  * @pos: stream position of the writer, within an open FPDU
@@ -62,6 +63,7 @@ struct mpa_tx {
 	bool end_record;
 	u32 emss;
 	u32 room;
+	u32 room_before;
 	u64 written;
 	u64 accepted;
 	u32 pos;

@@ -133,6 +133,8 @@ void mpa_conn_set_ulp(struct mpa_conn *conn, const struct mpa_ulp_ops *ops,
 void mpa_shutdown(struct mpa_conn *conn);
 void mpa_abort(struct mpa_conn *conn);
 void mpa_destroy(struct mpa_conn *conn);
+void mpa_get(struct mpa_conn *conn);
+void mpa_put(struct mpa_conn *conn);
 
 /* Facts about a connection */
 void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
@@ -143,14 +145,15 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn);
 int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
 
 /*
- * Transmit. One context at a time may use these on a connection: the
- * consumer's transmit owner. They do not take the socket lock but for
- * mpa_tx_flush().
+ * Transmit. One context at a time may use these, and mpa_shutdown(), on a
+ * connection: the consumer's transmit owner. They do not take the socket lock
+ * but for mpa_tx_flush() and mpa_shutdown().
  */
 u32 mpa_tx_room(struct mpa_conn *conn, u32 min);
 int mpa_tx_open(struct mpa_conn *conn, u32 ulpdu_len);
 void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len);
 void mpa_tx_close(struct mpa_conn *conn);
+void mpa_tx_cancel(struct mpa_conn *conn);
 int mpa_tx_flush(struct mpa_conn *conn, bool more);
 u64 mpa_tx_written(const struct mpa_conn *conn);
 u64 mpa_tx_accepted(const struct mpa_conn *conn);

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive: DDP segments come in order, each from a verified FPDU. Each is
+ * checked against its header, the stream's state and the memory it names, and
+ * only then placed (RFC 5040 section 7.2, RFC 5041 section 7.1).
+ *
+ * Everything here runs in the receive upcall: softirq or process context, the
+ * connection's socket locked, which is the lock of struct iwm_rx.
+ */
+#include <linux/slab.h>
+#include "iwmpa.h"
+
+/**
+ * struct iwm_rx - receive state of a QP
+ * @msn: next Message Sequence Number of each untagged queue
+ * @bound: @rwr belongs to the Send that is being received
+ * @rwr: its receive work request
+ * @mo: octets of it that have been placed
+ * @sge: index of the element that the next octet goes to
+ * @sge_off: octets of that element that are filled
+ * @read_done: octets of the oldest outstanding Read that have been placed
+ */
+struct iwm_rx {
+	u32 msn[DDP_NUM_QUEUES];
+	bool bound;
+	struct iwm_rwr rwr;
+	u32 mo;
+	u32 sge;
+	u32 sge_off;
+	u32 read_done;
+};
+
+/* One segment on its way through the checks. */
+struct rx_segment {
+	struct iwm_qp *qp;
+	struct iwm_rx *rx;
+	struct ddp_segment seg;
+	struct mpa_cursor *cur;
+	struct rdmap_error err;
+};
+
+int iwm_rx_create(struct iwm_qp *qp)
+{
+	int i;
+
+	qp->rx = kzalloc(sizeof(*qp->rx), GFP_KERNEL);
+	if (!qp->rx)
+		return -ENOMEM;
+	for (i = 0; i < DDP_NUM_QUEUES; i++)
+		qp->rx->msn[i] = 1;
+	return 0;
+}
+
+void iwm_rx_destroy(struct iwm_qp *qp)
+{
+	kfree(qp->rx);
+	qp->rx = NULL;
+}
+
+static int fault(struct rx_segment *s, u8 layer, u8 etype, u8 ecode)
+{
+	s->err.layer = layer;
+	s->err.etype = etype;
+	s->err.ecode = ecode;
+	return -EPROTO;
+}
+
+static int untagged_fault(struct rx_segment *s, enum ddp_untagged_ecode ecode)
+{
+	return fault(s, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED, ecode);
+}
+
+static int local_fault(struct rx_segment *s)
+{
+	return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_LOCAL, 0);
+}
+
+/*
+ * What iwm_mr_check() found as a DDP error. DDP has no code for access
+ * rights: of section 7.1's checks the second fails ("the STag has an
+ * associated buffer that allows Placement"), which is an invalid STag.
+ */
+static int tagged_fault(struct rx_segment *s, int mr_error)
+{
+	u8 ecode = DDP_ECODE_T_INVALID_STAG;
+
+	if (mr_error == -EPERM)
+		ecode = DDP_ECODE_T_STAG_NOT_ASSOC;
+	else if (mr_error == -ERANGE)
+		ecode = DDP_ECODE_T_BOUNDS;
+	else if (mr_error == -EOVERFLOW)
+		ecode = DDP_ECODE_T_TO_WRAP;
+	return fault(s, TERM_LAYER_DDP, DDP_ETYPE_TAGGED, ecode);
+}
+
+/* What iwm_mr_check() found as an RDMAP Remote Protection Error. */
+static int protection_fault(struct rx_segment *s, int mr_error)
+{
+	u8 ecode = RDMAP_ECODE_INVALID_STAG;
+
+	if (mr_error == -EPERM)
+		ecode = RDMAP_ECODE_STAG_NOT_ASSOC;
+	else if (mr_error == -EACCES)
+		ecode = RDMAP_ECODE_ACCESS;
+	else if (mr_error == -ERANGE)
+		ecode = RDMAP_ECODE_BOUNDS;
+	else if (mr_error == -EOVERFLOW)
+		ecode = RDMAP_ECODE_TO_WRAP;
+	else if (mr_error == -EBUSY)
+		ecode = RDMAP_ECODE_CANNOT_INVALIDATE;
+	return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_PROTECTION, ecode);
+}
+
+/* Copy octets of the segment to where @stag, checked now, allows. */
+static int place(struct rx_segment *s, u32 stag, u64 addr, u32 len, int access)
+{
+	struct iwm_mr *mr = iwm_mr_get(s->qp->dev, stag);
+	int ret;
+
+	if (!mr)
+		return -ENOENT;
+	ret = iwm_mr_check(mr, s->qp->ibqp.pd, addr, len, access);
+	if (!ret)
+		ret = iwm_place(mr, addr, s->cur, len);
+	iwm_mr_put(mr);
+	return ret;
+}
+
+static int receive_write(struct rx_segment *s)
+{
+	int ret = 0;
+
+	if (s->seg.payload_len)
+		ret = place(s, s->seg.stag, s->seg.to, s->seg.payload_len,
+			    IB_ACCESS_REMOTE_WRITE);
+	if (ret)
+		return tagged_fault(s, ret);
+	if (s->seg.last)
+		iwm_count(s->qp->dev, IWM_STAT_RX_WRITES);
+	return 0;
+}
+
+/* The segment must be what is missing of the oldest outstanding Read. */
+static int check_response(struct rx_segment *s, const struct iwm_read_out *rd)
+{
+	const struct ddp_segment *seg = &s->seg;
+	u32 left;
+
+	if (!rd)
+		return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
+			     RDMAP_ECODE_OPCODE);
+	left = rd->len - s->rx->read_done;
+	if (seg->stag != rd->stag && rd->len)
+		return tagged_fault(s, -ENOENT);
+	if (seg->payload_len > left ||
+	    (seg->payload_len && seg->to != rd->to + s->rx->read_done))
+		return tagged_fault(s, -ERANGE);
+	if (seg->last != (seg->payload_len == left))
+		return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
+			     RDMAP_ECODE_UNSPECIFIED);
+	return 0;
+}
+
+static int receive_response(struct rx_segment *s)
+{
+	const struct iwm_read_out *rd = iwm_sq_oldest_read(s->qp);
+	int ret = check_response(s, rd);
+
+	if (ret)
+		return ret;
+	if (s->seg.payload_len) {
+		ret = place(s, rd->stag, s->seg.to, s->seg.payload_len,
+			    IB_ACCESS_LOCAL_WRITE);
+		if (ret) {
+			iwm_sq_read_done(s->qp, SIW_WC_LOC_PROT_ERR, 0);
+			return tagged_fault(s, ret);
+		}
+	}
+	s->rx->read_done += s->seg.payload_len;
+	if (s->seg.last) {
+		s->rx->read_done = 0;
+		iwm_count(s->qp->dev, IWM_STAT_RX_READ_RESPONSES);
+		iwm_sq_read_done(s->qp, SIW_WC_SUCCESS, rd->len);
+	}
+	return 0;
+}
+
+/* In-order delivery: only the next message of a queue can be the right one. */
+static int check_msn(struct rx_segment *s)
+{
+	if (s->seg.msn != s->rx->msn[s->seg.qn])
+		return untagged_fault(s, DDP_ECODE_UT_MSN_RANGE);
+	return 0;
+}
+
+/* The source is checked before the Read is queued: RFC 5040 section 7.2. */
+static int check_source(struct rx_segment *s, const struct rdmap_read *rr)
+{
+	struct iwm_mr *mr;
+	int ret;
+
+	if (!rr->size)
+		return 0;
+	mr = iwm_mr_get(s->qp->dev, rr->source_stag);
+	if (!mr)
+		return -ENOENT;
+	ret = iwm_mr_check(mr, s->qp->ibqp.pd, rr->source_to, rr->size,
+			   IB_ACCESS_REMOTE_READ);
+	iwm_mr_put(mr);
+	return ret;
+}
+
+static int receive_read_request(struct rx_segment *s, u8 *body)
+{
+	struct rdmap_read rr;
+	int ret = check_msn(s);
+
+	if (ret)
+		return ret;
+	if (s->seg.mo)
+		return untagged_fault(s, DDP_ECODE_UT_INVALID_MO);
+	if (mpa_cursor_copy(s->cur, body, RDMAP_READ_REQUEST_LEN))
+		return local_fault(s);
+	rdmap_read_parse(body, &rr);
+	ret = check_source(s, &rr);
+	if (ret)
+		return protection_fault(s, ret);
+	if (iwm_sq_add_response(s->qp, &rr))
+		return untagged_fault(s, DDP_ECODE_UT_MSN_NO_BUFFER);
+	s->rx->msn[DDP_QN_READ_REQUEST]++;
+	iwm_count(s->qp->dev, IWM_STAT_RX_READ_REQUESTS);
+	return 0;
+}
+
+/* Bind the Send that begins here to the next receive work request. */
+static int bind(struct rx_segment *s)
+{
+	struct iwm_qp *qp = s->qp;
+	struct iwm_rx *rx = s->rx;
+	int ret;
+
+	if (rx->bound)
+		return 0;
+	ret = qp->srq ? iwm_srq_take(qp->srq, &rx->rwr) :
+			iwm_rq_take(&qp->rq, &rx->rwr);
+	if (ret == -ENOENT) {
+		iwm_count(qp->dev, IWM_STAT_RNR);
+		return untagged_fault(s, DDP_ECODE_UT_MSN_NO_BUFFER);
+	}
+	rx->bound = true;
+	rx->mo = 0;
+	rx->sge = 0;
+	rx->sge_off = 0;
+	return ret;
+}
+
+static void complete_receive(struct rx_segment *s, enum siw_wc_status status)
+{
+	u8 opcode = s->seg.opcode;
+	struct iwm_wc wc = {
+		.id = s->rx->rwr.id,
+		.opcode = SIW_OP_RECEIVE,
+		.status = status,
+		.bytes = status == SIW_WC_SUCCESS ? s->rx->mo : 0,
+		.inval_stag = s->seg.stag,
+		.invalidated = status == SIW_WC_SUCCESS &&
+			       (opcode == RDMAP_SEND_INVAL ||
+				opcode == RDMAP_SEND_SE_INVAL),
+		.solicited = opcode == RDMAP_SEND_SE ||
+			     opcode == RDMAP_SEND_SE_INVAL,
+	};
+
+	s->rx->bound = false;
+	iwm_cq_add(s->qp->rcq, s->qp, &wc);
+}
+
+/* Scatter the segment's payload over the elements of the work request. */
+static int scatter(struct rx_segment *s)
+{
+	struct iwm_rx *rx = s->rx;
+	u32 left = s->seg.payload_len;
+
+	while (left) {
+		const struct iwm_sge *sge = &rx->rwr.sge[rx->sge];
+		u32 n = min(left, sge->len - rx->sge_off);
+		int ret = 0;
+
+		if (n)
+			ret = place(s, sge->lkey, sge->addr + rx->sge_off, n,
+				    IB_ACCESS_LOCAL_WRITE);
+		if (ret)
+			return ret;
+		left -= n;
+		rx->sge_off += n;
+		if (rx->sge_off == sge->len) {
+			rx->sge++;
+			rx->sge_off = 0;
+		}
+	}
+	rx->mo += s->seg.payload_len;
+	return 0;
+}
+
+static int invalidate(struct rx_segment *s)
+{
+	if (s->seg.opcode != RDMAP_SEND_INVAL &&
+	    s->seg.opcode != RDMAP_SEND_SE_INVAL)
+		return 0;
+	return iwm_mr_invalidate(s->qp->dev, s->qp->ibqp.pd, s->seg.stag);
+}
+
+static int receive_send(struct rx_segment *s)
+{
+	struct iwm_rx *rx = s->rx;
+	int ret = check_msn(s);
+
+	if (ret)
+		return ret;
+	if (s->seg.mo != (rx->bound ? rx->mo : 0))
+		return untagged_fault(s, DDP_ECODE_UT_INVALID_MO);
+	ret = bind(s);
+	if (ret == -EPROTO)
+		return ret;
+	if (ret) {
+		complete_receive(s, SIW_WC_LOC_QP_OP_ERR);
+		return local_fault(s);
+	}
+	if (s->seg.payload_len > rx->rwr.len - rx->mo) {
+		complete_receive(s, SIW_WC_LOC_LEN_ERR);
+		return untagged_fault(s, DDP_ECODE_UT_TOO_LONG);
+	}
+	if (scatter(s)) {
+		complete_receive(s, SIW_WC_LOC_PROT_ERR);
+		return local_fault(s);
+	}
+	if (!s->seg.last)
+		return 0;
+
+	ret = invalidate(s);
+	if (ret) {
+		complete_receive(s, SIW_WC_REM_INV_REQ_ERR);
+		return protection_fault(s, ret);
+	}
+	rx->msn[DDP_QN_SEND]++;
+	iwm_count(s->qp->dev, IWM_STAT_RX_SENDS);
+	complete_receive(s, SIW_WC_SUCCESS);
+	return 0;
+}
+
+/* The peer has given up: nothing is answered, nothing more is received. */
+static int receive_terminate(struct rx_segment *s)
+{
+	u32 len = min(s->seg.payload_len, RDMAP_TERM_MAX_LEN);
+	u8 body[RDMAP_TERM_MAX_LEN];
+	struct rdmap_error err = { };
+
+	if (!mpa_cursor_copy(s->cur, body, len))
+		rdmap_terminate_parse(body, len, &err);
+	iwm_count(s->qp->dev, IWM_STAT_RX_TERMINATES);
+	iwm_qp_terminate_received(s->qp, &err);
+	return -ESHUTDOWN;
+}
+
+static int dispatch(struct rx_segment *s, u8 *read_body)
+{
+	switch (s->seg.opcode) {
+	case RDMAP_WRITE:
+		return receive_write(s);
+	case RDMAP_READ_RESPONSE:
+		return receive_response(s);
+	case RDMAP_READ_REQUEST:
+		return receive_read_request(s, read_body);
+	case RDMAP_TERMINATE:
+		return receive_terminate(s);
+	default:
+		return receive_send(s);
+	}
+}
+
+/* Read the header, and no octet more than the ULPDU has. */
+static int parse(struct rx_segment *s, u8 *hdr, u32 len)
+{
+	u32 n = min(len, DDP_TAGGED_HDR_LEN);
+
+	memset(hdr, 0, DDP_MAX_HDR_LEN);
+	if (mpa_cursor_copy(s->cur, hdr, n))
+		return local_fault(s);
+	if (n == DDP_TAGGED_HDR_LEN && !(hdr[0] & DDP_CTRL_TAGGED)) {
+		u32 rest = min(len, DDP_UNTAGGED_HDR_LEN) - n;
+
+		if (mpa_cursor_copy(s->cur, hdr + n, rest))
+			return local_fault(s);
+	}
+	return ddp_segment_parse(hdr, len, DDP_VERSION, &s->seg, &s->err);
+}
+
+/* Does the Terminate carry the Read Request (RFC 5040 Figure 10)? */
+static bool wants_read_hdr(const struct rx_segment *s)
+{
+	return s->seg.opcode == RDMAP_READ_REQUEST &&
+	       s->err.layer == TERM_LAYER_RDMAP &&
+	       s->err.etype == RDMAP_ETYPE_PROTECTION;
+}
+
+/**
+ * iwm_receive() - one ULPDU: mpa_ulp_ops.receive()
+ * @ulp: the QP
+ * @cur: cursor over the ULPDU
+ * @len: octets in it
+ *
+ * Context: softirq or process, socket lock held.
+ * Return: 0, or non-zero when the stream has ended: what follows is dropped
+ * (RFC 5041 section 7.1).
+ */
+int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
+{
+	struct iwm_qp *qp = ulp;
+	struct rx_segment s = { .qp = qp, .rx = qp->rx, .cur = cur };
+	u8 read_body[RDMAP_READ_REQUEST_LEN];
+	u8 hdr[DDP_MAX_HDR_LEN];
+	int ret = parse(&s, hdr, len);
+
+	if (likely(!ret))
+		ret = dispatch(&s, read_body);
+	if (likely(ret != -EPROTO))
+		return ret;
+
+	iwm_count(qp->dev, s.err.layer == TERM_LAYER_DDP ?
+		  IWM_STAT_RX_DDP_ERRORS : IWM_STAT_RX_RDMAP_ERRORS);
+	iwm_qp_error(qp, &s.err, len >= ddp_hdr_len(hdr[0]) ? hdr : NULL, len,
+		     wants_read_hdr(&s) ? read_body : NULL);
+	return ret;
+}
+
+/* A pass over TCP's queue has ended: answer Reads that came in it. */
+void iwm_receive_done(void *ulp)
+{
+	iwm_sq_kick_responses(ulp);
+}
+
+/**
+ * iwm_rx_flush() - give up the Send that is being received
+ * @qp: QP whose connection has ended
+ *
+ * Context: socket lock held, or no connection.
+ */
+void iwm_rx_flush(struct iwm_qp *qp)
+{
+	struct rx_segment s = { .qp = qp, .rx = qp->rx };
+
+	if (qp->rx->bound)
+		complete_receive(&s, SIW_WC_WR_FLUSH_ERR);
+}
