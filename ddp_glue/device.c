@@ -105,24 +105,37 @@ static bool iwm_addr_tagged(const struct net_device *netdev)
 		       strlen(IWM_TAG_MAGIC));
 }
 
-/* GID that rdma_cm looks for when a local address is @netdev's: see above */
-static void iwm_netdev_gid(struct net_device *netdev, union ib_gid *gid)
+static void iwm_addr_tag(struct net_device *netdev)
 {
 	u8 tag[IWM_TAG_LEN];
 
+	get_random_bytes(tag, sizeof(tag));
+	memcpy(tag, IWM_TAG_MAGIC, strlen(IWM_TAG_MAGIC));
+	dev_addr_mod(netdev, IWM_TAG_OFF, tag, sizeof(tag));
+}
+
+static void iwm_addr_untag(struct net_device *netdev)
+{
+	static const u8 none[IWM_TAG_LEN];
+
+	dev_addr_mod(netdev, IWM_TAG_OFF, none, sizeof(none));
+}
+
+/* GID that rdma_cm looks for when a local address is @netdev's: see above */
+static void iwm_netdev_gid(struct net_device *netdev, union ib_gid *gid)
+{
 	ASSERT_RTNL();
 
-	if (!memchr_inv(netdev->dev_addr, 0, sizeof(*gid))) {
-		get_random_bytes(tag, sizeof(tag));
-		memcpy(tag, IWM_TAG_MAGIC, strlen(IWM_TAG_MAGIC));
-		dev_addr_mod(netdev, IWM_TAG_OFF, tag, sizeof(tag));
-	}
+	if (!memchr_inv(netdev->dev_addr, 0, sizeof(*gid)))
+		iwm_addr_tag(netdev);
+	else if (iwm_addr_tagged(netdev) &&
+		 memchr_inv(netdev->dev_addr, 0, netdev->addr_len))
+		iwm_addr_untag(netdev);	/* was given a real address */
 	memcpy(gid, netdev->dev_addr, sizeof(*gid));
 }
 
 static void iwm_untag_all(void)
 {
-	static const u8 none[IWM_TAG_LEN];
 	struct net_device *netdev;
 	struct net *net;
 
@@ -131,19 +144,24 @@ static void iwm_untag_all(void)
 	for_each_net(net)
 		for_each_netdev(net, netdev)
 			if (iwm_addr_tagged(netdev))
-				dev_addr_mod(netdev, IWM_TAG_OFF, none,
-					     sizeof(none));
+				iwm_addr_untag(netdev);
 	up_read(&net_rwsem);
 	rtnl_unlock();
 }
 
-static void iwm_dev_set_gids(struct iwm_dev *dev, struct net_device *netdev)
+/* Returns whether a GID has changed. */
+static bool iwm_dev_set_gids(struct iwm_dev *dev, struct net_device *netdev)
 {
 	struct net_device *lo = dev_net(netdev)->loopback_dev;
+	union ib_gid gids[IWM_NUM_GIDS] = {};
 
-	iwm_netdev_gid(netdev, &dev->gids[0]);
+	iwm_netdev_gid(netdev, &gids[0]);
 	if (netdev != lo)
-		iwm_netdev_gid(lo, &dev->gids[1]);
+		iwm_netdev_gid(lo, &gids[1]);
+	if (!memcmp(dev->gids, gids, sizeof(gids)))
+		return false;
+	memcpy(dev->gids, gids, sizeof(gids));
+	return true;
 }
 
 static void iwm_dev_set_speed(struct iwm_dev *dev, struct net_device *netdev)
@@ -241,6 +259,61 @@ static void iwm_dev_remove(struct work_struct *work)
 	ib_device_put(&dev->ibdev);
 }
 
+static void iwm_port_event(struct iwm_dev *dev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.event = type,
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+/* Follow the netdev, and say what has changed. */
+static void iwm_dev_follow(struct iwm_dev *dev, struct net_device *netdev)
+{
+	enum ib_port_state state = iwm_netdev_state(netdev);
+
+	ASSERT_RTNL();
+
+	iwm_dev_set_speed(dev, netdev);
+	if (iwm_dev_set_gids(dev, netdev))
+		iwm_port_event(dev, IB_EVENT_GID_CHANGE);
+	if (state == dev->port_state)
+		return;
+	dev->port_state = state;
+	iwm_port_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+						      IB_EVENT_PORT_ERR);
+}
+
+/*
+ * Something about the netdev has changed. Not done in the notifier, because a
+ * netdev that is deleted goes down first: the core would ask after a port
+ * whose netdev has gone, and complain. rtnl is free again when both are over.
+ */
+static void iwm_dev_changed(struct work_struct *work)
+{
+	struct iwm_dev *dev = container_of(work, struct iwm_dev, change_work);
+	struct net_device *netdev;
+
+	rtnl_lock();
+	mutex_lock(&iwm_devices_lock);
+	netdev = iwm_dev_netdev(dev);
+	if (netdev)
+		iwm_dev_follow(dev, netdev);
+	mutex_unlock(&iwm_devices_lock);
+	rtnl_unlock();
+	ib_device_put(&dev->ibdev);
+}
+
+/* Have a work item of @dev run; none when it is not registered. */
+static void iwm_dev_queue(struct iwm_dev *dev, struct work_struct *work)
+{
+	if (ib_device_try_get(&dev->ibdev) && !queue_work(iwm_wq, work))
+		ib_device_put(&dev->ibdev);
+}
+
 static struct iwm_dev *iwm_dev_alloc(void)
 {
 	struct iwm_dev *dev = ib_alloc_device(iwm_dev, ibdev);
@@ -250,6 +323,7 @@ static struct iwm_dev *iwm_dev_alloc(void)
 	ib_set_device_ops(&dev->ibdev, &iwm_device_ops);
 	INIT_LIST_HEAD(&dev->entry);
 	INIT_WORK(&dev->remove_work, iwm_dev_remove);
+	INIT_WORK(&dev->change_work, iwm_dev_changed);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	iwm_mr_init(dev);
 
@@ -317,19 +391,17 @@ unlock:
 	return err;
 }
 
-/* Has the netdev gone while @dev was being registered? Then the notifier has
- * not found a device to unregister.
- */
+/* Catch up with what the notifier could not do while @dev was registering. */
 static int iwm_dev_settle(struct iwm_dev *dev)
 {
 	int err = 0;
 
 	mutex_lock(&iwm_devices_lock);
-	if (!iwm_dev_netdev(dev)) {
+	if (iwm_dev_netdev(dev)) {
+		iwm_dev_queue(dev, &dev->change_work);
+	} else {
+		iwm_dev_queue(dev, &dev->remove_work);
 		err = -ENODEV;
-		if (ib_device_try_get(&dev->ibdev) &&
-		    !queue_work(iwm_wq, &dev->remove_work))
-			ib_device_put(&dev->ibdev);
 	}
 	mutex_unlock(&iwm_devices_lock);
 	return err;
@@ -379,56 +451,24 @@ static struct rdma_link_ops iwm_link_ops = {
 	.newlink = iwm_newlink,
 };
 
-static void iwm_port_event(struct iwm_dev *dev, enum ib_event_type type)
-{
-	struct ib_event event = {
-		.event = type,
-		.device = &dev->ibdev,
-		.element.port_num = 1,
-	};
-
-	if (!ib_device_try_get(&dev->ibdev))
-		return;		/* not registered yet, or no longer */
-	ib_dispatch_event(&event);
-	ib_device_put(&dev->ibdev);
-}
-
-static void iwm_netdev_changed(struct iwm_dev *dev, struct net_device *netdev)
-{
-	enum ib_port_state state = iwm_netdev_state(netdev);
-
-	iwm_dev_set_speed(dev, netdev);
-	if (state == dev->port_state)
-		return;
-	dev->port_state = state;
-	iwm_port_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
-						      IB_EVENT_PORT_ERR);
-}
-
 /* Let the netdev go at once, and the device soon. */
 static void iwm_netdev_gone(struct iwm_dev *dev, struct net_device *netdev)
 {
 	RCU_INIT_POINTER(dev->netdev, NULL);
 	netdev_put(netdev, &dev->netdev_tracker);
-	if (ib_device_try_get(&dev->ibdev) &&
-	    !queue_work(iwm_wq, &dev->remove_work))
-		ib_device_put(&dev->ibdev);
+	iwm_dev_queue(dev, &dev->remove_work);
 }
 
-/* A link address has changed: a device's own, or that of lo beside it. */
-static void iwm_addr_changed(struct net_device *changed)
+/* lo's link address is a GID of all devices in its namespace. */
+static void iwm_lo_changed(const struct net_device *lo)
 {
 	struct net_device *netdev;
 	struct iwm_dev *dev;
 
 	list_for_each_entry(dev, &iwm_devices, entry) {
 		netdev = iwm_dev_netdev(dev);
-		if (!netdev || !net_eq(dev_net(netdev), dev_net(changed)))
-			continue;
-		if (changed != netdev && !(changed->flags & IFF_LOOPBACK))
-			continue;
-		iwm_dev_set_gids(dev, netdev);
-		iwm_port_event(dev, IB_EVENT_GID_CHANGE);
+		if (netdev && net_eq(dev_net(netdev), dev_net(lo)))
+			iwm_dev_queue(dev, &dev->change_work);
 	}
 }
 
@@ -441,14 +481,15 @@ static int iwm_netdev_event(struct notifier_block *nb, unsigned long event,
 	mutex_lock(&iwm_devices_lock);
 	dev = iwm_dev_find(netdev);
 	switch (event) {
+	case NETDEV_CHANGEADDR:
+		if (netdev->flags & IFF_LOOPBACK)
+			iwm_lo_changed(netdev);
+		fallthrough;
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		if (dev)
-			iwm_netdev_changed(dev, netdev);
-		break;
-	case NETDEV_CHANGEADDR:
-		iwm_addr_changed(netdev);
+			iwm_dev_queue(dev, &dev->change_work);
 		break;
 	case NETDEV_UNREGISTER:
 		if (dev)

@@ -472,9 +472,8 @@ void iwm_cm_dev_exit(struct iwm_dev *dev);
 void iwm_cep_get(struct iwm_cep *cep);
 void iwm_cep_put(struct iwm_cep *cep);
 int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer);
-void iwm_cm_reply(struct iwm_cep *cep, int status,
-		  const struct mpa_offer *peer, const struct mpa_agreed *agreed,
-		  const void *pd);
+int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
+		 const struct mpa_agreed *agreed, const void *pd);
 void iwm_cm_closed(struct iwm_cep *cep, int status);
 
 #endif /* IWMPA_H */
