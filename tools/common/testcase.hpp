@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file testcase.hpp
+ * @brief The little that a table of named test cases needs: failing, skipping, deadlines, selection, one line per result.
+ */
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace test {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/** Thrown by a check that does not hold. */
+class Failure : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/** Thrown by a case that cannot be run here; the text says what is missing. */
+class Skip : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/** Fails the running case with @p what unless @p holds. */
+inline void expect(bool holds, const std::string& what) {
+  if (!holds)
+    throw Failure(what);
+}
+
+/** printf into a std::string. */
+template <class... Args> std::string format(const char* fmt, Args... args) {
+  const int n = std::snprintf(nullptr, 0, fmt, args...);
+  std::string s(static_cast<std::size_t>(n) + 1, '\0');
+  std::snprintf(s.data(), s.size(), fmt, args...);
+  s.pop_back();
+  return s;
+}
+
+/** Compares two integers and names both when they differ. */
+template <class A, class B> void expectEqual(A got, B want, const std::string& what) {
+  if (static_cast<std::uint64_t>(got) != static_cast<std::uint64_t>(want))
+    throw Failure(format("%s: got %llu (0x%llx), want %llu (0x%llx)", what.c_str(), static_cast<unsigned long long>(got),
+                         static_cast<unsigned long long>(got), static_cast<unsigned long long>(want),
+                         static_cast<unsigned long long>(want)));
+}
+
+/** A point in time that waiting must not pass; every wait in these programs has one. */
+class Deadline {
+public:
+  explicit Deadline(milliseconds budget) : end_(Clock::now() + budget) {}
+
+  /** Milliseconds left for poll(2), rounded up; 0 when it has passed. */
+  int left() const {
+    const auto ms = std::chrono::ceil<milliseconds>(end_ - Clock::now()).count();
+    return ms > 0 ? static_cast<int>(ms) : 0;
+  }
+
+  bool passed() const { return left() == 0; }
+
+private:
+  Clock::time_point end_;
+};
+
+/** 64-bit FNV-1a: lets two processes compare memory by one number. */
+inline std::uint64_t checksum(std::span<const std::uint8_t> data) {
+  std::uint64_t h = 0xcbf29ce484222325ULL;
+
+  for (const auto octet : data)
+    h = (h ^ octet) * 0x100000001b3ULL;
+  return h;
+}
+
+/** Octet @p i of the test pattern @p seed: neighbours differ, so do patterns, so do pages. */
+inline std::uint8_t pattern(std::uint64_t seed, std::uint64_t i) {
+  std::uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15ULL + i * 0xbf58476d1ce4e5b9ULL;
+
+  x ^= x >> 29;
+  x *= 0x94d049bb133111ebULL;
+  return static_cast<std::uint8_t>(x >> 56);
+}
+
+/** Writes pattern @p seed over @p memory. */
+inline void fill(std::span<std::uint8_t> memory, std::uint64_t seed) {
+  for (std::size_t i = 0; i < memory.size(); i++)
+    memory[i] = pattern(seed, i);
+}
+
+/** One row of a case table; @p Context is what the program gives every case. */
+template <class Context> struct Case {
+  const char* name;  /**< how it is chosen on the command line */
+  const char* shows; /**< requirement IDs, or "" */
+  const char* what;  /**< one line for `list` */
+  void (*run)(Context&);
+};
+
+/** Counts and prints results. */
+class Report {
+public:
+  /** @param tsv file for machine-readable results (name, IDs, result, text), or empty */
+  explicit Report(const std::string& tsv) : tsv_(tsv.empty() ? nullptr : std::fopen(tsv.c_str(), "w")) {
+    if (!tsv.empty() && !tsv_)
+      throw std::runtime_error("cannot write " + tsv + ": " + std::strerror(errno));
+  }
+  ~Report() {
+    if (tsv_)
+      std::fclose(tsv_);
+  }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+
+  /** Runs @p body and books its outcome under @p name; returns false when it failed. */
+  bool run(const std::string& name, const std::string& shows, const std::function<void()>& body) {
+    const auto start = Clock::now();
+    std::string text;
+    const char* result = outcome(body, text);
+    const auto ms = std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
+
+    print(result, name, shows, text, ms);
+    return std::strcmp(result, "FAIL") != 0;
+  }
+
+  /** Prints the totals; 0 when nothing failed and something passed, 77 when all was skipped. */
+  int finish() const {
+    std::printf("%u passed, %u failed, %u skipped\n", passed_, failed_, skipped_);
+    if (failed_)
+      return 1;
+    return passed_ ? 0 : 77;
+  }
+
+private:
+  const char* outcome(const std::function<void()>& body, std::string& text) {
+    try {
+      body();
+      passed_++;
+      return "ok";
+    } catch (const Skip& e) {
+      text = e.what();
+      skipped_++;
+      return "skip";
+    } catch (const std::exception& e) {
+      text = e.what();
+      failed_++;
+      return "FAIL";
+    }
+  }
+
+  void print(const char* result, const std::string& name, const std::string& shows, const std::string& text, long long ms) {
+    std::printf("%-4s %-44s %6lld ms  %s%s%s\n", result, name.c_str(), ms, shows.c_str(), text.empty() ? "" : "  # ", text.c_str());
+    std::fflush(stdout);
+    if (tsv_)
+      std::fprintf(tsv_, "%s\t%s\t%s\t%s\n", name.c_str(), shows.c_str(), result, text.c_str());
+  }
+
+  std::FILE* tsv_;
+  unsigned passed_ = 0, failed_ = 0, skipped_ = 0;
+};
+
+/** True when @p name is wanted: no patterns means all, `pre*` means every name that starts with pre. */
+inline bool selected(std::string_view name, std::span<const std::string> patterns) {
+  for (std::string_view p : patterns) {
+    const bool prefix = !p.empty() && p.back() == '*';
+
+    if (prefix ? name.starts_with(p.substr(0, p.size() - 1)) : name == p)
+      return true;
+  }
+  return patterns.empty();
+}
+
+} // namespace test

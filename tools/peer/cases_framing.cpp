@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0
+/** @file cases_framing.cpp @brief FPDUs, Markers and CRC (RFC 5044 §4, §6, §8). */
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "cases.hpp"
+
+namespace peer {
+
+using test::expect;
+using test::expectEqual;
+using test::format;
+
+/** Skips unless the device wants Markers in what it receives. */
+static void needMarkersIn(const Session& s) {
+  if (!s.remote.markers)
+    throw test::Skip("the device does not ask for Markers");
+}
+
+/** Skips when both sides said C=0. */
+static void needCrc(const Session& s) {
+  if (!s.local.crc && !s.remote.crc)
+    throw test::Skip("CRCs are off");
+}
+
+/* --- the stream cut anywhere --- */
+
+/** Some FPDUs in a row with what the application has to get out of them. */
+struct Batch {
+  Bytes octets;
+  std::vector<Segment> sends;
+};
+
+/** SENDs of several lengths with a WRITE between them; the last SEND tells what the WRITE left. */
+static Batch makeBatch(Session& s, std::uint64_t seed) {
+  Batch b;
+  const auto send = [&](std::size_t length) {
+    b.sends.push_back(s.nextSend(length, seed + length));
+    append(b.octets, s.frame(b.sends.back()));
+  };
+
+  send(0);
+  send(1);
+  append(b.octets, s.frame(makeWrite(s.region.stag, s.region.address + 77, patternData(61, seed))));
+  send(38);
+  send(7);
+  return b;
+}
+
+static void expectBatch(Session& s, const Batch& b, std::uint64_t seed) {
+  for (const auto& m : b.sends)
+    s.expectRecv(m);
+  const auto sum = s.context.target.command("sum 0 77 61").number("sum");
+  expectEqual(sum, test::checksum(patternData(61, seed)), "checksum of what the WRITE left");
+  s.postRecvs(static_cast<unsigned>(b.sends.size()));
+}
+
+/** One batch cut in two at every octet. */
+static void cutTwo(Context& c) {
+  Session s(c, Options(c.config));
+  std::size_t length = 2;
+
+  for (std::size_t cut = 1; cut < length; cut++) {
+    const Batch b = makeBatch(s, cut);
+
+    length = b.octets.size();
+    s.sendRaw(b.octets, {cut, length});
+    expectBatch(s, b, cut);
+  }
+}
+
+static void singleOctets(Context& c) {
+  Session s(c, Options(c.config));
+
+  for (std::uint64_t seed = 0; seed < 3; seed++) {
+    const Batch b = makeBatch(s, seed);
+
+    s.sendRaw(b.octets, {1});
+    expectBatch(s, b, seed);
+  }
+}
+
+/** A longer FPDU with several Markers in it, cut around everything that is special in it. */
+static void cutLong(Context& c) {
+  Session s(c, Options(c.config));
+  std::vector<std::size_t> cuts = {1, 2, 3, 4, 5, 6, 8, 19, 20, 21, 22, 24};
+
+  for (std::size_t at = 500; at <= 516; at++)
+    cuts.push_back(at);
+  for (const std::size_t at : {1019u, 1020u, 1022u, 1024u, 1025u, 1026u, 1027u, 1028u, 1029u, 1030u})
+    cuts.push_back(at);
+  for (const auto cut : cuts) {
+    const Segment m = s.nextSend(1003, cut);
+
+    s.sendRaw(s.frame(m), {cut, 100000});
+    s.expectRecv(m);
+    s.postRecvs(1);
+  }
+}
+
+/** Many FPDUs in one write, so that one segment holds several and some lie across two. */
+static void packed(Context& c) {
+  Options o(c.config);
+  o.recvs = 200;
+  Session s(c, o);
+  Bytes all;
+  std::vector<Segment> sends;
+
+  for (unsigned i = 0; i < 150; i++) {
+    sends.push_back(s.nextSend(i * 7 % 301, i));
+    append(all, s.frame(sends.back()));
+  }
+  s.sendRaw(all);
+  for (const auto& m : sends)
+    s.expectRecv(m);
+}
+
+static void randomCuts(Context& c) {
+  std::mt19937_64 random(c.config.seed);
+  Options o(c.config);
+  o.recvs = 100;
+  Session s(c, o);
+  Bytes all;
+  std::vector<Segment> sends;
+  Cuts cuts;
+
+  for (unsigned i = 0; i < 90; i++) {
+    sends.push_back(s.nextSend(random() % 4097, i));
+    append(all, s.frame(sends.back()));
+  }
+  for (unsigned i = 0; i < 997; i++)
+    cuts.push_back(1 + (random() % 3 ? random() % 40 : random() % 3000));
+  s.sendRaw(all, cuts);
+  for (const auto& m : sends)
+    s.expectRecv(m);
+}
+
+/** An FPDU may be longer than the receiver's window or segment (RFC 5044 A.5.2: no deadlock). */
+static void hugeFpdu(Context& c) {
+  Options o(c.config);
+  o.recvSize = 65536;
+  Session s(c, o);
+
+  for (const std::size_t length : {8000u, 30000u, 64768u - 18, 65535u - 18}) {
+    const Segment m = s.nextSend(length, length);
+
+    s.send(m);
+    s.expectRecv(m);
+  }
+}
+
+/* --- legal, if unusual --- */
+
+static void padIgnored(Context& c) {
+  Session s(c, Options(c.config));
+
+  for (const std::size_t length : {1u, 2u, 3u, 5u}) {
+    const Segment m = s.nextSend(length, length);
+
+    s.send(m, {.pad = 0xa5});
+    s.expectRecv(m);
+  }
+}
+
+static void markerBitsIgnored(Context& c) {
+  Session s(c, Options(c.config));
+  needMarkersIn(s);
+
+  for (const Faults& f : {Faults{.reserved = 0xffff}, Faults{.lowBits = 3}}) {
+    const Segment m = s.nextSend(1500, 1);
+
+    s.send(m, f);
+    s.expectRecv(m);
+  }
+}
+
+/** Sends FPDUs until the next one begins with a Marker. */
+static void seekMarker(Session& s) {
+  static constexpr std::size_t empty = 24; /* octets of an FPDU with an empty SEND */
+
+  while (const auto into = s.encoder.position() % 512) {
+    const auto gap = 512 - into;
+    const Segment m = s.nextSend(gap < empty ? 0 : gap - empty, 3);
+
+    s.send(m);
+    s.expectRecv(m);
+    s.postRecvs(1);
+  }
+}
+
+/** FPDUs that begin at each place of the interval: Markers between FPDUs, before the CRC, at each field. */
+static void markerPlaces(Context& c) {
+  Session s(c, Options(c.config));
+  needMarkersIn(s);
+  std::vector<bool> seen(128);
+
+  /* Lengths that are no divisors of the interval walk through all of its 128 words. */
+  for (unsigned i = 0; std::count(seen.begin(), seen.end(), true) < 128; i++) {
+    expect(i < 2000, "not every place was reached");
+    seen[s.encoder.position() % 512 / 4] = true;
+    const Segment m = s.nextSend(i % 60, i);
+
+    s.send(m);
+    s.expectRecv(m);
+    s.postRecvs(1);
+  }
+  seekMarker(s);
+  const Segment between = s.nextSend(20, 1);
+  const Bytes fpdu = s.frame(between);
+  expect(View(fpdu)[0] == 0 && View(fpdu)[3] == 0 && s.encoder.markers() == 1, "this FPDU should begin with a Marker");
+  s.sendRaw(fpdu);
+  s.expectRecv(between);
+}
+
+/** Every place of the interval in the other direction: the strict decoder looks at each Marker. */
+static void devicePlaces(Context& c) {
+  Session s(c, Options(c.config));
+
+  for (unsigned i = 0; i < 300; i++) {
+    const std::size_t length = i % 3 ? i % 61 : i * 5;
+
+    c.target.command(format("send %zu %u", length, i));
+    expect(s.receiveMessage() == patternData(length, i), format("SEND of %zu octets came changed", length));
+    s.expectCompletion("SEND");
+  }
+}
+
+/** TCP's sequence number wraps within a Marker interval, within an FPDU and between FPDUs. */
+static void sequenceWrap(Context& c) {
+  for (const std::uint32_t before : {200u, 700u, 1200u}) {
+    Options o(c.config);
+    o.sequence = 0u - before;
+    Session s(c, o);
+
+    for (unsigned i = 0; i < 20; i++) {
+      const Segment m = s.nextSend(100 + i, i);
+
+      s.send(m);
+      s.expectRecv(m);
+      s.postRecvs(1);
+    }
+    expect(s.stream.sequence() < 100000, "the sequence number did not wrap");
+  }
+}
+
+/* --- invalid FPDUs --- */
+
+static void badCrcSend(Context& c) {
+  for (const std::size_t length : {0u, 64u, 2000u}) {
+    Session s(c, Options(c.config));
+    needCrc(s);
+
+    s.send(s.nextSend(length, 5), {.badCrc = true});
+    s.expectRefused({term::crc}, nullptr);
+  }
+}
+
+static void badCrcWrite(Context& c) {
+  for (const std::size_t length : {1u, 64u, 5000u}) {
+    Session s(c, Options(c.config));
+    needCrc(s);
+
+    s.send(makeWrite(s.region.stag, s.region.address, patternData(length, 5)), {.badCrc = true});
+    s.expectRefused({term::crc}, nullptr);
+  }
+}
+
+/** The same in pieces: nothing may be placed while the FPDU is not complete. */
+static void badCrcWritePieces(Context& c) {
+  Session s(c, Options(c.config));
+  needCrc(s);
+
+  s.sendRaw(s.frame(makeWrite(s.region.stag, s.region.address, patternData(3000, 5)), {.badCrc = true}), {500});
+  s.expectRefused({term::crc}, nullptr);
+}
+
+/** An FPDU that never becomes complete leaves no trace in memory. */
+static void partialWrite(Context& c) {
+  Session s(c, Options(c.config));
+  const Bytes fpdu = s.frame(makeWrite(s.region.stag, s.region.address, patternData(3000, 5)));
+
+  s.sendRaw(View(fpdu).first(2900));
+  s.expectSilence(test::milliseconds(300));
+  s.expectMemoryUntouched();
+  s.sendRaw(View(fpdu).subspan(2900));
+  const Segment m = s.nextSend(1, 1);
+  s.send(m);
+  s.expectRecv(m);
+  const auto sum = c.target.command("sum 0 0 3000").number("sum");
+  expectEqual(sum, test::checksum(patternData(3000, 5)), "checksum of the memory after the WRITE");
+}
+
+/** ERR-05: good FPDUs behind a bad one are not delivered, even out of the same segment. */
+static void nothingAfterError(Context& c) {
+  Session s(c, Options(c.config));
+  needCrc(s);
+  Bytes all = s.frame(s.nextSend(64, 5), {.badCrc = true});
+
+  append(all, s.frame(makeWrite(s.region.stag, s.region.address, patternData(64, 5))));
+  append(all, s.frame(s.nextSend(64, 6)));
+  s.sendRaw(all);
+  s.expectTerminate({term::crc}, nullptr);
+  s.expectDown();
+  s.expectMemoryUntouched();
+}
+
+/** FRM-05: with CRCs off the field may hold anything. The encoder puts a constant there. */
+static void crcOff(Context& c) {
+  Options o(c.config);
+  o.crc = false;
+  Session s(c, o);
+
+  if (s.remote.crc)
+    throw test::Skip("the device asks for CRCs");
+  const Segment m = s.nextSend(100, 5);
+  s.send(m);
+  s.expectRecv(m);
+}
+
+/** CRC-07: one side's C=1 is enough. */
+static void crcOneSided(Context& c) {
+  Options o(c.config);
+  o.crc = false;
+  Session s(c, o);
+
+  if (!s.remote.crc)
+    throw test::Skip("the device does not ask for CRCs");
+  c.target.command("send 1000 4");
+  expect(s.receiveMessage() == patternData(1000, 4), "SEND came changed"); /* its CRC is checked */
+  s.expectCompletion("SEND");
+  s.send(s.nextSend(64, 5), {.badCrc = true});
+  s.expectRefused({term::crc}, nullptr);
+}
+
+static void badMarker(Context& c) {
+  for (const unsigned which : {0u, 1u, 2u})
+    for (const std::uint16_t change : {4, 0x8000}) {
+      Session s(c, Options(c.config));
+      needMarkersIn(s);
+
+      s.send(makeWrite(s.region.stag, s.region.address, patternData(1600, 5)), {.marker = which, .markerXor = change});
+      expect(s.encoder.markers() > which, "the FPDU has too few Markers");
+      s.expectRefused({term::marker}, nullptr);
+    }
+}
+
+static void badMarkerBetween(Context& c) {
+  Session s(c, Options(c.config));
+  needMarkersIn(s);
+
+  seekMarker(s);
+  s.send(s.nextSend(20, 5), {.marker = 0});
+  expectEqual(s.encoder.markers(), 1u, "Markers in this FPDU");
+  s.expectRefused({term::marker}, nullptr);
+}
+
+/**
+ * An FPDU that is valid but too short for the header that its opcode needs. No RFC gives this a code of its own; it
+ * has to be a Terminate all the same, and nothing of it may be used.
+ */
+static void shortUlpdu(Context& c) {
+  const std::vector<TermCode> any = {term::marker,      term::ddpCatastrophe, term::streamCatastrophe,
+                                     term::unspecified, term::queue,          term::opcode};
+  const auto truncated = [&](const Segment& m, std::size_t length) {
+    Session s(c, Options(c.config));
+
+    s.sendRaw(s.frameRaw(View(m.encode()).first(length)));
+    s.expectRefused(any, nullptr);
+  };
+  for (const std::size_t length : {0u, 1u, 2u, 13u, 14u, 17u})
+    truncated(makeSend(c.role == Role::Initiator ? 2 : 1, patternData(10, 1)), length);
+  for (const std::size_t length : {2u, 13u})
+    truncated(makeWrite(0, 0, patternData(10, 1)), length);
+  for (const std::size_t length : {18u, 19u, 45u})
+    truncated(makeReadRequest(1, {}), length);
+  truncated(makeTerminate({}), 18);
+}
+
+/** ULPDU_Length smaller than what is there: the rest is taken for the next FPDU, and the CRC field for data. */
+static void wrongLength(Context& c) {
+  for (const std::uint16_t length : {60, 100}) {
+    Session s(c, Options(c.config));
+    needCrc(s);
+    Bytes all = s.frame(s.nextSend(64, 5), {.length = length});
+
+    append(all, Bytes(200)); /* so that a longer FPDU becomes complete */
+    s.sendRaw(all);
+    s.expectTerminate({term::crc}, nullptr);
+    s.expectDown();
+  }
+}
+
+static const WireCase table[] = {
+    {"fpdu-cut-two", asBoth, "RCV-03", "SENDs and a WRITE, cut in two at every octet", cutTwo},
+    {"fpdu-single-octets", asBoth, "RCV-03", "the same octet by octet", singleOctets},
+    {"fpdu-cut-long", asBoth, "RCV-03 MRK-08", "an FPDU of a thousand octets, cut where it matters", cutLong},
+    {"fpdu-packed", asBoth, "RCV-03 TX-02", "150 FPDUs in one write", packed},
+    {"fpdu-random-cuts", asBoth, "RCV-03", "random lengths, random cuts (--seed)", randomCuts},
+    {"fpdu-huge", asBoth, "RCV-06", "FPDUs of up to 65535 octets", hugeFpdu},
+    {"fpdu-partial-write", asBoth, "RCV-01 RCV-02", "nothing of an incomplete WRITE is placed", partialWrite},
+    {"fpdu-pad-ignored", asBoth, "FRM-04", "pad octets that are not zero", padIgnored},
+    {"fpdu-short-ulpdu", asBoth, "", "ULPDUs too short for their opcode", shortUlpdu},
+    {"fpdu-wrong-length", asBoth, "CRC-08", "ULPDU_Length that is not the true one", wrongLength},
+    {"crc-bad-send", asBoth, "CRC-08 ERR-02 ERR-06", "bad CRC on a SEND", badCrcSend},
+    {"crc-bad-write", asBoth, "CRC-08 ERR-02 RCV-01", "bad CRC on a WRITE: memory is untouched", badCrcWrite},
+    {"crc-bad-write-pieces", asBoth, "CRC-08 ERR-02 RCV-01", "bad CRC on a WRITE that comes in pieces", badCrcWritePieces},
+    {"crc-nothing-after", asBoth, "ERR-05", "nothing is delivered after a bad FPDU", nothingAfterError},
+    {"crc-off", asBoth, "FRM-05 CRC-07", "no CRC when neither side wants it", crcOff},
+    {"crc-one-sided", asBoth, "CRC-07", "CRCs both ways when one side wants them", crcOneSided},
+    {"marker-places", asBoth, "MRK-06 MRK-07 MRK-03", "FPDUs that begin anywhere in a Marker interval", markerPlaces},
+    {"marker-device-places", asBoth, "MRK-01 MRK-03 MRK-04 MRK-05 MRK-10 MRK-11", "the same from the device", devicePlaces},
+    {"marker-bits-ignored", asBoth, "MRK-01 MRK-02", "RESERVED and the low bits of FPDUPTR", markerBitsIgnored},
+    {"marker-sequence-wrap", asInitiator, "MRK-09", "the TCP sequence number wraps", sequenceWrap},
+    {"marker-bad", asBoth, "MRK-13 ERR-03", "Markers that point elsewhere", badMarker},
+    {"marker-bad-between", asBoth, "MRK-13 ERR-03 MRK-06", "a Marker between FPDUs that is not zero", badMarkerBetween},
+};
+
+std::span<const WireCase> framingCases() {
+  return table;
+}
+
+} // namespace peer

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0
+/** @file cases_rdmap.cpp @brief RDMAP: messages of every kind both ways, and what has to be refused (RFC 5040 §7). */
+#include <algorithm>
+#include <functional>
+
+#include "cases.hpp"
+
+namespace peer {
+
+using test::expect;
+using test::expectEqual;
+using test::format;
+
+static constexpr std::uint32_t sinkStag = 0x77665500;
+static constexpr std::uint64_t sinkTo = 0x1122334455667000ULL;
+
+static void refused(Context& c, const std::function<Segment(Session&)>& make, const std::vector<TermCode>& want) {
+  Session s(c, Options(c.config));
+  const Segment bad = make(s);
+
+  s.send(bad);
+  s.expectRefused(want, &bad);
+}
+
+/* --- READ, with the device as data source --- */
+
+static ReadRequest readOf(const RemoteRegion& r, std::uint64_t offset, std::uint32_t size) {
+  return {sinkStag, sinkTo, size, r.stag, r.address + offset};
+}
+
+/** Sends a READ request and compares what comes back with the pattern that fills the application's region. */
+static void readBack(Session& s, std::uint32_t msn, std::uint32_t offset, std::uint32_t size) {
+  const auto request = readOf(s.region, offset, size);
+  const Bytes all = patternData(offset + size, 1);
+
+  s.order.expectResponse(request);
+  s.send(makeReadRequest(msn, request));
+  const Bytes got = s.receiveMessage();
+  expect(std::equal(got.begin(), got.end(), all.begin() + offset, all.end()),
+         format("READ of %u octets at %u came changed", size, offset));
+}
+
+static void readRequest(Context& c) {
+  Session s(c, Options(c.config));
+  std::uint32_t msn = 1;
+
+  s.context.target.command("fill 0 1");
+  for (const std::uint32_t size : {1u, 2u, 3u, 64u, 1000u, 4096u, 65536u})
+    for (const std::uint32_t offset : {0u, 1u, 4095u})
+      if (offset + size <= s.region.length)
+        readBack(s, msn++, offset, size);
+  expectEqual(s.order.responsesDue(), 0u, "responses outstanding");
+}
+
+/** Several requests at once are answered in their order (RFC 5040 §5.5-20). */
+static void readMany(Context& c) {
+  static constexpr unsigned count = 8; /* as many as the peer's ORD said */
+  Session s(c, Options(c.config));
+  Bytes requests;
+
+  s.context.target.command("fill 0 1");
+  for (unsigned i = 0; i < count; i++) {
+    const auto r = readOf(s.region, 1000 * i, 900 + i);
+
+    s.order.expectResponse(r);
+    append(requests, s.frame(makeReadRequest(i + 1, r)));
+  }
+  s.sendRaw(requests);
+  for (unsigned i = 0; i < count; i++)
+    expectEqual(s.receiveMessage().size(), 900 + i, "READ response");
+}
+
+/** RFC 5040 §5.2.1: a request for nothing is answered without looking at its STag. */
+static void readEmpty(Context& c) {
+  Session s(c, Options(c.config));
+  const ReadRequest r{sinkStag, sinkTo, 0, 0xdeadbeef, ~0ULL};
+
+  s.order.expectResponse(r);
+  s.send(makeReadRequest(1, r));
+  expect(s.receiveMessage().empty(), "the response to an empty READ has data");
+  readBack(s, 2, 0, 10);
+}
+
+static void readInvalidStag(Context& c) {
+  refused(c,
+          [](Session& s) {
+            return makeReadRequest(1, {sinkStag, sinkTo, 64, s.region.stag ^ 0x5a5a00, s.region.address});
+          },
+          {term::readStag});
+}
+
+static void readBounds(Context& c) {
+  for (const std::int64_t offset : {65536L - 63, 65536L, -1L})
+    refused(c, [&](Session& s) { return makeReadRequest(1, readOf(s.region, static_cast<std::uint64_t>(offset), 64)); },
+            {term::readBounds});
+  refused(c, [&](Session& s) { return makeReadRequest(1, readOf(s.region, 0, 0xffffffff)); }, {term::readBounds});
+}
+
+static void readWrap(Context& c) {
+  refused(c, [](Session& s) { return makeReadRequest(1, {sinkStag, sinkTo, 64, s.region.stag, ~0ULL - 31}); }, {term::readWrap});
+}
+
+static void readNoRight(Context& c) {
+  for (const char* access : {"w", "none"})
+    refused(c,
+            [&](Session& s) {
+              return makeReadRequest(1,
+                                     readOf(RemoteRegion::parse(s.context.target.command(format("mr access=%s", access))), 0, 64));
+            },
+            {term::readRights});
+}
+
+static void readOtherStream(Context& c) {
+  refused(
+      c, [](Session& s) { return makeReadRequest(1, readOf(RemoteRegion::parse(s.context.target.command("mr pd=other")), 0, 64)); },
+      {term::readOtherStream});
+}
+
+static void readMsn(Context& c) {
+  refused(c, [](Session& s) { return makeReadRequest(3, readOf(s.region, 0, 64)); }, {term::msnRange});
+}
+
+static void readOffset(Context& c) {
+  refused(c,
+          [](Session& s) {
+            Segment r = makeReadRequest(1, readOf(s.region, 0, 64));
+            r.mo = 4;
+            return r;
+          },
+          {term::offset});
+}
+
+/** A request is 28 octets. Longer does not fit the queue's buffer; shorter has no code of its own. */
+static void readLength(Context& c) {
+  Session s(c, Options(c.config));
+  Segment r = makeReadRequest(1, readOf(s.region, 0, 64));
+
+  r.payload.resize(32);
+  s.send(r);
+  s.expectRefused({term::tooLong, term::streamCatastrophe, term::unspecified, term::marker, term::ddpCatastrophe}, nullptr);
+}
+
+/* --- SEND --- */
+
+static void sendKinds(Context& c) {
+  Session s(c, Options(c.config));
+
+  for (const auto opcode : {opSend, opSendSolicited})
+    for (const std::size_t length : {0u, 1u, 5u, 1400u}) {
+      const Segment m = s.nextSend(length, length, opcode);
+
+      s.send(m);
+      s.expectRecv(m);
+    }
+}
+
+/**
+ * RFC 5040 §5.3: the application gets the message and the STag is gone; or the device does not let this kind of memory
+ * be invalidated and says so. Silence about it, or an STag that lives on, are wrong.
+ */
+static void sendInvalidate(Context& c) {
+  for (const auto opcode : {opSendInvalidate, opSendSolicitedInvalidate}) {
+    Session s(c, Options(c.config));
+    Segment m = s.nextSend(40, 3, opcode);
+
+    m.invalidate = s.region.stag;
+    s.send(m);
+    const auto wc = c.target.event("wc", test::Deadline(test::milliseconds(15000)));
+    expect(wc.has_value(), "no completion");
+    if (wc->at("status") != "SUCCESS") {
+      s.expectTerminate({term::cannotInvalidate}, nullptr);
+      continue;
+    }
+    expectEqual(wc->number("inv"), s.region.stag, "invalidated STag in the completion");
+    const Segment write = makeWrite(s.region.stag, s.region.address, patternData(64, 1));
+    s.send(write);
+    s.expectTerminate({term::taggedStag}, &write);
+    s.expectMemoryUntouched();
+  }
+}
+
+static void sendInvalidateUnknown(Context& c) {
+  Session s(c, Options(c.config));
+  Segment m = s.nextSend(40, 3, opSendInvalidate);
+
+  m.invalidate = s.region.stag ^ 0x5a5a00;
+  s.send(m);
+  s.expectTerminate({term::readStag, term::cannotInvalidate}, &m);
+  s.expectFin();
+}
+
+static void sendInvalidateOtherStream(Context& c) {
+  Session s(c, Options(c.config));
+  Segment m = s.nextSend(40, 3, opSendInvalidate);
+
+  m.invalidate = RemoteRegion::parse(c.target.command("mr pd=other")).stag;
+  s.send(m);
+  s.expectTerminate({term::readOtherStream, term::cannotInvalidate}, &m);
+  s.expectFin();
+}
+
+/* --- opcodes and versions --- */
+
+static void opcodeReserved(Context& c) {
+  for (const std::uint8_t opcode : {8, 9, 15})
+    for (const bool tagged : {false, true})
+      refused(c,
+              [&](Session& s) {
+                Segment m = tagged ? makeWrite(s.region.stag, s.region.address, patternData(64, 5)) : s.nextSend(64, 5);
+                m.opcode = opcode;
+                return m;
+              },
+              {term::opcode});
+}
+
+/** The opcode exists, but not with this T bit (RFC 5040 Figure 4). */
+static void opcodeTagged(Context& c) {
+  for (const auto opcode : {opSend, opReadRequest, opTerminate})
+    refused(c,
+            [&](Session& s) {
+              Segment m = makeWrite(s.region.stag, s.region.address, patternData(64, 5));
+              m.opcode = opcode;
+              return m;
+            },
+            {term::opcode});
+  for (const auto opcode : {opWrite, opReadResponse})
+    refused(c, [&](Session& s) { return s.nextSend(64, 5, opcode); }, {term::opcode});
+}
+
+static void rdmapVersion(Context& c) {
+  for (const std::uint8_t version : {0, 2, 3})
+    for (const bool tagged : {false, true})
+      refused(c,
+              [&](Session& s) {
+                Segment m = tagged ? makeWrite(s.region.stag, s.region.address, patternData(64, 5)) : s.nextSend(64, 5);
+                m.rdmapVersion = version;
+                return m;
+              },
+              {term::rdmapVersion});
+}
+
+/** A READ response that nobody asked for: the opcode is unexpected, or its STag is none that waits. */
+static void responseUnexpected(Context& c) {
+  refused(c, [](Session& s) { return makeReadResponse(s.region.stag, s.region.address, patternData(64, 5)); },
+          {term::opcode, term::taggedStag});
+}
+
+/* --- the device as the active side --- */
+
+/** The application sends; the peer's strict receiver looks at every octet. */
+static void deviceSends(Context& c) {
+  Session s(c, Options(c.config));
+  unsigned n = 0;
+
+  for (const std::size_t length : {0u, 1u, 2u, 3u, 4u, 100u, 1400u, 1500u, 5000u, 100000u}) {
+    Segment first;
+
+    n++;
+    c.target.command(format("send %zu %u %s", length, n, n % 2 ? "solicited" : ""));
+    const Bytes got = s.receiveMessage(&first);
+    expect(got == patternData(length, n), format("SEND of %zu octets came changed", length));
+    expectEqual(first.opcode, n % 2 ? opSendSolicited : opSend, "opcode");
+    s.expectCompletion("SEND");
+  }
+}
+
+static void deviceWrites(Context& c) {
+  Session s(c, Options(c.config));
+
+  for (const std::size_t length : {0u, 1u, 3u, 1400u, 1500u, 100000u}) {
+    Segment first;
+
+    c.target.command(format("write %zu %zu 0x%x 0x%llx", length, length, sinkStag, static_cast<unsigned long long>(sinkTo)));
+    const Bytes got = s.receiveMessage(&first);
+    expect(first.opcode == opWrite && got == patternData(length, length), format("WRITE of %zu octets came changed", length));
+    expectEqual(first.stag, sinkStag, "STag");
+    expectEqual(first.to, sinkTo, "TO");
+    s.expectCompletion("WRITE");
+  }
+}
+
+/** Takes a READ request from the device. */
+static ReadRequest takeRequest(Session& s, std::size_t length) {
+  const Segment m = s.receive();
+
+  expect(m.opcode == opReadRequest, "a READ request was due: " + m.describe());
+  const auto r = ReadRequest::decode(m.payload);
+  expectEqual(r.size, length, "RDMA Read Message Size");
+  return r;
+}
+
+static void deviceReads(Context& c) {
+  Session s(c, Options(c.config));
+
+  for (const std::size_t length : {0u, 1u, 3u, 1400u, 100000u}) {
+    const Bytes data = patternData(length, length);
+
+    c.target.command(format("read %zu 0x%x 0x%llx", length, sinkStag, static_cast<unsigned long long>(sinkTo)));
+    const auto r = takeRequest(s, length);
+    std::size_t at = 0;
+    do {
+      const auto part = std::min<std::size_t>(1333, length - at);
+      s.send(makeReadResponse(r.sinkStag, r.sinkTo + at, View(data).subspan(at, part), at + part == length));
+      at += part;
+    } while (at < length);
+    const Line wc = s.expectCompletion("READ");
+    expectEqual(wc.number("sum"), test::checksum(data), "checksum of what the application read");
+  }
+}
+
+/** Answers a READ of 1000 octets with @p spoil applied to the right response; the device must not complete it. */
+static void wrongResponse(Context& c, const std::function<void(Segment&)>& spoil, const std::vector<TermCode>& want) {
+  Session s(c, Options(c.config));
+
+  c.target.command(format("read 1000 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
+  const auto r = takeRequest(s, 1000);
+  Segment m = makeReadResponse(r.sinkStag, r.sinkTo, patternData(1000, 4));
+  spoil(m);
+  s.send(m);
+  s.expectTerminate(want, &m);
+  const Line wc = c.target.expectEvent("wc");
+  expect(wc.at("status") != "SUCCESS", "the READ was completed: " + wc.text);
+  s.expectMemoryUntouched();
+}
+
+static void responseWrong(Context& c) {
+  wrongResponse(c, [](Segment& m) { m.stag ^= 0x5a5a00; }, {term::taggedStag});
+  wrongResponse(c, [](Segment& m) { m.to += 4; }, {term::taggedBounds});
+  wrongResponse(c, [](Segment& m) { m.payload.resize(1004); }, {term::taggedBounds});
+  wrongResponse(c, [](Segment& m) { m.payload.resize(996); }, {term::taggedBounds, term::unspecified, term::streamCatastrophe});
+}
+
+/** A response must not reach memory other than what the READ named, even memory that has all rights. */
+static void responseElsewhere(Context& c) {
+  Session s(c, Options(c.config));
+
+  c.target.command(format("read 64 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
+  takeRequest(s, 64);
+  const Segment m = makeReadResponse(s.region.stag, s.region.address, patternData(64, 4));
+  s.send(m);
+  s.expectTerminate({term::taggedStag}, &m);
+  s.expectMemoryUntouched();
+}
+
+/* --- Terminate --- */
+
+static void terminateReceived(Context& c) {
+  Session s(c, Options(c.config));
+  const Segment quoted = makeSend(1, {});
+
+  s.send(makeTerminate({.code = term::tooLong, .segmentLength = 18, .ddpHeader = quoted.header(), .rdmapHeader = {}}));
+  s.expectFin(); /* and no Terminate in answer to one */
+  s.expectDown();
+}
+
+static void terminateKinds(Context& c) {
+  const std::vector<Terminate> kinds = {
+      {.code = {0, 0, 0}},
+      {.code = term::crc},
+      {.code = {15, 15, 255}},
+      {.code = term::readStag, .segmentLength = 46, .ddpHeader = makeReadRequest(1, {}).header(), .rdmapHeader = Bytes(28)},
+  };
+  for (const auto& t : kinds) {
+    Session s(c, Options(c.config));
+
+    s.send(makeTerminate(t));
+    s.expectFin();
+    s.expectDown();
+  }
+}
+
+/** A Terminate that is too short for its header, or for what its HdrCt bits say. */
+static void terminateMalformed(Context& c) {
+  const Bytes bad[] = {{}, {0x12}, {0x12, 0x05, 0xe0, 0x00}, {0x12, 0x05, 0xe0, 0x00, 0x00, 0x12, 0x41}};
+
+  for (const auto& payload : bad) {
+    Session s(c, Options(c.config));
+    Segment m = makeTerminate({});
+
+    m.payload = payload;
+    s.send(m);
+    s.drain(test::milliseconds(15000)); /* with a Terminate or without: the connection is over */
+    s.expectDown();
+    s.expectMemoryUntouched();
+  }
+}
+
+/** READ requests beyond what was agreed have no buffer on queue 1. */
+static void readTooMany(Context& c) {
+  Options o(c.config);
+  o.application = "ird=2 ord=2";
+  o.enhanced = {.ird = 2, .ord = 2};
+  Session s(c, o);
+  Bytes all;
+
+  if (!s.remote.enhanced)
+    throw test::Skip("IRD is agreed on only in revision 2");
+  s.stream.receiveBuffer(4096); /* so that the first response cannot leave at once */
+  for (unsigned i = 0; i < 64; i++)
+    append(all, s.frame(makeReadRequest(i + 1, readOf(s.region, 0, 65536))));
+  s.sendRaw(all);
+  s.drain(test::milliseconds(30000));
+  s.expectDown();
+}
+
+static const WireCase table[] = {
+    {"rdmap-read", asBoth, "", "READs of 1 to 65536 octets from the device", readRequest},
+    {"rdmap-read-many", asBoth, "", "eight READ requests at once, answered in order", readMany},
+    {"rdmap-read-empty", asBoth, "", "empty READ with an STag that does not exist", readEmpty},
+    {"rdmap-read-invalid-stag", asBoth, "", "READ from an STag that does not exist", readInvalidStag},
+    {"rdmap-read-bounds", asBoth, "", "READ before, across and behind the end", readBounds},
+    {"rdmap-read-wrap", asBoth, "", "READ whose TO wraps", readWrap},
+    {"rdmap-read-no-right", asBoth, "", "READ from memory without remote read access", readNoRight},
+    {"rdmap-read-other-stream", asBoth, "", "READ from another protection domain", readOtherStream},
+    {"rdmap-read-msn", asBoth, "", "READ request that skips an MSN", readMsn},
+    {"rdmap-read-mo", asBoth, "", "READ request with an MO", readOffset},
+    {"rdmap-read-length", asBoth, "", "READ request of 32 octets", readLength},
+    {"rdmap-read-too-many", asBoth, "", "more READ requests than agreed", readTooMany},
+    {"rdmap-send-kinds", asBoth, "", "SEND with and without solicited event", sendKinds},
+    {"rdmap-send-invalidate", asBoth, "", "SEND with Invalidate", sendInvalidate},
+    {"rdmap-send-invalidate-unknown", asBoth, "", "SEND with Invalidate of an STag that does not exist", sendInvalidateUnknown},
+    {"rdmap-send-invalidate-other-stream", asBoth, "", "SEND with Invalidate of another protection domain's STag",
+     sendInvalidateOtherStream},
+    {"rdmap-opcode-reserved", asBoth, "", "opcodes 8 to 15", opcodeReserved},
+    {"rdmap-opcode-tagged", asBoth, "", "opcode with the wrong T bit", opcodeTagged},
+    {"rdmap-version", asBoth, "", "RDMAP versions 0, 2 and 3", rdmapVersion},
+    {"rdmap-response-unexpected", asBoth, "", "READ response without a request", responseUnexpected},
+    {"rdmap-response-wrong", asBoth, "", "READ response with another STag, TO, length", responseWrong},
+    {"rdmap-response-elsewhere", asBoth, "", "READ response to memory that the READ did not name", responseElsewhere},
+    {"rdmap-device-sends", asBoth, "FRM-01 FRM-02 FRM-03 CRC-01 CRC-02", "the device SENDs 0 to 100000 octets", deviceSends},
+    {"rdmap-device-writes", asBoth, "", "the device WRITEs 0 to 100000 octets", deviceWrites},
+    {"rdmap-device-reads", asBoth, "", "the device READs 0 to 100000 octets", deviceReads},
+    {"rdmap-terminate-received", asBoth, "", "a Terminate ends the connection and is not answered", terminateReceived},
+    {"rdmap-terminate-kinds", asBoth, "", "Terminates with and without quotations, and with unknown codes", terminateKinds},
+    {"rdmap-terminate-malformed", asBoth, "", "Terminates that are too short", terminateMalformed},
+};
+
+std::span<const WireCase> rdmapCases() {
+  return table;
+}
+
+} // namespace peer

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/** @file cases_teardown.cpp @brief How connections end (RFC 5044 §7.2, §8). */
+#include "cases.hpp"
+
+namespace peer {
+
+using test::expect;
+using test::format;
+using test::milliseconds;
+
+/** The application disconnects: everything sent before arrives, then a FIN. */
+static void deviceCloses(Context& c) {
+  Session s(c, Options(c.config));
+
+  c.target.command("send 100000 4");
+  c.target.command("disconnect");
+  expect(s.receiveMessage() == patternData(100000, 4), "SEND came changed");
+  s.expectFin();
+  s.stream.finish();
+  expect(c.target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
+}
+
+/** The peer closes between FPDUs: a graceful end, without a Terminate. */
+static void peerCloses(Context& c) {
+  Session s(c, Options(c.config));
+  const Segment m = s.nextSend(100, 1);
+
+  s.send(m);
+  s.stream.finish();
+  s.expectRecv(m);
+  s.expectFin();
+  s.expectDown();
+}
+
+/** A FIN in the same write as the last FPDU: the data counts. */
+static void dataThenFin(Context& c) {
+  for (unsigned i = 0; i < 5; i++) {
+    Session s(c, Options(c.config));
+    Bytes all;
+    std::vector<Segment> sends;
+
+    for (unsigned n = 0; n < 8; n++) {
+      sends.push_back(s.nextSend(400 * n, n));
+      append(all, s.frame(sends.back()));
+    }
+    s.sendRaw(all);
+    s.stream.finish();
+    for (const auto& m : sends)
+      s.expectRecv(m);
+    s.expectDown();
+  }
+}
+
+static void finWithinFpdu(Context& c) {
+  for (const std::size_t length : {1u, 2u, 10u, 24u, 90u}) {
+    Session s(c, Options(c.config));
+    const Bytes fpdu = s.frame(makeWrite(s.region.stag, s.region.address, patternData(80, 2)));
+
+    s.sendRaw(View(fpdu).first(length));
+    s.stream.finish();
+    expect(s.drain(milliseconds(15000)) != End::Open, "the device did not close");
+    s.expectDown();
+    s.expectMemoryUntouched();
+  }
+}
+
+static void reset(Context& c) {
+  Session s(c, Options(c.config));
+
+  s.stream.abort();
+  s.expectDown();
+}
+
+static void resetWithinFpdu(Context& c) {
+  Session s(c, Options(c.config));
+  const Bytes fpdu = s.frame(makeWrite(s.region.stag, s.region.address, patternData(80, 2)));
+
+  s.sendRaw(View(fpdu).first(50));
+  s.stream.abort();
+  s.expectDown();
+  s.expectMemoryUntouched();
+}
+
+/** The peer goes away while the device has much to send to it. */
+static void resetWhileSending(Context& c) {
+  Session s(c, Options(c.config));
+
+  s.stream.receiveBuffer(4096);
+  for (unsigned i = 0; i < 8; i++)
+    c.target.command(format("send 1000000 %u", i));
+  s.stream.abort();
+  expect(c.target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
+  /* 8 sends and the receives: all of them end, one way or the other. */
+  const unsigned receives = c.role == Role::Initiator ? 15 : 16;
+  for (unsigned i = 0; i < 8 + receives; i++)
+    c.target.expectEvent("wc");
+}
+
+/** The application dies without a word. */
+static void applicationGoes(Context& c) {
+  Session s(c, Options(c.config));
+
+  c.target.command("reset");
+  expect(s.drain(milliseconds(15000)) != End::Open, "the device did not close");
+}
+
+static const WireCase table[] = {
+    {"end-device-closes", asBoth, "END-01 END-02", "disconnect after 100000 octets: all of them, then FIN", deviceCloses},
+    {"end-peer-closes", asBoth, "END-02 DDP-07", "FIN between FPDUs", peerCloses},
+    {"end-data-then-fin", asBoth, "END-02 ERR-01", "FIN right behind eight FPDUs", dataThenFin},
+    {"end-fin-within", asBoth, "ERR-01", "FIN within an FPDU", finWithinFpdu},
+    {"end-reset", asBoth, "ERR-01", "RST", reset},
+    {"end-reset-within", asBoth, "ERR-01", "RST within an FPDU", resetWithinFpdu},
+    {"end-reset-while-sending", asBoth, "ERR-01 TX-08", "RST while the device sends", resetWhileSending},
+    {"end-application-goes", asBoth, "", "the application destroys its QP", applicationGoes},
+};
+
+std::span<const WireCase> teardownCases() {
+  return table;
+}
+
+} // namespace peer

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "session.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace peer {
+
+using test::Deadline;
+using test::expect;
+using test::expectEqual;
+using test::Failure;
+using test::format;
+using test::milliseconds;
+
+static constexpr milliseconds receiveBudget{15000};
+
+/* --- trace --- */
+
+void Trace::add(const std::string& line) {
+  if (live_)
+    std::printf("    %s\n", line.c_str());
+  lines_.push_back(line);
+}
+
+void Trace::dump() const {
+  static constexpr std::size_t shown = 40;
+
+  if (live_)
+    return;
+  if (lines_.size() > shown)
+    std::printf("    ... %zu earlier lines, --trace shows all\n", lines_.size() - shown);
+  for (std::size_t i = lines_.size() > shown ? lines_.size() - shown : 0; i < lines_.size(); i++)
+    std::printf("    %s\n", lines_[i].c_str());
+}
+
+static std::string describe(const StartupFrame& f) {
+  return format("MPA %s M=%d C=%d R=%d S=%d rev=%u PD=%zu", f.kind == FrameKind::Request ? "Request" : "Reply", f.markers, f.crc,
+                f.reject, f.enhanced.has_value(), f.revision, f.privateData.size());
+}
+
+/* --- startup --- */
+
+Bytes patternData(std::size_t length, std::uint64_t seed) {
+  Bytes out(length);
+
+  test::fill(out, seed);
+  return out;
+}
+
+RemoteRegion RemoteRegion::parse(const Line& line) {
+  return {static_cast<unsigned>(line.number("mr")), static_cast<std::uint32_t>(line.number("rkey")), line.number("addr"),
+          line.number("len")};
+}
+
+StartupFrame startupFrame(FrameKind kind, const Options& options) {
+  StartupFrame f;
+
+  f.kind = kind;
+  f.markers = options.markers;
+  f.crc = options.crc;
+  f.revision = options.revision;
+  f.privateData = options.privateData;
+  if (options.revision >= 2)
+    f.enhanced = options.enhanced;
+  return f;
+}
+
+static const char* endName(End end) {
+  static const char* const names[] = {"nothing came in time", "data", "FIN", "RST"};
+
+  return names[static_cast<int>(end)];
+}
+
+StartupFrame receiveStartup(Stream& stream, FrameKind kind, Bytes& rest, Trace& trace) {
+  const Deadline deadline(receiveBudget);
+  Bytes octets;
+
+  while (octets.size() < startupHeader || octets.size() < startupLength(octets)) {
+    const End end = stream.receive(octets, deadline);
+
+    if (end != End::Data)
+      throw Failure(format("no startup frame: %s after %zu octets", endName(end), octets.size()));
+  }
+  const auto length = startupLength(octets);
+  const auto frame = StartupFrame::decode(kind, View(octets).first(length));
+  rest.assign(octets.begin() + static_cast<std::ptrdiff_t>(length), octets.end());
+  trace.add("< " + describe(frame));
+  return frame;
+}
+
+static std::string applicationOptions(const Options& o) {
+  return format("recvs=%u size=%zu %s", o.recvs, o.recvSize, o.application.c_str());
+}
+
+Stream Session::openAsInitiator(const Options& options) {
+  Target& target = context.target;
+  Stream s = Stream::connect(context.config.address, context.config.port, options.sequence);
+
+  local = startupFrame(FrameKind::Request, options);
+  context.trace.add("> " + describe(local));
+  s.send(local.encode());
+  request = target.expectEvent("cm");
+  expect(request.at("event") == "CONNECT_REQUEST", "in place of CONNECT_REQUEST: " + request.text);
+  region = RemoteRegion::parse(target.command("accept " + applicationOptions(options)));
+  remote = receiveStartup(s, FrameKind::Reply, rest_, context.trace);
+  expect(rest_.empty(), "the Responder sent before it had received an FPDU (STA-12)");
+  expect(!remote.reject, "the device rejected the connection");
+  return s;
+}
+
+Stream Session::openAsResponder(const Options& options) {
+  Target& target = context.target;
+  const auto& c = context.config;
+
+  region = RemoteRegion::parse(target.command("connect " + (c.ownAddress.empty() ? c.address : c.ownAddress) + " " +
+                                              context.listener.port() + " " + applicationOptions(options)));
+  Stream s = context.listener.accept(Deadline(receiveBudget));
+  remote = receiveStartup(s, FrameKind::Request, rest_, context.trace);
+  expect(rest_.empty(), "the Initiator sent more before it had the Reply");
+  Options reply = options;
+  reply.revision = remote.revision;
+  local = startupFrame(FrameKind::Reply, reply);
+  if (!remote.enhanced)
+    local.enhanced.reset();
+  context.trace.add("> " + describe(local));
+  s.send(local.encode());
+  request = target.expectEvent("cm");
+  expect(request.at("event") == "ESTABLISHED" && request.number("status") == 0, "in place of ESTABLISHED: " + request.text);
+  return s;
+}
+
+Stream Session::open(const Options& options) {
+  context.target.command("reset");
+  context.target.forget();
+  return context.role == Role::Initiator ? openAsInitiator(options) : openAsResponder(options);
+}
+
+Session::Session(Context& c, const Options& options)
+    : context(c), stream(open(options)),
+      /* RFC 5044 §7.1.1: M speaks for what its sender receives, one C turns CRCs on for both. */
+      encoder({remote.markers, local.crc || remote.crc}), decoder({local.markers, local.crc || remote.crc}),
+      posted_(options.recvs) {
+  memory_ = context.target.command("sum 0").number("sum");
+  if (options.hello)
+    hello();
+}
+
+/** RFC 5044 §7.1.2-4: the Responder may send only after it has received an FPDU. */
+void Session::hello() {
+  static constexpr std::size_t length = 8;
+
+  if (context.role == Role::Initiator) {
+    const Segment s = nextSend(length, 99);
+
+    send(s);
+    const Line established = context.target.expectEvent("cm");
+    expect(established.at("event") == "ESTABLISHED", "in place of ESTABLISHED: " + established.text);
+    expectRecv(s);
+  } else {
+    context.target.command(format("send %zu 99", length));
+    expect(receiveMessage() == patternData(length, 99), "the application's first message came changed");
+    expectCompletion("SEND");
+  }
+}
+
+/* --- sending --- */
+
+Bytes Session::frameRaw(View ulpdu, const Faults& faults) {
+  const auto position = encoder.position();
+  const Bytes octets = encoder.encode(ulpdu, faults);
+
+  context.trace.add(format("> %8" PRIu64 " FPDU %zu ULPDU %zu Markers %u%s", position, octets.size(), ulpdu.size(),
+                           encoder.markers(), faults.badCrc ? " bad CRC" : ""));
+  return octets;
+}
+
+Bytes Session::frame(const Segment& segment, const Faults& faults) {
+  const Bytes octets = frameRaw(segment.encode(), faults);
+
+  context.trace.add("             " + segment.describe());
+  return octets;
+}
+
+void Session::sendRaw(View octets, const Cuts& cuts) {
+  stream.send(octets, cuts);
+}
+
+Segment Session::nextSend(std::size_t length, std::uint64_t seed, std::uint8_t opcode) {
+  return makeSend(takeMsn(), patternData(length, seed), 0, true, opcode);
+}
+
+/* --- receiving --- */
+
+End Session::more(const Deadline& deadline) {
+  Bytes octets = std::move(rest_);
+
+  rest_.clear();
+  const End end = octets.empty() ? stream.receive(octets, deadline) : End::Data;
+  decoder.feed(octets);
+  return end;
+}
+
+Segment Session::receive() {
+  const Deadline deadline(receiveBudget);
+
+  for (;;) {
+    if (const auto fpdu = decoder.next()) {
+      context.trace.add(format("< %8" PRIu64 " FPDU %zu ULPDU %zu Markers %u", fpdu->position, fpdu->wireLength, fpdu->ulpdu.size(),
+                               fpdu->markers));
+      const Segment s = Segment::decode(fpdu->ulpdu);
+
+      context.trace.add("             " + s.describe());
+      order.check(s);
+      return s;
+    }
+    const End end = more(deadline);
+    if (end == End::Data)
+      continue;
+    context.trace.add(std::string("< ") + endName(end));
+    throw Failure(std::string("a segment from the device was due: ") + endName(end));
+  }
+}
+
+Bytes Session::receiveMessage(Segment* first) {
+  Segment s = receive();
+  Bytes all = s.payload;
+
+  if (first)
+    *first = s;
+  while (!s.last) {
+    s = receive();
+    append(all, s.payload);
+  }
+  return all;
+}
+
+void Session::expectSilence(milliseconds time) {
+  Bytes octets;
+  const End end = stream.receive(octets, Deadline(time));
+
+  expect(decoder.idle() && end == End::Open, format("the device should be silent, but: %s %s", endName(end), hex(octets).c_str()));
+}
+
+void Session::expectFin() {
+  const Deadline deadline(receiveBudget);
+  Bytes octets;
+  const End end = stream.receive(octets, deadline);
+
+  context.trace.add(std::string("< ") + endName(end));
+  expect(decoder.idle() && end == End::Fin, format("a FIN was due: %s %s", endName(end), hex(octets).c_str()));
+}
+
+End Session::drain(milliseconds budget) {
+  const Deadline deadline(budget);
+  Bytes octets;
+
+  for (;;) {
+    const End end = stream.receive(octets, deadline);
+
+    if (end == End::Data)
+      continue;
+    context.trace.add(format("< %zu octets, then %s", octets.size(), endName(end)));
+    return end;
+  }
+}
+
+/* --- the application --- */
+
+Line Session::expectCompletion(const std::string& op) {
+  const Line wc = context.target.expectEvent("wc");
+
+  expect(wc.at("op") == op && wc.at("status") == "SUCCESS", "a successful " + op + " was due: " + wc.text);
+  return wc;
+}
+
+void Session::expectRecv(std::size_t length, std::uint64_t sum) {
+  const Line wc = expectCompletion("RECV");
+
+  consumed_++;
+  expectEqual(wc.number("bytes"), length, "octets that the application received");
+  expectEqual(wc.number("sum"), sum, "checksum of what the application received");
+}
+
+void Session::expectRecv(const Segment& sent) {
+  expectRecv(sent.payload.size(), test::checksum(sent.payload));
+}
+
+void Session::expectDown() {
+  const Line event = context.target.expectEvent("cm");
+
+  expect(event.at("event") == "DISCONNECTED", "in place of DISCONNECTED: " + event.text);
+  for (; consumed_ < posted_; consumed_++) {
+    const Line wc = context.target.expectEvent("wc");
+
+    expect(wc.at("op") == "RECV" && wc.at("status") != "SUCCESS", "a flushed receive was due: " + wc.text);
+  }
+  expectEqual(context.target.command("state").number("state"), 6u, "QP state (6 is ERR)");
+}
+
+void Session::expectMemoryUntouched() {
+  expectEqual(context.target.command("sum 0").number("sum"), memory_, "checksum of the application's memory");
+}
+
+void Session::postRecvs(unsigned count) {
+  context.target.command(format("recv %u", count));
+  posted_ += count;
+}
+
+/* --- Terminate --- */
+
+/** What RFC 5040 Figure 10 wants quoted for an error of this kind. */
+static void checkQuotation(const Terminate& t, const Segment& offender) {
+  const bool ddp = t.code.layer == 1, rdmapRemote = t.code.layer == 0 && t.code.type != 0;
+
+  if (!ddp && !rdmapRemote) {
+    expect(t.ddpHeader.empty() && t.rdmapHeader.empty(), "Terminate quotes headers for an LLP or local error");
+    return;
+  }
+  expect(t.ddpHeader == offender.header(),
+         "Terminate quotes the DDP header " + hex(t.ddpHeader) + ", it was " + hex(offender.header()));
+  expect(t.segmentLength.has_value(), "Terminate carries no DDP Segment Length");
+  expectEqual(*t.segmentLength, offender.encode().size(), "Terminate's DDP Segment Length");
+  const bool readError = t.code.layer == 0 && t.code.type == 1 && offender.opcode == opReadRequest;
+  const Bytes want = readError ? offender.payload : Bytes();
+  expect(t.rdmapHeader == want, "Terminate quotes the RDMAP header " + hex(t.rdmapHeader) + ", want " + hex(want));
+}
+
+/** siw's layout: layer and type in each other's place, HdrCt at the wrong end of its octet. */
+static Bytes fromSiw(Bytes payload) {
+  if (payload.size() < 4)
+    return payload;
+  const std::uint8_t bits = payload[2];
+
+  payload[0] = static_cast<std::uint8_t>(payload[0] << 4 | payload[0] >> 4);
+  payload[2] = static_cast<std::uint8_t>((bits & 1) << 7 | (bits & 2) << 5 | (bits & 4) << 3);
+  return payload;
+}
+
+void Session::expectTerminate(const std::vector<TermCode>& allowed, const Segment* offender) {
+  const Segment s = receive();
+
+  expect(s.opcode == opTerminate, "a Terminate was due: " + s.describe());
+  const Terminate t = Terminate::decode(context.config.siwTerminate ? fromSiw(s.payload) : s.payload);
+  std::string want;
+  for (const auto& code : allowed)
+    want += (want.empty() ? "" : " or ") + code.describe();
+  expect(std::find(allowed.begin(), allowed.end(), t.code) != allowed.end(),
+         "Terminate says " + t.code.describe() + ", want " + want);
+  if (offender)
+    checkQuotation(t, *offender);
+}
+
+void Session::expectRefused(const std::vector<TermCode>& allowed, const Segment* offender) {
+  expectTerminate(allowed, offender);
+  expectFin();
+  expectDown();
+  expectMemoryUntouched();
+}
+
+} // namespace peer

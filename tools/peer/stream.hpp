@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file stream.hpp
+ * @brief A TCP connection of the peer: deadlines everywhere, and its stream cut wherever a case wants it.
+ */
+#pragma once
+
+#include <string>
+
+#include "../common/fd.hpp"
+#include "bytes.hpp"
+
+namespace peer {
+
+/**
+ * Where to cut what is sent. Each piece is one write with Nagle off, so each leaves in a segment of its own (or several).
+ * The sizes repeat when they are used up; no sizes means one write for all.
+ */
+using Cuts = std::vector<std::size_t>;
+
+/** How a receive ended. */
+enum class End {
+  Open, /**< nothing came before the deadline */
+  Data,
+  Fin,
+  Reset,
+};
+
+/** A connected TCP socket. */
+class Stream {
+public:
+  /**
+   * @param sequence first sequence number to use, when not 0 (needs CAP_NET_ADMIN)
+   */
+  static Stream connect(const std::string& address, const std::string& port, std::uint32_t sequence = 0);
+  explicit Stream(test::Fd fd);
+
+  /** Sends everything; throws std::system_error when the connection is gone. */
+  void send(View octets, const Cuts& cuts = {});
+
+  /** Waits for data and appends it to @p out. */
+  End receive(Bytes& out, const test::Deadline& deadline);
+
+  /** Sends a FIN. */
+  void finish();
+  /** Sends a RST and closes. */
+  void abort();
+  /** The next sequence number that TCP will send (needs CAP_NET_ADMIN). */
+  std::uint32_t sequence() const;
+  /** Limits what the other side may have in flight towards us; call before much has come. */
+  void receiveBuffer(int octets);
+
+private:
+  test::Fd fd_;
+};
+
+/** A listening TCP socket. */
+class Listener {
+public:
+  Listener(const std::string& address, const std::string& port);
+
+  /** The port in use. */
+  std::string port() const;
+  Stream accept(const test::Deadline& deadline);
+
+private:
+  test::Fd fd_;
+};
+
+} // namespace peer

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file rdma_target.cpp
+ * @brief rdma-target: an RDMA application that does what it is told, line by line, for the wire peer.
+ */
+#include <cstdlib>
+#include <fcntl.h>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "rdma.hpp"
+
+namespace {
+
+using rdma::Bytes;
+using test::format;
+
+const char* const help = R"(usage: rdma-target < COMMANDS
+
+One command per line, one answer per command: "= ok [KEY=VALUE...]" or "= error TEXT".
+What happens by itself is printed as "! KIND KEY=VALUE...".
+
+  listen ADDR PORT           wait for connections on one address ("" and 0 as rdma_bind_addr has them)
+  accept [OPTIONS]           make a QP for the oldest CONNECT_REQUEST and accept it
+  reject [pd=HEX]            refuse it
+  connect ADDR PORT [OPTIONS]
+      OPTIONS: pd=HEX private data, recvs=N receives to post (16), size=N octets each (4096), ird=N, ord=N (16)
+  recv N                     post N more receives
+  mr [access=rw|r|w|none] [pd=own|other]    register 64 KiB more; answers mr=INDEX rkey= addr= len=
+  info INDEX                 the same answer for an existing one; 0 is made with the QP
+  dereg INDEX                take a registration away
+  fill INDEX SEED            write a pattern over its memory
+  sum INDEX [OFFSET LENGTH]  checksum of its memory, guard pages before and after included when no range is given
+  send LENGTH SEED [solicited]
+  write LENGTH SEED RKEY ADDR
+  read LENGTH RKEY ADDR
+  state                      answers state=N, ibv_query_qp's qp_state
+  disconnect                 rdma_disconnect
+  reset                      destroy the connection and everything on it; the listener stays
+
+Events: cm event= status= pd= ird= ord=; wc op= status= bytes= [id=] [sum=] [inv=]; async event=
+)";
+
+constexpr std::size_t pageSize = 4096, regionSize = 65536, sendSize = 1 << 20;
+
+/** Words of a command after its name: those with "=" are options, the others arguments. */
+class Arguments {
+public:
+  explicit Arguments(std::istringstream& words) {
+    for (std::string word; words >> word;) {
+      const auto equals = word.find('=');
+
+      if (equals == std::string::npos)
+        plain_.push_back(word);
+      else
+        options_[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+
+  std::string text(std::size_t i) const {
+    if (i >= plain_.size())
+      throw std::invalid_argument("argument missing");
+    return plain_[i] == "\"\"" ? "" : plain_[i];
+  }
+  std::uint64_t number(std::size_t i) const { return std::stoull(text(i), nullptr, 0); }
+  bool has(std::size_t i) const { return i < plain_.size(); }
+  std::string option(const std::string& key, const std::string& otherwise) const {
+    const auto it = options_.find(key);
+    return it == options_.end() ? otherwise : it->second;
+  }
+  unsigned numberOption(const std::string& key, unsigned otherwise) const {
+    return static_cast<unsigned>(std::stoul(option(key, std::to_string(otherwise)), nullptr, 0));
+  }
+
+private:
+  std::vector<std::string> plain_;
+  std::map<std::string, std::string> options_;
+};
+
+Bytes fromHex(const std::string& text) {
+  Bytes out;
+
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+    out.push_back(static_cast<std::uint8_t>(std::stoul(text.substr(i, 2), nullptr, 16)));
+  return out;
+}
+
+std::string toHex(std::span<const std::uint8_t> octets) {
+  std::string s;
+
+  for (const auto octet : octets)
+    s += format("%02x", octet);
+  return s;
+}
+
+/** A registered range with an unregistered page before and after it, so that a write outside shows. */
+class GuardedRegion {
+public:
+  GuardedRegion(ibv_pd* pd, int access)
+      : memory_(regionSize + 2 * pageSize),
+        mr_(rdma::check(ibv_reg_mr(pd, memory_.data() + pageSize, regionSize, access), "ibv_reg_mr")) {
+    test::fill(memory_.span(), 1);
+  }
+
+  std::string describe(std::size_t index) const {
+    return format("mr=%zu rkey=0x%x addr=0x%llx len=%zu", index, mr_ ? mr_->rkey : 0,
+                  static_cast<unsigned long long>(memory_.address(pageSize)), regionSize);
+  }
+  void deregister() { mr_.reset(); }
+  void fill(std::uint64_t seed) { test::fill(memory_.span(pageSize, regionSize), seed); }
+  std::uint64_t sum() const { return test::checksum(memory_.span()); }
+  std::uint64_t sum(std::size_t offset, std::size_t length) const {
+    return test::checksum(memory_.span().subspan(pageSize + offset, length));
+  }
+
+private:
+  rdma::Memory memory_;
+  rdma::MrHandle mr_;
+};
+
+/** A QP with its buffers. */
+class Connection {
+public:
+  Connection(std::unique_ptr<rdma::Id> id, const Arguments& args)
+      : pd_(rdma::check(ibv_alloc_pd(id->context()), "ibv_alloc_pd")),
+        otherPd_(rdma::check(ibv_alloc_pd(id->context()), "ibv_alloc_pd")), cq(id->context(), 512),
+        recvSize_(args.numberOption("size", 4096)),
+        recvs_(std::make_unique<rdma::Region>(pd_.get(), maxRecvs * recvSize_, rdma::localOnly)),
+        out_(pd_.get(), sendSize, rdma::localOnly), sink_(pd_.get(), sendSize, rdma::remoteAll), id_(std::move(id)) {
+    makeQp();
+    addRegion(rdma::remoteAll, false);
+    postRecvs(args.numberOption("recvs", 16));
+  }
+
+  rdma_cm_id* id() const { return id_->get(); }
+  ibv_context* context() const { return id_->context(); }
+
+  std::size_t addRegion(int access, bool other) {
+    regions_.push_back(std::make_unique<GuardedRegion>(other ? otherPd_.get() : pd_.get(), access));
+    return regions_.size() - 1;
+  }
+  GuardedRegion& region(std::size_t index) { return *regions_.at(index); }
+
+  void postRecvs(unsigned count) {
+    for (; count; count--, nextRecv_++) {
+      ibv_sge sge = recvs_->sge(nextRecv_ % maxRecvs * recvSize_, recvSize_);
+      ibv_recv_wr wr{}, *bad;
+
+      wr.wr_id = nextRecv_ % maxRecvs;
+      wr.sg_list = &sge;
+      wr.num_sge = recvSize_ ? 1 : 0;
+      rdma::checkVerbs(ibv_post_recv(id_->qp(), &wr, &bad), "ibv_post_recv");
+    }
+  }
+
+  void postSend(std::size_t length, std::uint64_t seed, unsigned flags) {
+    test::fill(out_.memory.span(0, length), seed);
+    post(IBV_WR_SEND, out_.sge(0, length), flags, 0, 0);
+  }
+  void postWrite(std::size_t length, std::uint64_t seed, std::uint32_t rkey, std::uint64_t address) {
+    test::fill(out_.memory.span(0, length), seed);
+    post(IBV_WR_RDMA_WRITE, out_.sge(0, length), 0, rkey, address);
+  }
+  void postRead(std::size_t length, std::uint32_t rkey, std::uint64_t address) {
+    readLength_ = length;
+    post(IBV_WR_RDMA_READ, sink_.sge(0, length), 0, rkey, address);
+  }
+
+  int state() const {
+    ibv_qp_attr attr;
+    ibv_qp_init_attr init;
+
+    rdma::checkVerbs(ibv_query_qp(id_->qp(), &attr, IBV_QP_STATE, &init), "ibv_query_qp");
+    return attr.qp_state;
+  }
+
+  std::string describe(const ibv_wc& wc) const {
+    std::string s = format("wc op=%s status=%s", isRecv(wc) ? "RECV" : rdma::opcodeName(wc.opcode).c_str(),
+                           rdma::statusName(wc.status).c_str());
+
+    if (wc.status != IBV_WC_SUCCESS)
+      return s;
+    if (isRecv(wc))
+      s += format(" bytes=%u id=%llu sum=0x%llx", wc.byte_len, static_cast<unsigned long long>(wc.wr_id),
+                  sum(recvs_->memory.span(wc.wr_id * recvSize_, wc.byte_len)));
+    if (!isRecv(wc) && wc.opcode == IBV_WC_RDMA_READ)
+      s += format(" bytes=%zu sum=0x%llx", readLength_, sum(sink_.memory.span(0, readLength_)));
+    if (wc.wc_flags & IBV_WC_WITH_INV)
+      s += format(" inv=0x%x", wc.invalidated_rkey);
+    return s;
+  }
+
+  static constexpr std::uint64_t sendId = 1ULL << 32;
+
+private:
+  static constexpr std::size_t maxRecvs = 256;
+
+  static unsigned long long sum(std::span<const std::uint8_t> data) { return test::checksum(data); }
+  /* A failed completion's opcode means nothing: the id says what it was. */
+  static bool isRecv(const ibv_wc& wc) { return !(wc.wr_id & sendId); }
+
+  void makeQp() {
+    ibv_qp_init_attr attr{};
+
+    attr.send_cq = attr.recv_cq = cq.get();
+    attr.cap = {128, static_cast<std::uint32_t>(maxRecvs), 1, 1, 0};
+    attr.qp_type = IBV_QPT_RC;
+    attr.sq_sig_all = 1;
+    id_->createQp(pd_.get(), attr);
+  }
+
+  void post(ibv_wr_opcode opcode, ibv_sge sge, unsigned flags, std::uint32_t rkey, std::uint64_t address) {
+    ibv_send_wr wr{}, *bad;
+
+    wr.wr_id = sendId;
+    wr.opcode = opcode;
+    wr.sg_list = &sge;
+    wr.num_sge = sge.length ? 1 : 0;
+    wr.send_flags = IBV_SEND_SIGNALED | flags;
+    wr.wr.rdma.rkey = rkey;
+    wr.wr.rdma.remote_addr = address;
+    rdma::checkVerbs(ibv_post_send(id_->qp(), &wr, &bad), "ibv_post_send");
+  }
+
+  rdma::Pd pd_, otherPd_;
+
+public:
+  rdma::Cq cq;
+
+private:
+  std::size_t recvSize_;
+  std::unique_ptr<rdma::Region> recvs_;
+  rdma::Region out_, sink_;
+  std::vector<std::unique_ptr<GuardedRegion>> regions_;
+  std::unique_ptr<rdma::Id> id_; /* last: its QP goes first */
+  std::size_t nextRecv_ = 0, readLength_ = 0;
+};
+
+/** The program: commands in, events out. */
+class Program {
+public:
+  /** Serves until end of input. */
+  void run() {
+    for (;;) {
+      pollfd fds[] = {
+          {0, POLLIN, 0}, {channel_.fd(), POLLIN, 0}, {connection_ ? connection_->cq.fd() : -1, POLLIN, 0}, {asyncFd(), POLLIN, 0}};
+
+      if (poll(fds, std::size(fds), -1) < 0 && errno != EINTR)
+        test::throwErrno("poll");
+      if (fds[1].revents)
+        cmEvents();
+      if (fds[2].revents)
+        completions();
+      if (fds[3].revents)
+        asyncEvent();
+      if (fds[0].revents && !input())
+        return;
+    }
+  }
+
+private:
+  using Handler = std::string (Program::*)(const Arguments&);
+
+  static void say(const std::string& line) { std::cout << line << '\n' << std::flush; }
+
+  /** The verbs context in use, whose async events are reported. */
+  int asyncFd() const { return connection_ ? connection_->context()->async_fd : -1; }
+
+  bool input() {
+    char chunk[4096];
+    const auto n = ::read(0, chunk, sizeof(chunk));
+
+    if (n <= 0)
+      return false;
+    partial_.append(chunk, static_cast<std::size_t>(n));
+    for (std::size_t end; (end = partial_.find('\n')) != std::string::npos;) {
+      const std::string line = partial_.substr(0, end);
+
+      partial_.erase(0, end + 1);
+      execute(line);
+    }
+    return true;
+  }
+
+  void execute(const std::string& line) {
+    static const std::map<std::string, Handler> handlers = {
+        {"listen", &Program::listen}, {"accept", &Program::accept},
+        {"reject", &Program::reject}, {"connect", &Program::connect},
+        {"recv", &Program::recv},     {"mr", &Program::mr},
+        {"info", &Program::info},     {"dereg", &Program::dereg},
+        {"fill", &Program::fill},     {"sum", &Program::sum},
+        {"send", &Program::send},     {"write", &Program::write},
+        {"read", &Program::read},     {"disconnect", &Program::disconnect},
+        {"state", &Program::state},   {"reset", &Program::reset},
+    };
+    std::istringstream words(line);
+    std::string name;
+
+    words >> name;
+    try {
+      const auto it = handlers.find(name);
+      if (it == handlers.end())
+        throw std::invalid_argument("no such command");
+      const std::string answer = (this->*it->second)(Arguments(words));
+      say("= ok" + (answer.empty() ? "" : " " + answer));
+    } catch (const std::exception& e) {
+      say(std::string("= error ") + e.what());
+    }
+  }
+
+  Connection& connection() {
+    if (!connection_)
+      throw std::logic_error("no connection");
+    return *connection_;
+  }
+
+  static rdma::ConnectOptions options(const Arguments& args) {
+    return {fromHex(args.option("pd", "")), static_cast<std::uint8_t>(args.numberOption("ird", 16)),
+            static_cast<std::uint8_t>(args.numberOption("ord", 16))};
+  }
+
+  /* --- commands --- */
+
+  std::string listen(const Arguments& args) {
+    rdma::Address address(args.text(0), args.text(1));
+
+    listener_.reset();
+    listener_ = std::make_unique<rdma::Id>(channel_);
+    rdma::check(rdma_bind_addr(listener_->get(), address.get()), "rdma_bind_addr");
+    rdma::check(rdma_listen(listener_->get(), 16), "rdma_listen");
+    return format("port=%u", ntohs(rdma_get_src_port(listener_->get())));
+  }
+
+  std::unique_ptr<rdma::Id> takeRequest() {
+    if (requests_.empty())
+      throw std::logic_error("no CONNECT_REQUEST");
+    auto id = std::move(requests_.front());
+    requests_.erase(requests_.begin());
+    return id;
+  }
+
+  std::string accept(const Arguments& args) {
+    const auto wanted = options(args);
+    rdma_conn_param param = rdma::connectParam(wanted);
+
+    connection_.reset();
+    connection_ = std::make_unique<Connection>(takeRequest(), args);
+    watch();
+    rdma::check(rdma_accept(connection_->id(), &param), "rdma_accept");
+    return connection_->region(0).describe(0);
+  }
+
+  std::string reject(const Arguments& args) {
+    const Bytes data = options(args).privateData;
+    const auto id = takeRequest();
+
+    rdma::check(rdma_reject(id->get(), data.data(), static_cast<std::uint8_t>(data.size())), "rdma_reject");
+    return "";
+  }
+
+  std::string connect(const Arguments& args) {
+    rdma::Address address(args.text(0), args.text(1));
+    auto id = std::make_unique<rdma::Id>(channel_);
+    const auto wanted = options(args);
+    rdma_conn_param param = rdma::connectParam(wanted);
+
+    rdma::resolve(*id, channel_, address);
+    connection_.reset();
+    connection_ = std::make_unique<Connection>(std::move(id), args);
+    watch();
+    rdma::check(rdma_connect(connection_->id(), &param), "rdma_connect");
+    return connection_->region(0).describe(0);
+  }
+
+  std::string recv(const Arguments& args) {
+    connection().postRecvs(static_cast<unsigned>(args.number(0)));
+    return "";
+  }
+
+  std::string mr(const Arguments& args) {
+    static const std::map<std::string, int> access = {
+        {"rw", rdma::remoteAll},
+        {"r", IBV_ACCESS_REMOTE_READ},
+        {"w", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE},
+        {"none", IBV_ACCESS_LOCAL_WRITE},
+    };
+    const auto index = connection().addRegion(access.at(args.option("access", "rw")), args.option("pd", "own") == "other");
+    return connection().region(index).describe(index);
+  }
+
+  std::string info(const Arguments& args) { return connection().region(args.number(0)).describe(args.number(0)); }
+
+  std::string dereg(const Arguments& args) {
+    connection().region(args.number(0)).deregister();
+    return "";
+  }
+
+  std::string fill(const Arguments& args) {
+    connection().region(args.number(0)).fill(args.number(1));
+    return "";
+  }
+
+  std::string sum(const Arguments& args) {
+    auto& region = connection().region(args.number(0));
+    const auto value = args.has(1) ? region.sum(args.number(1), args.number(2)) : region.sum();
+
+    return format("sum=0x%llx", static_cast<unsigned long long>(value));
+  }
+
+  std::string send(const Arguments& args) {
+    connection().postSend(args.number(0), args.number(1), args.has(2) ? IBV_SEND_SOLICITED : 0);
+    return "";
+  }
+
+  std::string write(const Arguments& args) {
+    connection().postWrite(args.number(0), args.number(1), static_cast<std::uint32_t>(args.number(2)), args.number(3));
+    return "";
+  }
+
+  std::string read(const Arguments& args) {
+    connection().postRead(args.number(0), static_cast<std::uint32_t>(args.number(1)), args.number(2));
+    return "";
+  }
+
+  std::string disconnect(const Arguments&) {
+    rdma::check(rdma_disconnect(connection().id()), "rdma_disconnect");
+    return "";
+  }
+
+  std::string state(const Arguments&) { return format("state=%d", connection().state()); }
+
+  std::string reset(const Arguments&) {
+    connection_.reset();
+    cmEvents(); /* requests that are waiting belong to what is reset */
+    requests_.clear();
+    return "";
+  }
+
+  /* --- events --- */
+
+  void watch() {
+    const int flags = fcntl(asyncFd(), F_GETFL);
+
+    fcntl(asyncFd(), F_SETFL, flags | O_NONBLOCK);
+    connection_->cq.arm();
+  }
+
+  void cmEvents() {
+    while (const auto event = channel_.next(test::Deadline(test::milliseconds(0)))) {
+      if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST)
+        requests_.push_back(std::make_unique<rdma::Id>(event->id));
+      say(format("! cm event=%s status=%d pd=%s ird=%u ord=%u", shortName(*event).c_str(), event->status,
+                 toHex(event->privateData).c_str(), event->responderResources, event->initiatorDepth));
+    }
+  }
+
+  static std::string shortName(const rdma::Event& event) { return event.name().substr(std::string("RDMA_CM_EVENT_").size()); }
+
+  /** Takes the notification, arms, and only then empties the queue, so that nothing can be missed. */
+  void completions() {
+    if (connection_->cq.notified(test::Deadline(test::milliseconds(0))))
+      connection_->cq.arm();
+    for (;;) {
+      const auto list = connection_->cq.poll();
+
+      for (const auto& wc : list)
+        say("! " + connection_->describe(wc));
+      if (list.empty())
+        return;
+    }
+  }
+
+  void asyncEvent() {
+    ibv_async_event event;
+
+    if (ibv_get_async_event(connection_->context(), &event))
+      return;
+    say("! async event=" + rdma::asyncName(event.event_type));
+    ibv_ack_async_event(&event);
+  }
+
+  rdma::Channel channel_;
+  std::unique_ptr<rdma::Id> listener_;
+  std::vector<std::unique_ptr<rdma::Id>> requests_;
+  std::unique_ptr<Connection> connection_;
+  std::string partial_;
+};
+
+} // namespace
+
+int main(int argc, char**) {
+  if (argc > 1) {
+    std::cout << help;
+    return 0;
+  }
+  try {
+    Program().run();
+  } catch (const std::exception& e) {
+    std::cerr << "rdma-target: " << e.what() << '\n';
+    return 1;
+  }
+  return 0;
+}
