@@ -130,9 +130,11 @@ static void listen_data_ready(struct sock *sk)
 	struct mpa_listener *listener;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	listener = sk->sk_user_data;
+	rcu_read_lock();	/* for the accessor, which strips the flag */
+	listener = rcu_dereference_sk_user_data(sk);
 	if (listener && sk->sk_state == TCP_LISTEN)
 		mpa_listener_incoming(listener);
+	rcu_read_unlock();
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
