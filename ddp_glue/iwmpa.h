@@ -231,13 +231,13 @@ struct iwm_rx;
 
 /**
  * struct iwm_qp - queue pair
- * @lock: guards @state, @conn, @cep, @rtr, @ird, @ord, @used and @rx_ended
+ * @lock: guards @state, @conn, @cep, @rtr, @ird, @ord and @used
  * @conn_lock: held by who makes, ends or releases @conn in process context.
  *	@conn may appear a moment after the state has become RTS: there is a
  *	kick when it does
  * @close_work: sends our FIN and bounds the wait for the peer's
  * @fin_sent: our side is shut down or is being shut down (@conn_lock)
- * @drain_until: jiffies until which our FIN waits for the SQ (@conn_lock)
+ * @deadline: jiffies at which the current step of an end is given up
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
  * @rx_ended: nothing more is received: what is posted is flushed at once
  * @dying: is being destroyed: what is outstanding gets no completion
@@ -261,7 +261,7 @@ struct iwm_qp {
 	struct mutex conn_lock;		/* ranks above the socket lock */
 	struct delayed_work close_work;
 	bool fin_sent;
-	unsigned long drain_until;
+	unsigned long deadline;
 	bool used;
 	bool rx_ended;
 	bool dying;
