@@ -22,6 +22,7 @@
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
+#include <rdma/rdma_cm.h>
 #include <mpa/startup.h>
 #include "iwmpa.h"
 
@@ -734,7 +735,8 @@ struct iwm_tap {
  * struct iwm_listen - provider_data of a listening iw_cm_id
  * @id: with a reference
  * @dev: device
- * @taps: the second is for IPv4 when "::" takes both families
+ * @taps: the second is for IPv4 when "::" takes both families; none for an id
+ *	of another namespace
  */
 struct iwm_listen {
 	struct iw_cm_id *id;
@@ -987,6 +989,27 @@ static bool takes_both_families(const struct iw_cm_id *id)
 	       ipv6_addr_any(&addr->sin6_addr);
 }
 
+/*
+ * With RDMA devices shared by all namespaces, a wildcard rdma_cm id listens on
+ * those of other namespaces, too. It could not accept what comes in there, and
+ * it has no business there: who listens in that namespace would lose its
+ * connections to it. iw_cm does not say whose the id is, but its only consumer
+ * is rdma_cm, whose context begins with a struct rdma_cm_id.
+ */
+static bool is_foreign(const struct iwm_listen *listen)
+{
+	const struct rdma_cm_id *owner = listen->id->context;
+	struct net *net = iwm_dev_net(listen->dev);
+	bool foreign;
+
+	if (!net)
+		return true;	/* the netdev has gone: nothing will come */
+	foreign = owner && owner->route.addr.dev_addr.net &&
+		  !net_eq(owner->route.addr.dev_addr.net, net);
+	put_net(net);
+	return foreign;
+}
+
 static int open_taps(struct iwm_listen *listen, int backlog)
 {
 	const struct sockaddr_storage *addr = &listen->id->m_local_addr;
@@ -994,6 +1017,8 @@ static int open_taps(struct iwm_listen *listen, int backlog)
 	struct sockaddr_storage addr4 = { };
 	int ret;
 
+	if (is_foreign(listen))
+		return 0;
 	ret = tap_open(&listen->taps[0], listen, addr, backlog);
 	if (ret || !takes_both_families(listen->id))
 		return ret;
@@ -1009,6 +1034,8 @@ static int open_taps(struct iwm_listen *listen, int backlog)
  * iwm_cm_create_listen() - ib_device_ops.iw_create_listen
  * @id: with the local address, which may be a wildcard
  * @backlog: of the TCP socket
+ *
+ * An id of another namespace than the device's listens to nothing.
  *
  * Context: process, may sleep.
  * Return: 0, -EADDRINUSE when a TCP socket has the port, or another errno.

@@ -326,6 +326,37 @@ int iwm_mr_init(struct iwm_dev *dev);
 void iwm_mr_exit(struct iwm_dev *dev);
 struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag);
 void iwm_mr_put(struct iwm_mr *mr);
+
+/*
+ * As iwm_mr_get(), with a reference in *@cache for who looks the same region
+ * up again and again. The cache must be dropped at the end of each batch:
+ * deregistration waits for it.
+ */
+static inline struct iwm_mr *iwm_mr_get_cached(struct iwm_dev *dev,
+					       struct iwm_mr **cache, u32 stag)
+{
+	struct iwm_mr *mr = *cache;
+
+	if (likely(mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid))) {
+		refcount_inc(&mr->users);
+		return mr;
+	}
+	if (mr)
+		iwm_mr_put(mr);
+	mr = iwm_mr_get(dev, stag);
+	*cache = mr;
+	if (mr)
+		refcount_inc(&mr->users);
+	return mr;
+}
+
+static inline void iwm_mr_drop_cache(struct iwm_mr **cache)
+{
+	if (*cache)
+		iwm_mr_put(*cache);
+	*cache = NULL;
+}
+
 int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
 		 u64 len, int access);
 int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag);

@@ -19,6 +19,7 @@
  * @sge: index of the element that the next octet goes to
  * @sge_off: octets of that element that are filled
  * @read_done: octets of the oldest outstanding Read that have been placed
+ * @mr: memory that was used last, within one pass over TCP's queue
  */
 struct iwm_rx {
 	u32 msn[DDP_NUM_QUEUES];
@@ -28,6 +29,7 @@ struct iwm_rx {
 	u32 sge;
 	u32 sge_off;
 	u32 read_done;
+	struct iwm_mr *mr;
 };
 
 /* One segment on its way through the checks. */
@@ -53,6 +55,8 @@ int iwm_rx_create(struct iwm_qp *qp)
 
 void iwm_rx_destroy(struct iwm_qp *qp)
 {
+	if (qp->rx)
+		iwm_mr_drop_cache(&qp->rx->mr);
 	kfree(qp->rx);
 	qp->rx = NULL;
 }
@@ -114,7 +118,7 @@ static int protection_fault(struct rx_segment *s, int mr_error)
 /* Copy octets of the segment to where @stag, checked now, allows. */
 static int place(struct rx_segment *s, u32 stag, u64 addr, u32 len, int access)
 {
-	struct iwm_mr *mr = iwm_mr_get(s->qp->dev, stag);
+	struct iwm_mr *mr = iwm_mr_get_cached(s->qp->dev, &s->rx->mr, stag);
 	int ret;
 
 	if (!mr)
@@ -377,21 +381,25 @@ static int dispatch(struct rx_segment *s, u8 *read_body)
 	}
 }
 
-/* Read the header, and no octet more than the ULPDU has. */
-static int parse(struct rx_segment *s, u8 *hdr, u32 len)
+/*
+ * Read the header, and no octet more than the ULPDU has. It is used where it
+ * lies when it lies in one piece.
+ */
+static const u8 *read_header(struct rx_segment *s, u8 *buf, u32 len)
 {
 	u32 n = min(len, DDP_TAGGED_HDR_LEN);
+	const u8 *hdr = mpa_cursor_get(s->cur, buf, n);
+	const u8 *rest;
 
-	memset(hdr, 0, DDP_MAX_HDR_LEN);
-	if (mpa_cursor_copy(s->cur, hdr, n))
-		return local_fault(s);
-	if (n == DDP_TAGGED_HDR_LEN && !(hdr[0] & DDP_CTRL_TAGGED)) {
-		u32 rest = min(len, DDP_UNTAGGED_HDR_LEN) - n;
-
-		if (mpa_cursor_copy(s->cur, hdr + n, rest))
-			return local_fault(s);
-	}
-	return ddp_segment_parse(hdr, len, DDP_VERSION, &s->seg, &s->err);
+	if (!hdr || n < DDP_TAGGED_HDR_LEN || (hdr[0] & DDP_CTRL_TAGGED))
+		return hdr;
+	len = min(len, DDP_UNTAGGED_HDR_LEN) - n;
+	rest = mpa_cursor_get(s->cur, buf + n, len);
+	if (rest == hdr + n || !rest)
+		return hdr;
+	memmove(buf, hdr, n);
+	memmove(buf + n, rest, len);
+	return buf;
 }
 
 /* Does the Terminate carry the Read Request (RFC 5040 Figure 10)? */
@@ -417,8 +425,10 @@ int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	struct iwm_qp *qp = ulp;
 	struct rx_segment s = { .qp = qp, .rx = qp->rx, .cur = cur };
 	u8 read_body[RDMAP_READ_REQUEST_LEN];
-	u8 hdr[DDP_MAX_HDR_LEN];
-	int ret = parse(&s, hdr, len);
+	bool has_hdr;
+	u8 buf[DDP_MAX_HDR_LEN] = { };
+	const u8 *hdr = read_header(&s, buf, len);
+	int ret = ddp_segment_parse(hdr, len, DDP_VERSION, &s.seg, &s.err);
 
 	if (likely(!ret))
 		ret = dispatch(&s, read_body);
@@ -427,7 +437,8 @@ int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 
 	iwm_count(qp->dev, s.err.layer == TERM_LAYER_DDP ?
 		  IWM_STAT_RX_DDP_ERRORS : IWM_STAT_RX_RDMAP_ERRORS);
-	iwm_qp_error(qp, &s.err, len >= ddp_hdr_len(hdr[0]) ? hdr : NULL, len,
+	has_hdr = len && len >= ddp_hdr_len(hdr[0]);
+	iwm_qp_error(qp, &s.err, has_hdr ? hdr : NULL, len,
 		     wants_read_hdr(&s) ? read_body : NULL);
 	return ret;
 }
@@ -435,7 +446,10 @@ int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 /* A pass over TCP's queue has ended: answer Reads that came in it. */
 void iwm_receive_done(void *ulp)
 {
-	iwm_sq_kick_responses(ulp);
+	struct iwm_qp *qp = ulp;
+
+	iwm_mr_drop_cache(&qp->rx->mr);
+	iwm_sq_kick_responses(qp);
 }
 
 /**

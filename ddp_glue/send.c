@@ -125,6 +125,7 @@ struct tx_msg {
  * @irq_get: the oldest one (owner)
  * @irq_put: behind the newest one (receive)
  * @msg: what is being sent (owner)
+ * @mr: memory that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
  * @response_turn: a Response goes before the next work request (owner)
  * @term: the Terminate's body, written before SQ_TERMINATE is set
@@ -156,6 +157,7 @@ struct iwm_sq {
 	u32 irq_put;
 
 	struct tx_msg msg;
+	struct iwm_mr *mr;
 	u32 msn[DDP_NUM_QUEUES];
 	bool response_turn;
 	u8 term[RDMAP_TERM_MAX_LEN];
@@ -651,7 +653,8 @@ static int hold_sources(struct iwm_qp *qp, u32 len, struct source *src)
 		u32 part = min(len, sge->len - off);
 
 		if (part) {
-			src[n].mr = iwm_mr_get(qp->dev, sge->lkey);
+			src[n].mr = iwm_mr_get_cached(qp->dev, &qp->sq->mr,
+						      sge->lkey);
 			if (!src[n].mr) {
 				ret = -ENOENT;
 				goto err;
@@ -695,11 +698,13 @@ static int gather_sources(struct mpa_conn *conn, const struct source *src,
 	return ret;
 }
 
-static void put_header(struct mpa_conn *conn, const struct ddp_segment *seg)
+static int open_segment(struct mpa_conn *conn, const struct ddp_segment *seg,
+			u32 len)
 {
 	u8 hdr[DDP_MAX_HDR_LEN];
+	u32 hdr_len = ddp_segment_build(hdr, seg, DDP_VERSION);
 
-	mpa_tx_put(conn, hdr, ddp_segment_build(hdr, seg, DDP_VERSION));
+	return mpa_tx_open(conn, hdr, hdr_len, hdr_len + len);
 }
 
 static void message_done(struct iwm_qp *qp, struct mpa_conn *conn)
@@ -738,10 +743,9 @@ static int send_segment(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
 		if (n < 0)
 			return n;
 	}
-	ret = mpa_tx_open(conn, hdr_len + len);
+	ret = open_segment(conn, &msg->seg, len);
 	if (ret)
 		goto out;
-	put_header(conn, &msg->seg);
 	if (msg->in_body)
 		mpa_tx_put(conn, msg->body + msg->body_off, len);
 	else
@@ -805,8 +809,10 @@ static void segment_failed(struct iwm_qp *qp)
 /* Hand over, and let go of what TCP has. */
 static int hand_over(struct iwm_qp *qp, struct mpa_conn *conn, bool more)
 {
-	int ret = mpa_tx_flush(conn, more);
+	int ret;
 
+	iwm_mr_drop_cache(&qp->sq->mr);
+	ret = mpa_tx_flush(conn, more);
 	WRITE_ONCE(qp->sq->accepted, mpa_tx_accepted(conn));
 	release_entries(qp->sq);
 	complete_ready(qp, false);
@@ -887,10 +893,9 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 		if (!mpa_tx_room(conn, 1))
 			return false;
 	}
-	ret = mpa_tx_open(conn, seg.hdr_len + sq->term_len);
+	ret = open_segment(conn, &seg, sq->term_len);
 	if (ret)
 		return false;
-	put_header(conn, &seg);
 	mpa_tx_put(conn, sq->term, sq->term_len);
 	mpa_tx_close(conn);
 	mpa_tx_flush(conn, false);
@@ -957,6 +962,7 @@ static bool serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	}
 	if (test_bit(SQ_FLUSH, &sq->flags))
 		flush_all(qp);
+	iwm_mr_drop_cache(&sq->mr);
 	if (conn)
 		mpa_put(conn);
 	return terminated;

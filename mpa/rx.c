@@ -94,6 +94,26 @@ static inline void cursor_step(struct mpa_cursor *cur, u32 n)
 	cur->pos += n;
 }
 
+/* Have an octet at the cursor; false at the queue's end. */
+static inline bool cursor_fill(struct mpa_cursor *cur)
+{
+	return likely(cur->left) || cursor_next(cur);
+}
+
+static inline void cursor_skip(struct mpa_cursor *cur, u32 n)
+{
+	if (likely(n <= cur->left))
+		cursor_step(cur, n);
+	else
+		mpa_cursor_read(cur, NULL, n);
+}
+
+/* Is there a Marker right at the cursor? */
+static inline bool at_marker(const struct mpa_cursor *cur)
+{
+	return cur->markers && !mpa_marker_gap(cur->pos);
+}
+
 /**
  * mpa_cursor_init() - point a cursor at the first unread octet
  * @cur: the cursor
@@ -136,7 +156,7 @@ int mpa_cursor_read(struct mpa_cursor *cur, void *dst, u32 len)
 	while (len) {
 		u32 n;
 
-		if (!cur->left && !cursor_next(cur))
+		if (!cursor_fill(cur))
 			return -ENODATA;
 		n = min(len, cur->left);
 		if (dst) {
@@ -165,6 +185,11 @@ int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 		return -EMSGSIZE;
 	cur->ulpdu_left -= len;
 
+	if (likely(!cur->markers && len <= cur->left)) {
+		memcpy(dst, cur->ptr, len);
+		cursor_step(cur, len);
+		return 0;
+	}
 	while (len) {
 		u32 n = len;
 
@@ -187,6 +212,31 @@ int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy, IWMPA);
 
 /**
+ * mpa_cursor_get() - read octets of the ULPDU, in place where possible
+ * @cur: the cursor that mpa_ulp_ops.receive() got
+ * @buf: room for @len octets, used when they do not lie in one piece
+ * @len: octets
+ *
+ * Context: inside of mpa_ulp_ops.receive(); what is returned dies with it.
+ * Return: the octets, or NULL when the ULPDU has fewer left.
+ */
+const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len)
+{
+	const void *at;
+
+	if (unlikely(len > cur->ulpdu_left))
+		return NULL;
+	if (unlikely(!cursor_fill(cur) || len > cur->left ||
+		     (cur->markers && len > mpa_marker_gap(cur->pos))))
+		return mpa_cursor_copy(cur, buf, len) ? NULL : buf;
+	at = cur->ptr;
+	cur->ulpdu_left -= len;
+	cursor_step(cur, len);
+	return at;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_cursor_get, IWMPA);
+
+/**
  * mpa_rx_peek() - how long is the FPDU that starts here?
  * @at: cursor at the FPDU's first octet
  * @avail: octets that are there
@@ -199,44 +249,39 @@ EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy, IWMPA);
 u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 		u32 *need)
 {
-	struct mpa_cursor cur = *at;
-	u32 head = 0;
-	__be16 len;
+	u32 head = at_marker(at) ? MPA_MARKER_LEN : 0;
 	u32 wire;
 
-	if (cur.markers && !mpa_marker_gap(cur.pos))
-		head = MPA_MARKER_LEN;
 	*need = head + MPA_HDR_LEN;
 	if (avail < *need)
 		return 0;
-	if (mpa_cursor_read(&cur, NULL, head) ||
-	    mpa_cursor_read(&cur, &len, MPA_HDR_LEN))
-		return 0;
-	*ulpdu_len = be16_to_cpu(len);
-	wire = mpa_fpdu_wire_len(*ulpdu_len, cur.markers, at->pos);
+	if (likely(at->left >= *need)) {
+		*ulpdu_len = get_unaligned_be16(at->ptr + head);
+	} else {
+		struct mpa_cursor cur = *at;
+		__be16 len;
+
+		cursor_skip(&cur, head);
+		if (mpa_cursor_read(&cur, &len, MPA_HDR_LEN))
+			return 0;
+		*ulpdu_len = be16_to_cpu(len);
+	}
+	wire = mpa_fpdu_wire_len(*ulpdu_len, at->markers, at->pos);
 	*need = wire;
 	return avail < wire ? 0 : wire;
 }
 
-static bool crc_is_good(const struct mpa_cursor *at, u32 wire_len)
+/* The CRC of an FPDU that lies in several pieces. */
+static bool crc_is_good_in_pieces(struct mpa_cursor cur, u32 len)
 {
-	u32 len = wire_len - MPA_CRC_LEN;
-	struct mpa_cursor cur = *at;
 	union mpa_crc crc;
 	__be32 field;
-
-	if (!cur.left)
-		cursor_next(&cur);
-	if (cur.left >= wire_len) {
-		memcpy(&field, cur.ptr + len, MPA_CRC_LEN);
-		return mpa_crc_digest(cur.ptr, len) == field;
-	}
 
 	mpa_crc_start(&crc);
 	while (len) {
 		u32 n;
 
-		if (!cur.left && !cursor_next(&cur))
+		if (!cursor_fill(&cur))
 			return false;
 		n = min(len, cur.left);
 		mpa_crc_add(&crc, cur.ptr, n);
@@ -247,21 +292,30 @@ static bool crc_is_good(const struct mpa_cursor *at, u32 wire_len)
 	       mpa_crc_finish(&crc) == field;
 }
 
+static bool crc_is_good(const struct mpa_cursor *at, u32 wire_len)
+{
+	u32 len = wire_len - MPA_CRC_LEN;
+
+	if (likely(at->left >= wire_len))
+		return mpa_crc_digest(at->ptr, len) ==
+		       get_unaligned((__be32 *)(at->ptr + len));
+	return crc_is_good_in_pieces(*at, len);
+}
+
 static bool markers_are_good(const struct mpa_cursor *at, u32 wire_len)
 {
-	u32 end = at->pos + wire_len;
+	u32 gap = mpa_marker_gap(at->pos), left = wire_len;
 	struct mpa_cursor cur = *at;
-	u32 gap = mpa_marker_gap(cur.pos);
 
-	while (gap < end - cur.pos) {
-		__be32 marker;
+	while (gap < left) {
 		u32 pos = cur.pos + gap;
+		__be32 marker;
 
-		if (mpa_cursor_read(&cur, NULL, gap) ||
-		    mpa_cursor_read(&cur, &marker, MPA_MARKER_LEN))
+		cursor_skip(&cur, gap);
+		if (mpa_cursor_read(&cur, &marker, MPA_MARKER_LEN) ||
+		    !mpa_marker_check(marker, pos, at->pos))
 			return false;
-		if (!mpa_marker_check(marker, pos, at->pos))
-			return false;
+		left -= gap + MPA_MARKER_LEN;
 		gap = MPA_MARKER_SPAN;
 	}
 	return true;
@@ -291,11 +345,10 @@ enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,
 static int deliver(struct mpa_conn *conn, const struct mpa_cursor *at, u32 len)
 {
 	struct mpa_cursor cur = *at;
-	u32 head = MPA_HDR_LEN;
 
-	if (cur.markers && !mpa_marker_gap(cur.pos))
-		head += MPA_MARKER_LEN;
-	mpa_cursor_read(&cur, NULL, head);
+	if (at_marker(&cur))
+		cursor_skip(&cur, MPA_MARKER_LEN);
+	cursor_skip(&cur, MPA_HDR_LEN);
 	cur.ulpdu_left = len;
 	return conn->ops->receive(conn->ulp, &cur, len);
 }
@@ -364,6 +417,7 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 	for (;;) {
 		u32 ulpdu_len, wire;
 
+		cursor_fill(&cur);
 		wire = mpa_rx_peek(&cur, avail - done, &ulpdu_len, &rx->need);
 		if (!wire)
 			break;
@@ -383,7 +437,7 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 			result = MPA_RX_ENDED;
 			break;
 		}
-		mpa_cursor_read(&cur, NULL, wire);
+		cursor_skip(&cur, wire);
 	}
 
 	if (done) {

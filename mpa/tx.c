@@ -144,45 +144,6 @@ u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_room, IWMPA);
 
-/**
- * mpa_tx_open() - begin an FPDU
- * @conn: connection
- * @ulpdu_len: octets that will be put, 1..MPA_MAX_ULPDU. More than
- *	mpa_tx_room() said is framed correctly, but across segments (DDP-04)
- *
- * Context: transmit owner, may sleep.
- * Return: 0, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU (DDP-03) or -ENOMEM;
- * nothing is begun then.
- */
-int mpa_tx_open(struct mpa_conn *conn, u32 ulpdu_len)
-{
-	struct mpa_tx *tx = &conn->tx;
-	__be16 hdr = cpu_to_be16(ulpdu_len);
-	u32 wire;
-	int ret;
-
-	if (ulpdu_len > MPA_MAX_ULPDU)
-		return -EMSGSIZE;
-	wire = mpa_fpdu_wire_len(ulpdu_len, tx->markers, tx->pos);
-	ret = reserve(tx, wire);
-	if (ret)
-		return ret;
-
-	tx->room_before = tx->room;
-	if (wire > tx->room) {
-		mpa_count(conn, MPA_STAT_TX_UNALIGNED, 1);
-		tx->room = 0;
-	} else {
-		tx->room -= wire;
-		if (!tx->room && !tx->ragged)
-			tx->room = tx->emss;	/* TCP cuts here by itself */
-	}
-	tx->start = tx->pos;
-	mpa_tx_put(conn, &hdr, sizeof(hdr));
-	return 0;
-}
-EXPORT_SYMBOL_NS_GPL(mpa_tx_open, IWMPA);
-
 static void put_raw(struct mpa_tx *tx, const void *src, u32 len)
 {
 	tx->pos += len;
@@ -244,6 +205,59 @@ void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_put, IWMPA);
 
+/* The segment has less room by this FPDU. */
+static void fill_segment(struct mpa_conn *conn, u32 wire)
+{
+	struct mpa_tx *tx = &conn->tx;
+
+	tx->room_before = tx->room;
+	if (unlikely(wire > tx->room)) {
+		mpa_count(conn, MPA_STAT_TX_UNALIGNED, 1);
+		tx->room = 0;
+		return;
+	}
+	tx->room -= wire;
+	if (!tx->room && !tx->ragged)
+		tx->room = tx->emss;	/* TCP cuts here by itself */
+}
+
+/**
+ * mpa_tx_open() - begin an FPDU
+ * @conn: connection
+ * @hdr: first octets of the ULPDU: what the consumer puts before its payload
+ * @hdr_len: octets of @hdr, 0..MPA_TX_MAX_HDR
+ * @ulpdu_len: octets of the ULPDU, @hdr included, up to MPA_MAX_ULPDU. More
+ *	than mpa_tx_room() said is framed correctly, but across segments
+ *	(DDP-04)
+ *
+ * Context: transmit owner, may sleep.
+ * Return: 0, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU (DDP-03) or -ENOMEM;
+ * nothing is begun then.
+ */
+int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
+		u32 ulpdu_len)
+{
+	u8 head[MPA_HDR_LEN + MPA_TX_MAX_HDR];
+	struct mpa_tx *tx = &conn->tx;
+	u32 wire;
+	int ret;
+
+	if (unlikely(ulpdu_len > MPA_MAX_ULPDU || hdr_len > MPA_TX_MAX_HDR))
+		return -EMSGSIZE;
+	wire = mpa_fpdu_wire_len(ulpdu_len, tx->markers, tx->pos);
+	ret = reserve(tx, wire);
+	if (unlikely(ret))
+		return ret;
+	fill_segment(conn, wire);
+	tx->start = tx->pos;
+	tx->wire = wire;
+	put_unaligned_be16(ulpdu_len, head);
+	memcpy(head + MPA_HDR_LEN, hdr, hdr_len);
+	mpa_tx_put(conn, head, MPA_HDR_LEN + hdr_len);
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_open, IWMPA);
+
 /* The CRC over what the open FPDU holds so far: all but the CRC field. */
 static __be32 fpdu_crc(const struct mpa_tx *tx)
 {
@@ -275,12 +289,10 @@ void mpa_tx_close(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = &conn->tx;
 	static const u8 pad[3];
+	u32 wire = tx->wire;
 	unsigned int i;
 	__be32 crc = 0;
-	u32 wire = 0;
 
-	for (i = 0; i < tx->num_pieces; i++)
-		wire += tx->piece[i].len;
 	/*
 	 * What is reserved and not written yet is pad, CRC field and the
 	 * Markers between: no more than one, since they are 7 octets at most.

@@ -39,6 +39,7 @@ struct mpa_extent {
  * @accepted: stream position up to which TCP has taken the stream
  * @pos: stream position of the writer, within an open FPDU
  * @start: stream position of the open FPDU
+ * @wire: octets of it, Markers included
  * @ring: chunks; one whose only reference is ours can be written again
  * @slot: index of the chunk that is being written
  * @off: octets used of it, the open FPDU's included
@@ -68,6 +69,7 @@ struct mpa_tx {
 	u64 accepted;
 	u32 pos;
 	u32 start;
+	u32 wire;
 
 	struct page *ring[MPA_TX_RING];
 	unsigned int slot;

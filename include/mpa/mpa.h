@@ -143,14 +143,18 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn);
 
 /* Receive, inside of mpa_ulp_ops.receive() */
 int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
+const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len);
 
 /*
  * Transmit. One context at a time may use these, and mpa_shutdown(), on a
  * connection: the consumer's transmit owner. They do not take the socket lock
  * but for mpa_tx_flush() and mpa_shutdown().
  */
+#define MPA_TX_MAX_HDR	64u	/* octets that mpa_tx_open() takes as header */
+
 u32 mpa_tx_room(struct mpa_conn *conn, u32 min);
-int mpa_tx_open(struct mpa_conn *conn, u32 ulpdu_len);
+int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
+		u32 ulpdu_len);
 void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len);
 void mpa_tx_close(struct mpa_conn *conn);
 void mpa_tx_cancel(struct mpa_conn *conn);
