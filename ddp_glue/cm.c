@@ -754,67 +754,67 @@ static DEFINE_SPINLOCK(taps_lock);
  */
 static DEFINE_PER_CPU(struct mpa_mib, listen_mib);
 
-/* Index of the netdev that owns a local address, 0 if there is none. */
-static int addr_ifindex4(struct net *net, const struct sockaddr_in *addr)
+/* The netdev that owns a local address, or NULL. */
+static const struct net_device *owner4(struct net *net,
+				       const struct sockaddr_in *addr)
 {
-	const struct net_device *netdev;
-
-	netdev = __ip_dev_find(net, addr->sin_addr.s_addr, false);
-	return netdev ? netdev->ifindex : 0;
+	return __ip_dev_find(net, addr->sin_addr.s_addr, false);
 }
 
-static int addr_ifindex6(struct net *net, const struct sockaddr_in6 *addr)
+static const struct net_device *owner6(struct net *net,
+				       const struct sockaddr_in6 *addr)
 {
 #if IS_ENABLED(CONFIG_IPV6)
-	const struct net_device *netdev;
-
 	/* Those are unique on their link only. */
 	if (ipv6_addr_type(&addr->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		return addr->sin6_scope_id;
-	netdev = ipv6_dev_find(net, &addr->sin6_addr, NULL);
-	return netdev ? netdev->ifindex : 0;
+		return dev_get_by_index_rcu(net, addr->sin6_scope_id);
+	return ipv6_dev_find(net, &addr->sin6_addr, NULL);
 #else
-	return 0;
+	return NULL;
 #endif
 }
 
-static int addr_ifindex(struct net *net, const struct sockaddr_storage *addr)
+static const struct net_device *owner_of(struct net *net,
+					 const struct sockaddr_storage *addr)
 {
-	int ifindex;
-
-	rcu_read_lock();
 	if (addr->ss_family == AF_INET6)
-		ifindex = addr_ifindex6(net, (const void *)addr);
-	else
-		ifindex = addr_ifindex4(net, (const void *)addr);
-	rcu_read_unlock();
-	return ifindex;
+		return owner6(net, (const void *)addr);
+	return owner4(net, (const void *)addr);
 }
 
-static bool dev_is_on(struct iwm_dev *dev, int ifindex)
+/*
+ * rdma_cm finds the device of a connection by a GID, which for the addresses
+ * of lo every device of the namespace has: it takes the first that was made,
+ * and so must we. Its listeners, and with them the taps, come in that order.
+ */
+static bool serves(const struct iwm_tap *tap, const struct net_device *owner)
 {
-	const struct net_device *netdev;
-	bool on;
-
-	rcu_read_lock();
-	netdev = rcu_dereference(dev->netdev);
-	on = netdev && netdev->ifindex == ifindex;
-	rcu_read_unlock();
-	return on;
+	return owner->flags & IFF_LOOPBACK ||
+	       rcu_dereference(tap->listen->dev->netdev) == owner;
 }
 
 /* Who listens on the netdev that owns this local address? */
 static struct iwm_listen *find_listen(struct iwm_port *port,
 				      const struct sockaddr_storage *local)
 {
-	int ifindex = addr_ifindex(port->net, local);
+	const struct net_device *owner;
+	struct iwm_listen *listen = NULL;
 	struct iwm_tap *tap;
 
 	lockdep_assert_held(&taps_lock);
-	list_for_each_entry(tap, &port->taps, entry)
-		if (dev_is_on(tap->listen->dev, ifindex))
-			return tap->listen;
-	return NULL;
+	rcu_read_lock();
+	owner = owner_of(port->net, local);
+	if (!owner)
+		goto out;
+	list_for_each_entry(tap, &port->taps, entry) {
+		if (serves(tap, owner)) {
+			listen = tap->listen;
+			break;
+		}
+	}
+out:
+	rcu_read_unlock();
+	return listen;
 }
 
 /*

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages: what a QP sends next. A work request is copied from the ring,
+ * checked, and becomes a message; so does a Read that the peer asked for.
+ */
+#include <mpa/startup.h>
+#include "sq.h"
+
+/* What user space may ask for; the rest of the ABI is the kernel's. */
+static bool opcode_allowed(const struct iwm_qp *qp, u8 opcode)
+{
+	switch (opcode) {
+	case SIW_OP_WRITE:
+	case SIW_OP_READ:
+	case SIW_OP_SEND:
+	case SIW_OP_SEND_REMOTE_INV:
+		return true;
+	case SIW_OP_READ_LOCAL_INV:
+	case SIW_OP_REG_MR:
+	case SIW_OP_INVAL_STAG:
+		return !qp->user;
+	default:
+		return false;
+	}
+}
+
+static int check_sge(struct iwm_qp *qp, const struct iwm_sge *sge, int access)
+{
+	struct iwm_mr *mr;
+	int ret;
+
+	if (!sge->len)
+		return 0;
+	mr = iwm_mr_get(qp->dev, sge->lkey);
+	if (!mr)
+		return -ENOENT;
+	ret = iwm_mr_check(mr, qp->ibqp.pd, sge->addr, sge->len, access);
+	iwm_mr_put(mr);
+	return ret;
+}
+
+/* Copy the payload that the entry carries itself. */
+static enum siw_wc_status take_inline(struct tx_msg *msg,
+				      const struct siw_sqe *sqe)
+{
+	u32 len = sqe->num_sge ? sqe->sge[0].length : 0;
+
+	if (len > SIW_MAX_INLINE)
+		return SIW_WC_LOC_LEN_ERR;
+	memcpy(msg->body, &sqe->sge[1], len);
+	msg->in_body = true;
+	msg->left = len;
+	return SIW_WC_SUCCESS;
+}
+
+static enum siw_wc_status take_sges(struct iwm_qp *qp, struct tx_msg *msg,
+				    const struct siw_sqe *sqe)
+{
+	bool read = iwm_sq_is_read(sqe->opcode);
+	u64 len = 0;
+	int i;
+
+	if (sqe->num_sge > (read ? IWM_MAX_SGE_RD : IWM_MAX_SGE))
+		return SIW_WC_LOC_QP_OP_ERR;
+	for (i = 0; i < sqe->num_sge; i++) {
+		struct iwm_sge *sge = &msg->sge[i];
+
+		sge->addr = sqe->sge[i].laddr;
+		sge->len = sqe->sge[i].length;
+		sge->lkey = sqe->sge[i].lkey;
+		len += sge->len;
+		if (check_sge(qp, sge, read ? IB_ACCESS_LOCAL_WRITE : 0))
+			return SIW_WC_LOC_PROT_ERR;
+	}
+	if (len > IWM_MAX_MSG)
+		return SIW_WC_LOC_LEN_ERR;
+	msg->num_sge = sqe->num_sge;
+	msg->left = len;
+	return SIW_WC_SUCCESS;
+}
+
+static enum siw_wc_status take_payload(struct iwm_qp *qp, struct tx_msg *msg,
+				       const struct siw_sqe *sqe)
+{
+	if (sqe->flags & SIW_WQE_INLINE)
+		return iwm_sq_is_read(sqe->opcode) ? SIW_WC_LOC_QP_OP_ERR :
+					      take_inline(msg, sqe);
+	return take_sges(qp, msg, sqe);
+}
+
+static void prepare_untagged(struct iwm_sq *sq, struct tx_msg *msg, u8 opcode,
+			     enum ddp_queue qn)
+{
+	msg->seg.opcode = opcode;
+	msg->seg.hdr_len = DDP_UNTAGGED_HDR_LEN;
+	msg->seg.qn = qn;
+	msg->seg.msn = sq->msn[qn]++;
+}
+
+static void prepare_tagged(struct tx_msg *msg, u8 opcode, u32 stag, u64 to)
+{
+	msg->seg.opcode = opcode;
+	msg->seg.tagged = true;
+	msg->seg.hdr_len = DDP_TAGGED_HDR_LEN;
+	msg->seg.stag = stag;
+	msg->seg.to = to;
+}
+
+/* A Read: its payload becomes the Read Request, its memory the sink. */
+static void prepare_read(struct iwm_sq *sq, struct tx_msg *msg,
+			 const struct siw_sqe *sqe)
+{
+	struct out_read *out = &sq->orq[sq->orq_put % IWM_MAX_ORD];
+	struct rdmap_read rr = {
+		.sink_stag = msg->sge[0].lkey,
+		.sink_to = msg->sge[0].addr,
+		.size = msg->left,
+		.source_stag = sqe->rkey,
+		.source_to = sqe->raddr,
+	};
+
+	out->rd.stag = rr.sink_stag;
+	out->rd.to = rr.sink_to;
+	out->rd.len = rr.size;
+	out->wqe = msg->wqe;
+	out->rtr = false;
+	smp_store_release(&sq->orq_put, sq->orq_put + 1);
+
+	iwm_sq_wqe(sq, msg->wqe)->lkey = rr.sink_stag;
+	rdmap_read_build(msg->body, &rr);
+	msg->in_body = true;
+	msg->left = RDMAP_READ_REQUEST_LEN;
+	prepare_untagged(sq, msg, RDMAP_READ_REQUEST, DDP_QN_READ_REQUEST);
+	iwm_count(sq->qp->dev, IWM_STAT_TX_READ_REQUESTS);
+}
+
+static void prepare_send(struct iwm_sq *sq, struct tx_msg *msg,
+			 const struct siw_sqe *sqe)
+{
+	bool se = sqe->flags & SIW_WQE_SOLICITED;
+
+	if (sqe->opcode == SIW_OP_SEND_REMOTE_INV) {
+		prepare_untagged(sq, msg, se ? RDMAP_SEND_SE_INVAL :
+					       RDMAP_SEND_INVAL, DDP_QN_SEND);
+		msg->seg.stag = sqe->rkey;
+	} else {
+		prepare_untagged(sq, msg, se ? RDMAP_SEND_SE : RDMAP_SEND,
+				 DDP_QN_SEND);
+	}
+	iwm_count(sq->qp->dev, IWM_STAT_TX_SENDS);
+}
+
+static void prepare_message(struct iwm_sq *sq, struct tx_msg *msg,
+			    const struct siw_sqe *sqe)
+{
+	iwm_sq_wqe(sq, msg->wqe)->bytes = msg->left;
+	switch (sqe->opcode) {
+	case SIW_OP_WRITE:
+		prepare_tagged(msg, RDMAP_WRITE, sqe->rkey, sqe->raddr);
+		iwm_count(sq->qp->dev, IWM_STAT_TX_WRITES);
+		break;
+	case SIW_OP_READ:
+	case SIW_OP_READ_LOCAL_INV:
+		prepare_read(sq, msg, sqe);
+		break;
+	default:
+		prepare_send(sq, msg, sqe);
+	}
+}
+
+/* Operations that put nothing on the wire. Kernel consumers only. */
+static enum siw_wc_status local_operation(struct iwm_qp *qp,
+					  const struct siw_sqe *sqe)
+{
+	int ret;
+
+	if (sqe->opcode == SIW_OP_REG_MR)
+		ret = iwm_mr_enable(qp->dev, qp->ibqp.pd,
+				    (struct ib_mr *)(uintptr_t)sqe->base_mr,
+				    sqe->rkey, sqe->access);
+	else
+		ret = iwm_mr_invalidate(qp->dev, qp->ibqp.pd, sqe->rkey);
+	return ret ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS;
+}
+
+/* A bad work request ends the stream: the QP goes into error. */
+void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe, enum siw_wc_status status)
+{
+	static const struct rdmap_error err = {
+		.layer = TERM_LAYER_RDMAP,
+		.etype = RDMAP_ETYPE_LOCAL,
+	};
+
+	iwm_sq_wqe_done(qp->sq, wqe, status);
+	iwm_count(qp->dev, IWM_STAT_LOCAL_ERRORS);
+	iwm_qp_error(qp, &err, NULL, 0, NULL);
+}
+
+/* May this entry be started? Reads are limited, and some wait for them. */
+static bool may_start(const struct iwm_qp *qp, u8 opcode, u16 flags)
+{
+	const struct iwm_sq *sq = qp->sq;
+	u32 limit = IWM_MAX_ORD;
+
+	if (sq->fifo_put - READ_ONCE(sq->fifo_get) == sq->num)
+		return false;
+	if (flags & SIW_WQE_READ_FENCE)
+		limit = 1;
+	else if (iwm_sq_is_read(opcode))
+		limit = max_t(u32, qp->ord, 1);
+	return iwm_sq_reads(sq) < limit;
+}
+
+/*
+ * Something is posted that could not be started: only the end of a Read can
+ * change that, and asks for a kick when it comes. False: it has come already.
+ */
+bool iwm_msg_wait_read(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+	const struct siw_sqe *sqe = iwm_sq_entry(sq, sq->get);
+
+	set_bit(SQ_WAIT_READ, &sq->flags);
+	smp_mb__after_atomic();
+	if (!may_start(qp, READ_ONCE(sqe->opcode), READ_ONCE(sqe->flags)))
+		return true;
+	clear_bit(SQ_WAIT_READ, &sq->flags);
+	return false;
+}
+
+/* Take the next entry of the ring; true when a message came out of it. */
+static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe)
+{
+	struct iwm_sq *sq = qp->sq;
+	struct tx_msg *msg = &sq->msg;
+	enum siw_wc_status status = SIW_WC_LOC_QP_OP_ERR;
+	u32 wqe = iwm_sq_push(sq, sqe);
+
+	sq->get++;
+	if (opcode_allowed(qp, sqe->opcode)) {
+		if (sqe->opcode == SIW_OP_REG_MR ||
+		    sqe->opcode == SIW_OP_INVAL_STAG) {
+			status = local_operation(qp, sqe);
+			if (!status) {
+				iwm_sq_wqe_done(sq, wqe, status);
+				return false;
+			}
+		} else {
+			memset(msg, 0, offsetof(struct tx_msg, body));
+			msg->body_off = 0;
+			msg->in_body = false;
+			msg->cur = 0;
+			msg->cur_off = 0;
+			msg->access = 0;
+			status = take_payload(qp, msg, sqe);
+		}
+	}
+	if (status) {
+		iwm_msg_local_error(qp, wqe, status);
+		return false;
+	}
+	msg->wqe = wqe;
+	prepare_message(sq, msg, sqe);
+	msg->kind = MSG_WQE;
+	return true;
+}
+
+/* The next work request that has something to send, if there is one. */
+static bool next_wqe(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	while (!test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_posted(sq)) {
+		struct siw_sqe sqe = *iwm_sq_entry(sq, sq->get);
+
+		if (!may_start(qp, sqe.opcode, sqe.flags))
+			return false;
+		if (take_entry(qp, &sqe))
+			return true;
+	}
+	return false;
+}
+
+static bool next_response(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+	struct tx_msg *msg = &sq->msg;
+	const struct rdmap_read *rr;
+
+	if (!iwm_sq_responses(sq))
+		return false;
+	rr = &sq->irq[sq->irq_get % IWM_MAX_IRD];
+	memset(msg, 0, sizeof(*msg));
+	msg->left = rr->size;
+	msg->num_sge = 1;
+	msg->sge[0].addr = rr->source_to;
+	msg->sge[0].len = rr->size;
+	msg->sge[0].lkey = rr->source_stag;
+	msg->access = IB_ACCESS_REMOTE_READ;
+	prepare_tagged(msg, RDMAP_READ_RESPONSE, rr->sink_stag, rr->sink_to);
+	msg->kind = MSG_RESPONSE;
+	iwm_count(qp->dev, IWM_STAT_TX_READ_RESPONSES);
+	return true;
+}
+
+/* The ready-to-receive message of the peer-to-peer model (RFC 6581). */
+static bool next_rtr(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+	struct tx_msg *msg = &sq->msg;
+	u8 rtr = READ_ONCE(qp->rtr);
+
+	if (!rtr)
+		return false;
+	WRITE_ONCE(qp->rtr, 0);
+	memset(msg, 0, sizeof(*msg));
+	if (rtr & MPA_RTR_WRITE) {
+		prepare_tagged(msg, RDMAP_WRITE, 0, 0);
+	} else if (rtr & MPA_RTR_READ) {
+		struct out_read *out = &sq->orq[sq->orq_put % IWM_MAX_ORD];
+		struct rdmap_read rr = { };
+
+		*out = (struct out_read) { .rtr = true };
+		smp_store_release(&sq->orq_put, sq->orq_put + 1);
+		rdmap_read_build(msg->body, &rr);
+		msg->in_body = true;
+		msg->left = RDMAP_READ_REQUEST_LEN;
+		prepare_untagged(sq, msg, RDMAP_READ_REQUEST,
+				 DDP_QN_READ_REQUEST);
+	} else {
+		prepare_untagged(sq, msg, RDMAP_SEND, DDP_QN_SEND);
+	}
+	msg->kind = MSG_RTR;
+	return true;
+}
+
+/*
+ * Responses and work requests take turns. Responses are the worker's: whoever
+ * posts does not pay for what the peer asks.
+ */
+bool iwm_msg_next(struct iwm_qp *qp, bool worker)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	if (next_rtr(qp))
+		return true;
+	sq->response_turn = !sq->response_turn;
+	if (worker && sq->response_turn && next_response(qp))
+		return true;
+	return next_wqe(qp) || (worker && next_response(qp));
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Posting: kernel consumers write the ring here; user space writes its own and
+ * rings the doorbell.
+ */
+#include "sq.h"
+
+static int fill_inline(struct siw_sqe *sqe, const struct ib_send_wr *wr)
+{
+	u8 *to = (u8 *)&sqe->sge[1];
+	u32 len = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *sge = &wr->sg_list[i];
+
+		if (sge->length > SIW_MAX_INLINE - len)
+			return -EINVAL;
+		memcpy(to + len, (void *)(uintptr_t)sge->addr, sge->length);
+		len += sge->length;
+	}
+	sqe->sge[0].length = len;
+	sqe->num_sge = 1;
+	return 0;
+}
+
+static int fill_sges(struct siw_sqe *sqe, const struct ib_send_wr *wr)
+{
+	int i;
+
+	if (wr->num_sge > IWM_MAX_SGE)
+		return -EINVAL;
+	if (wr->send_flags & IB_SEND_INLINE)
+		return fill_inline(sqe, wr);
+	for (i = 0; i < wr->num_sge; i++) {
+		sqe->sge[i].laddr = wr->sg_list[i].addr;
+		sqe->sge[i].length = wr->sg_list[i].length;
+		sqe->sge[i].lkey = wr->sg_list[i].lkey;
+	}
+	sqe->num_sge = wr->num_sge;
+	return 0;
+}
+
+static u16 fill_flags(const struct ib_send_wr *wr)
+{
+	u16 flags = SIW_WQE_VALID;
+
+	if (wr->send_flags & IB_SEND_SIGNALED)
+		flags |= SIW_WQE_SIGNALLED;
+	if (wr->send_flags & IB_SEND_SOLICITED)
+		flags |= SIW_WQE_SOLICITED;
+	if (wr->send_flags & IB_SEND_FENCE)
+		flags |= SIW_WQE_READ_FENCE;
+	if (wr->send_flags & IB_SEND_INLINE)
+		flags |= SIW_WQE_INLINE;
+	return flags;
+}
+
+/* Translate a kernel consumer's work request, all but the flags. */
+static int fill_entry(struct siw_sqe *sqe, const struct ib_send_wr *wr)
+{
+	sqe->id = wr->wr_id;
+	sqe->num_sge = 0;
+	switch (wr->opcode) {
+	case IB_WR_SEND:
+		sqe->opcode = SIW_OP_SEND;
+		return fill_sges(sqe, wr);
+	case IB_WR_SEND_WITH_INV:
+		sqe->opcode = SIW_OP_SEND_REMOTE_INV;
+		sqe->rkey = wr->ex.invalidate_rkey;
+		return fill_sges(sqe, wr);
+	case IB_WR_RDMA_WRITE:
+		sqe->opcode = SIW_OP_WRITE;
+		sqe->rkey = rdma_wr(wr)->rkey;
+		sqe->raddr = rdma_wr(wr)->remote_addr;
+		return fill_sges(sqe, wr);
+	case IB_WR_RDMA_READ:
+	case IB_WR_RDMA_READ_WITH_INV:
+		sqe->opcode = wr->opcode == IB_WR_RDMA_READ ?
+			      SIW_OP_READ : SIW_OP_READ_LOCAL_INV;
+		sqe->rkey = rdma_wr(wr)->rkey;
+		sqe->raddr = rdma_wr(wr)->remote_addr;
+		return fill_sges(sqe, wr);
+	case IB_WR_LOCAL_INV:
+		sqe->opcode = SIW_OP_INVAL_STAG;
+		sqe->rkey = wr->ex.invalidate_rkey;
+		return 0;
+	case IB_WR_REG_MR:
+		sqe->opcode = SIW_OP_REG_MR;
+		sqe->base_mr = (uintptr_t)reg_wr(wr)->mr;
+		sqe->rkey = reg_wr(wr)->key;
+		sqe->access = reg_wr(wr)->access;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
+		     const struct ib_send_wr **bad_wr)
+{
+	unsigned long irq;
+	int ret = 0;
+
+	spin_lock_irqsave(&sq->post_lock, irq);
+	for (; wr; wr = wr->next) {
+		struct siw_sqe *sqe = iwm_sq_entry(sq, sq->put);
+
+		ret = smp_load_acquire(&sqe->flags) ? -ENOMEM :
+						      fill_entry(sqe, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+		sq->put++;
+		smp_store_release(&sqe->flags, fill_flags(wr));
+	}
+	spin_unlock_irqrestore(&sq->post_lock, irq);
+	return ret;
+}
+
+/**
+ * iwm_post_send() - ib_device_ops.post_send
+ * @ibqp: QP
+ * @wr: a kernel consumer's list; NULL is the doorbell of a user QP, whose
+ *	entries are in its ring
+ * @bad_wr: set to the first request that was not taken
+ *
+ * Context: any for a kernel QP; process for a user QP.
+ * Return: 0, -ENOTCONN before the QP is connected, -EINVAL, -ENOMEM.
+ */
+int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad_wr)
+{
+	struct iwm_qp *qp = to_iwm_qp(ibqp);
+	struct iwm_sq *sq = qp->sq;
+	int ret = 0;
+
+	if (READ_ONCE(qp->state) == IWM_QP_IDLE || qp->user != !wr) {
+		*bad_wr = wr;
+		return qp->user != !wr ? -EINVAL : -ENOTCONN;
+	}
+	iwm_count(qp->dev, IWM_STAT_DOORBELLS);
+	if (!qp->user) {
+		ret = post_list(sq, wr, bad_wr);
+		iwm_sq_kick(qp);
+		return ret;
+	}
+	set_bit(SQ_AGAIN, &sq->flags);
+	smp_mb__after_atomic();
+	iwm_sq_run(qp, false);
+	return 0;
+}

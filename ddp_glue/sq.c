@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The send queue: its ring, the FIFO of work requests that were taken from it,
+ * their completion, and the Reads that both sides have outstanding.
+ */
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "sq.h"
+
+static bool wqe_finished(const struct iwm_sq *sq, const struct iwm_wqe *wqe)
+{
+	if (wqe->done)
+		return true;
+	return wqe->written && !iwm_sq_is_read(wqe->opcode) &&
+	       sq->accepted >= wqe->end;
+}
+
+static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
+{
+	struct iwm_wc wc = {
+		.id = wqe->id,
+		.opcode = wqe->opcode,
+		.status = wqe->status,
+		.bytes = wqe->bytes,
+	};
+
+	if (wqe->signalled || wqe->status != SIW_WC_SUCCESS)
+		iwm_cq_add(qp->scq, qp, &wc);
+}
+
+/*
+ * Complete what is finished, in order. With @flush the rest too, in error.
+ * The lock is held while the CQ is written: two contexts may complete.
+ */
+void iwm_sq_complete(struct iwm_qp *qp, bool flush)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	spin_lock_bh(&sq->lock);
+	while (sq->fifo_get != sq->fifo_put) {
+		struct iwm_wqe *wqe = iwm_sq_wqe(sq, sq->fifo_get);
+
+		if (!wqe_finished(sq, wqe)) {
+			if (!flush)
+				break;
+			wqe->status = SIW_WC_WR_FLUSH_ERR;
+			wqe->bytes = 0;
+		}
+		complete_wqe(qp, wqe);
+		sq->fifo_get++;
+	}
+	spin_unlock_bh(&sq->lock);
+}
+
+/* Give entries back to who posts. A message that is being sent keeps its. */
+void iwm_sq_release(struct iwm_sq *sq)
+{
+	u32 end = sq->get - (sq->msg.kind == MSG_WQE);
+
+	for (; sq->released != end; sq->released++)
+		smp_store_release(&iwm_sq_entry(sq, sq->released)->flags, 0);
+	smp_mb();	/* before looking at the next entry: see above */
+}
+
+u32 iwm_sq_push(struct iwm_sq *sq, const struct siw_sqe *sqe)
+{
+	struct iwm_wqe *wqe = iwm_sq_wqe(sq, sq->fifo_put);
+
+	*wqe = (struct iwm_wqe) {
+		.id = sqe->id,
+		.opcode = sqe->opcode,
+		.status = SIW_WC_SUCCESS,
+		.signalled = (sqe->flags & SIW_WQE_SIGNALLED) ||
+			     sq->qp->sig_all,
+	};
+	spin_lock_bh(&sq->lock);
+	sq->fifo_put++;
+	spin_unlock_bh(&sq->lock);
+	return sq->fifo_put - 1;
+}
+
+void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status)
+{
+	struct iwm_wqe *wqe = iwm_sq_wqe(sq, index);
+
+	spin_lock_bh(&sq->lock);
+	wqe->status = status;
+	wqe->done = true;
+	spin_unlock_bh(&sq->lock);
+}
+
+/* An entry is given back before its completion shows: see above. */
+void iwm_sq_flush_all(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	sq->msg.kind = MSG_NONE;
+	iwm_sq_release(sq);
+	iwm_sq_complete(qp, true);
+	while (iwm_sq_posted(sq)) {
+		const struct siw_sqe *sqe = iwm_sq_entry(sq, sq->get);
+		struct iwm_wqe wqe = {
+			.id = READ_ONCE(sqe->id),
+			.opcode = READ_ONCE(sqe->opcode),
+			.status = SIW_WC_WR_FLUSH_ERR,
+		};
+
+		if (wqe.opcode >= SIW_NUM_OPCODES)
+			wqe.opcode = SIW_OP_SEND;
+		sq->get++;
+		iwm_sq_release(sq);
+		complete_wqe(qp, &wqe);
+	}
+}
+
+/**
+ * iwm_sq_add_response() - queue a Read Request of the peer
+ * @qp: QP
+ * @rr: the request; its source has been checked
+ *
+ * Context: receive upcall. Return: 0, or -ENOBUFS when the peer has more
+ * outstanding than the IRD in force.
+ */
+int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	if (sq->irq_put - smp_load_acquire(&sq->irq_get) >= qp->ird)
+		return -ENOBUFS;
+	sq->irq[sq->irq_put % IWM_MAX_IRD] = *rr;
+	smp_store_release(&sq->irq_put, sq->irq_put + 1);
+	return 0;
+}
+
+/* The Read whose Response is due next, or NULL. Context: receive upcall. */
+const struct iwm_read_out *iwm_sq_oldest_read(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	if (smp_load_acquire(&sq->orq_put) == sq->orq_get)
+		return NULL;
+	return &sq->orq[sq->orq_get % IWM_MAX_ORD].rd;
+}
+
+/**
+ * iwm_sq_read_done() - the oldest outstanding Read has ended
+ * @qp: QP
+ * @status: how
+ * @len: octets placed
+ *
+ * Context: receive upcall.
+ */
+void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status, u32 len)
+{
+	struct iwm_sq *sq = qp->sq;
+	const struct out_read *out = &sq->orq[sq->orq_get % IWM_MAX_ORD];
+
+	if (!out->rtr) {
+		struct iwm_wqe *wqe = iwm_sq_wqe(sq, out->wqe);
+
+		if (wqe->opcode == SIW_OP_READ_LOCAL_INV && !status &&
+		    iwm_mr_invalidate(qp->dev, qp->ibqp.pd, wqe->lkey))
+			status = SIW_WC_LOC_PROT_ERR;
+		wqe->bytes = len;
+		iwm_sq_wqe_done(sq, out->wqe, status);
+	}
+	smp_store_release(&sq->orq_get, sq->orq_get + 1);
+	iwm_sq_complete(qp, false);
+	smp_mb();	/* pairs with iwm_msg_wait_read() */
+	if (test_and_clear_bit(SQ_WAIT_READ, &sq->flags))
+		iwm_sq_kick(qp);
+}
+
+void *iwm_sq_ring(struct iwm_qp *qp)
+{
+	return qp->sq->ring;
+}
+
+size_t iwm_sq_ring_size(struct iwm_qp *qp)
+{
+	return array_size(qp->sq->num, sizeof(struct siw_sqe));
+}
+
+/**
+ * iwm_sq_create() - make the transmit side of a QP
+ * @qp: QP, with @qp->user set
+ * @num_sqe: entries, a power of two
+ *
+ * Context: process. Return: 0 or -ENOMEM.
+ */
+int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe)
+{
+	struct iwm_sq *sq = kvzalloc(sizeof(*sq), GFP_KERNEL);
+	int i;
+
+	if (!sq)
+		return -ENOMEM;
+	sq->qp = qp;
+	sq->num = num_sqe;
+	sq->ring = qp->user ?
+		   vmalloc_user(array_size(num_sqe, sizeof(*sq->ring))) :
+		   vcalloc(num_sqe, sizeof(*sq->ring));
+	sq->fifo = vcalloc(num_sqe, sizeof(*sq->fifo));
+	if (!sq->ring || !sq->fifo) {
+		vfree(sq->ring);
+		vfree(sq->fifo);
+		kvfree(sq);
+		return -ENOMEM;
+	}
+	spin_lock_init(&sq->post_lock);
+	spin_lock_init(&sq->lock);
+	INIT_WORK(&sq->work, iwm_sq_work);
+	for (i = 0; i < DDP_NUM_QUEUES; i++)
+		sq->msn[i] = 1;
+	qp->sq = sq;
+	return 0;
+}
+
+/**
+ * iwm_sq_destroy() - free it
+ * @qp: QP without a connection, after iwm_sq_stop() if it ever had one
+ *
+ * A user ring that is mapped still is freed with its mmap entry, not here.
+ * Context: process, may sleep.
+ */
+void iwm_sq_destroy(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	if (!sq)
+		return;
+	cancel_work_sync(&sq->work);
+	vfree(sq->ring);
+	vfree(sq->fifo);
+	kvfree(sq);
+	qp->sq = NULL;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The transmit side of a QP: work requests from the ring to TCP.
+ *
+ * One context at a time is a QP's transmit owner (SQ_OWNED): the one that
+ * rang the doorbell, or the worker. All others leave a note (SQ_AGAIN) and
+ * go. The owner takes entries from the ring, serialises them, hands them over
+ * and completes in order what TCP has taken. A user's ring is shared memory:
+ * an entry is copied once, and the copy is checked and used.
+ *
+ * Doorbells: libsiw rings only when the entry before the new one is no longer
+ * VALID. Entries therefore stay VALID until they are handed over, and after
+ * clearing one the owner looks at the next again, with a full barrier between
+ * (the poster stores the new entry and then looks at the old one).
+ *
+ * sq.c      the rings and the FIFO of work requests, completion, lifetime
+ * post.c    kernel consumers' posts and the doorbell
+ * message.c what is sent next: work requests, Read Responses, RTR
+ * send.c    the transmit owner: segments, Terminate, hand-over to TCP
+ */
+#ifndef IWM_SQ_H
+#define IWM_SQ_H
+
+#include "iwmpa.h"
+
+/* Bits of iwm_sq.flags */
+enum {
+	SQ_OWNED,	/* somebody is the transmit owner */
+	SQ_AGAIN,	/* look again: something has changed */
+	SQ_STOPPED,	/* the connection is not to be touched any more */
+	SQ_FLUSH,	/* everything ends with a flush error */
+	SQ_TERMINATE,	/* a Terminate waits to be sent */
+	SQ_WAIT_READ,	/* a Read must finish first */
+};
+
+/**
+ * struct iwm_wqe - a work request from its fetch to its completion
+ * @id: the poster's
+ * @bytes: octets of payload, for the completion
+ * @lkey: sink of a Read
+ * @opcode: enum siw_opcode
+ * @status: enum siw_wc_status
+ * @signalled: a completion is wanted even when it went well
+ * @end: stream position behind its last octet, once @written
+ * @written: all of it is serialised
+ * @done: finished, with @status: a Read, a local operation or a failure
+ */
+struct iwm_wqe {
+	u64 id;
+	u64 end;
+	u32 bytes;
+	u32 lkey;
+	u8 opcode;
+	u8 status;
+	bool signalled;
+	bool written;
+	bool done;
+};
+
+/* An outstanding Read. @rtr: no work request belongs to it. */
+struct out_read {
+	struct iwm_read_out rd;
+	u32 wqe;
+	bool rtr;
+};
+
+enum msg_kind {
+	MSG_NONE,
+	MSG_WQE,
+	MSG_RESPONSE,
+	MSG_RTR,
+};
+
+/**
+ * struct tx_msg - the message that is being sent
+ * @kind: what it is for
+ * @seg: header of the next segment
+ * @left: octets of payload that are not serialised
+ * @body: payload that is not in a memory region: inline data or a Read Request
+ * @body_off: octets of @body that are serialised
+ * @in_body: the payload comes from @body
+ * @sge: the payload's memory
+ * @num_sge: elements in it
+ * @cur: element of the next octet
+ * @cur_off: its offset there
+ * @access: right that the memory must grant
+ * @wqe: the work request's place in the FIFO
+ */
+struct tx_msg {
+	enum msg_kind kind;
+	struct ddp_segment seg;
+	u32 left;
+	u8 body[SIW_MAX_INLINE];
+	u32 body_off;
+	bool in_body;
+	struct iwm_sge sge[IWM_MAX_SGE];
+	u32 num_sge;
+	u32 cur;
+	u32 cur_off;
+	int access;
+	u32 wqe;
+};
+
+/**
+ * struct iwm_sq - transmit side of a QP
+ * @qp: the QP
+ * @flags: SQ_* bits, atomic
+ * @work: the worker
+ * @post_lock: serialises kernel consumers; guards @put
+ * @ring: entries, shared with user space for a user QP
+ * @num: entries in @ring and @fifo, a power of two
+ * @put: next entry to write, kernel QP only
+ * @get: next entry to take (owner)
+ * @released: entries below are given back (owner)
+ * @lock: guards @fifo, @fifo_get and @fifo_put
+ * @fifo: work requests that have been taken and not completed
+ * @fifo_get: the oldest of them
+ * @fifo_put: behind the newest one
+ * @accepted: stream position that TCP has taken, as last seen by the owner
+ * @orq: our outstanding Reads
+ * @orq_get: the oldest one (receive)
+ * @orq_put: behind the newest one (owner)
+ * @irq: the peer's Reads that have not been answered
+ * @irq_get: the oldest one (owner)
+ * @irq_put: behind the newest one (receive)
+ * @msg: what is being sent (owner)
+ * @mr: memory that was used last, until the next hand-over (owner)
+ * @msn: next MSN of each untagged queue (owner)
+ * @response_turn: a Response goes before the next work request (owner)
+ * @term: the Terminate's body, written before SQ_TERMINATE is set
+ * @term_len: octets of @term
+ */
+struct iwm_sq {
+	struct iwm_qp *qp;
+	unsigned long flags;
+	struct work_struct work;
+
+	spinlock_t post_lock;
+	struct siw_sqe *ring;
+	u32 num;
+	u32 put;
+	u32 get;
+	u32 released;
+
+	spinlock_t lock;
+	struct iwm_wqe *fifo;
+	u32 fifo_get;
+	u32 fifo_put;
+	u64 accepted;
+
+	struct out_read orq[IWM_MAX_ORD];
+	u32 orq_get;
+	u32 orq_put;
+	struct rdmap_read irq[IWM_MAX_IRD];
+	u32 irq_get;
+	u32 irq_put;
+
+	struct tx_msg msg;
+	struct iwm_mr *mr;
+	u32 msn[DDP_NUM_QUEUES];
+	bool response_turn;
+	u8 term[RDMAP_TERM_MAX_LEN];
+	u32 term_len;
+};
+
+static inline struct siw_sqe *iwm_sq_entry(struct iwm_sq *sq, u32 index)
+{
+	return &sq->ring[index & (sq->num - 1)];
+}
+
+static inline struct iwm_wqe *iwm_sq_wqe(struct iwm_sq *sq, u32 index)
+{
+	return &sq->fifo[index & (sq->num - 1)];
+}
+
+static inline bool iwm_sq_posted(struct iwm_sq *sq)
+{
+	u16 flags = smp_load_acquire(&iwm_sq_entry(sq, sq->get)->flags);
+
+	return flags & SIW_WQE_VALID;
+}
+
+static inline bool iwm_sq_is_read(u8 opcode)
+{
+	return opcode == SIW_OP_READ || opcode == SIW_OP_READ_LOCAL_INV;
+}
+
+static inline u32 iwm_sq_reads(const struct iwm_sq *sq)
+{
+	return sq->orq_put - smp_load_acquire(&sq->orq_get);
+}
+
+static inline bool iwm_sq_responses(const struct iwm_sq *sq)
+{
+	return smp_load_acquire(&sq->irq_put) != READ_ONCE(sq->irq_get);
+}
+
+/* sq.c */
+u32 iwm_sq_push(struct iwm_sq *sq, const struct siw_sqe *sqe);
+void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status);
+void iwm_sq_complete(struct iwm_qp *qp, bool flush);
+void iwm_sq_release(struct iwm_sq *sq);
+void iwm_sq_flush_all(struct iwm_qp *qp);
+
+/* message.c; transmit owner */
+bool iwm_msg_next(struct iwm_qp *qp, bool worker);
+bool iwm_msg_wait_read(struct iwm_qp *qp);
+void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe,
+			 enum siw_wc_status status);
+
+/* send.c */
+void iwm_sq_run(struct iwm_qp *qp, bool worker);
+void iwm_sq_work(struct work_struct *work);
+
+#endif /* IWM_SQ_H */
