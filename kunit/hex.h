@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Octets written in hexadecimal, as the vector tables have them.
+ */
+#ifndef KUNIT_HEX_H
+#define KUNIT_HEX_H
+
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+/* Returns the number of octets; blanks in @text are skipped. */
+static inline u32 hex_decode(u8 *out, const char *text)
+{
+	u32 len = 0;
+
+	while (*text) {
+		if (*text == ' ') {
+			text++;
+			continue;
+		}
+		out[len++] = hex_to_bin(text[0]) << 4 | hex_to_bin(text[1]);
+		text += 2;
+	}
+	return len;
+}
+
+#endif /* KUNIT_HEX_H */

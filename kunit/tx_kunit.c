@@ -1,0 +1,666 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The FPDU writer (mpa/tx.c): octets against the reference framer, segment
+ * ends, back-pressure, reuse of pages. TCP is played by this file.
+ */
+#include <kunit/test.h>
+#include <linux/mm.h>
+#include <linux/net.h>
+#include "conn.h"
+#include "crc.h"
+#include "framer.h"
+#include "sock.h"
+
+#define STREAM_SIZE	(512u << 10)
+#define MAX_PARTS	2048
+#define MAX_ENDS	1024
+
+/* A page reference that TCP has: the octets are looked at late. */
+struct part {
+	struct page *page;
+	u32 off;
+	u32 len;
+};
+
+/**
+ * struct fake_tcp - what has been handed over
+ * @emss: effective maximum segment size
+ * @space: octets it still takes
+ * @dead: error for every hand-over, 0 when there is none
+ * @len: octets taken
+ * @more: what the last hand-over said
+ * @parts: where they lie
+ * @num_parts: number of these
+ * @ends: stream positions behind which a segment was ended
+ * @num_ends: number of these
+ */
+static struct fake_tcp {
+	u32 emss;
+	u32 space;
+	int dead;
+	u32 len;
+	bool more;
+	struct part parts[MAX_PARTS];
+	u32 num_parts;
+	u32 ends[MAX_ENDS];
+	u32 num_ends;
+} tcp;
+
+int mpa_sock_send_page(struct sock *sk, struct page *page, u32 off, u32 len, bool more)
+{
+	struct part *part = &tcp.parts[tcp.num_parts];
+
+	if (tcp.dead)
+		return tcp.dead;
+	len = min(len, tcp.space);
+	if (!len || WARN_ON_ONCE(tcp.num_parts == MAX_PARTS))
+		return -EAGAIN;
+	get_page(page);
+	*part = (struct part){ .page = page, .off = off, .len = len };
+	tcp.num_parts++;
+	tcp.space -= len;
+	tcp.len += len;
+	tcp.more = more;
+	return len;
+}
+
+void mpa_sock_end_record(struct sock *sk)
+{
+	if (tcp.num_ends && tcp.ends[tcp.num_ends - 1] == tcp.len)
+		return;
+	if (!WARN_ON_ONCE(tcp.num_ends == MAX_ENDS))
+		tcp.ends[tcp.num_ends++] = tcp.len;
+}
+
+u32 mpa_sock_emss(struct sock *sk)
+{
+	return tcp.emss;
+}
+
+/* Everything is acknowledged: TCP lets go of the pages. */
+static void tcp_release(void)
+{
+	u32 i;
+
+	for (i = 0; i < tcp.num_parts; i++)
+		put_page(tcp.parts[i].page);
+	tcp.num_parts = 0;
+}
+
+/**
+ * struct tx_env - a connection, and what its stream should be
+ * @conn: the connection under test
+ * @f: the reference
+ * @stream: its octets
+ * @ulpdu: room for one ULPDU
+ * @fpdus: positions where FPDUs start in @stream
+ * @num_fpdus: number of these
+ */
+struct tx_env {
+	struct mpa_conn *conn;
+	struct framer f;
+	u8 *stream;
+	u8 *ulpdu;
+	u32 fpdus[2048];
+	u32 num_fpdus;
+};
+
+static void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss)
+{
+	struct mpa_conn *conn = env->conn;
+
+	tcp_release();
+	mpa_tx_free(&conn->tx);
+	memset(&conn->tx, 0, sizeof(conn->tx));
+	memset(&tcp, 0, sizeof(tcp));
+	tcp.emss = emss;
+	tcp.space = U32_MAX;
+	conn->initiator = true;
+	conn->agreed = (struct mpa_agreed){ .tx_markers = markers, .crc = crc };
+	mpa_tx_start(conn);
+	env->f = (struct framer){
+		.markers = markers, .crc = crc, .out = env->stream, .size = STREAM_SIZE,
+	};
+	env->num_fpdus = 0;
+}
+
+static int tx_init(struct kunit *test)
+{
+	struct tx_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+	struct mpa_conn *conn = kunit_kzalloc(test, sizeof(*conn), GFP_KERNEL);
+	int ret;
+
+	if (!env || !conn)
+		return -ENOMEM;
+	env->stream = kunit_kzalloc(test, STREAM_SIZE, GFP_KERNEL);
+	env->ulpdu = kunit_kzalloc(test, 65536, GFP_KERNEL);
+	if (!env->stream || !env->ulpdu)
+		return -ENOMEM;
+	ret = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &conn->sock);
+	if (ret)
+		return ret;
+	conn->mib = alloc_percpu(struct mpa_mib);
+	if (!conn->mib) {
+		sock_release(conn->sock);
+		return -ENOMEM;
+	}
+	env->conn = conn;
+	test->priv = env;
+	return 0;
+}
+
+static void tx_exit(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	if (!env)
+		return;
+	tcp_release();
+	mpa_tx_free(&env->conn->tx);
+	free_percpu(env->conn->mib);
+	sock_release(env->conn->sock);
+}
+
+static u64 count(const struct tx_env *env, enum mpa_stat stat)
+{
+	return this_cpu_read(env->conn->mib->v[stat]);
+}
+
+static void fill(struct tx_env *env, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		env->ulpdu[i] = env->num_fpdus * 31 + i * 7 + 1;
+}
+
+/*
+ * One FPDU, put in pieces, on the connection and in the reference. The first
+ * octets, a different number each time, are its header.
+ */
+static void write_ulpdu(struct kunit *test, struct tx_env *env, u32 len, u32 piece)
+{
+	u32 hdr_len = min(len, env->num_fpdus * 7 % (MPA_TX_MAX_HDR + 1));
+	u32 done, n;
+
+	fill(env, len);
+	KUNIT_ASSERT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, hdr_len, len), 0);
+	for (done = hdr_len; done < len; done += n) {
+		n = min(piece, len - done);
+		mpa_tx_put(env->conn, env->ulpdu + done, n);
+	}
+	mpa_tx_close(env->conn);
+
+	env->fpdus[env->num_fpdus++] = env->f.len;
+	framer_put(&env->f, env->ulpdu, len);
+}
+
+static int push(struct tx_env *env, bool more)
+{
+	struct sock *sk = mpa_conn_sk(env->conn);
+	int ret;
+
+	lock_sock(sk);
+	ret = mpa_tx_push(env->conn, more);
+	release_sock(sk);
+	return ret;
+}
+
+/* What TCP has is what the reference says, now that it looks. */
+static bool stream_matches(const struct tx_env *env)
+{
+	u32 i, pos = 0;
+
+	for (i = 0; i < tcp.num_parts; i++) {
+		const struct part *part = &tcp.parts[i];
+
+		if (memcmp(page_address(part->page) + part->off, env->stream + pos, part->len))
+			return false;
+		pos += part->len;
+	}
+	return pos == env->f.len;
+}
+
+static void octets(struct kunit *test, bool markers, bool crc, u32 piece)
+{
+	static const u16 lengths[] = { 42, 1, 2, 3, 0, 402, 4, 500, 494, 1442, 64, 998, 18, 5 };
+	struct tx_env *env = test->priv;
+	int i, round;
+
+	tx_start(env, markers, crc, 1448);
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < ARRAY_SIZE(lengths); i++)
+			write_ulpdu(test, env, lengths[i], piece);
+		KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, stream_matches(env), "Markers %d CRC %d pieces of %u",
+			      markers, crc, piece);
+	KUNIT_EXPECT_EQ(test, mpa_tx_written(env->conn), env->f.len);
+	KUNIT_EXPECT_EQ(test, mpa_tx_accepted(env->conn), env->f.len);
+}
+
+static void frm_01_to_frm_05_mrk_10_crc_02_octets(struct kunit *test)
+{
+	static const u32 pieces[] = { 1, 3, 14, 511, 65536 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		octets(test, false, true, pieces[i]);
+		octets(test, true, true, pieces[i]);
+		octets(test, true, false, pieces[i]);
+		octets(test, false, false, pieces[i]);
+	}
+}
+
+static void crc_03_figure_5(struct kunit *test)
+{
+	static const u8 figure[] = {
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x2a, 0x41, 0x43, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x52, 0x23, 0x99, 0x83,
+	};
+	struct tx_env *env = test->priv;
+
+	tx_start(env, true, true, 1448);
+	KUNIT_ASSERT_EQ(test, mpa_tx_open(env->conn, figure + 6, 18, 42), 0);
+	mpa_tx_put(env->conn, figure + 24, 24);
+	mpa_tx_close(env->conn);
+	memcpy(env->stream, figure, sizeof(figure));
+	env->f.len = sizeof(figure);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+/* Every length up to three Markers, one after the other. */
+static void mrk_05_to_mrk_08_every_length(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 len;
+
+	tx_start(env, true, true, 8948);
+	for (len = 0; len < 1600; len += 3) {
+		write_ulpdu(test, env, len, 250);
+		KUNIT_ASSERT_EQ(test, push(env, true), 0);
+		if (env->f.len < STREAM_SIZE - 8192 && env->num_fpdus < 500)
+			continue;
+		KUNIT_ASSERT_TRUE(test, stream_matches(env));
+		tx_start(env, true, true, 8948);
+	}
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+static void mrk_09_position_wrap(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i;
+
+	tx_start(env, true, true, 1448);
+	env->conn->tx.pos = 0u - 4096;
+	env->f.pos = 0u - 4096;
+	for (i = 0; i < 8; i++)
+		write_ulpdu(test, env, 1001, 300);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+static void ddp_03_ddp_04_large_ulpdus(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_start(env, true, true, 1448);
+	KUNIT_EXPECT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, 18, 64769), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, 18, 65536 + 42), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, 65, 1000), -EMSGSIZE);
+	write_ulpdu(test, env, 42, 42);
+	write_ulpdu(test, env, 64768, 1000);
+	write_ulpdu(test, env, 42, 42);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+	KUNIT_EXPECT_GT(test, count(env, MPA_STAT_TX_UNALIGNED), 0);
+}
+
+/* The next @len octets of a message, as DDP sends them. */
+static void write_message(struct kunit *test, struct tx_env *env, u32 len, u32 least)
+{
+	while (len) {
+		u32 n = mpa_tx_room(env->conn, least);
+
+		if (!n) {
+			KUNIT_ASSERT_EQ(test, push(env, true), 0);
+			n = mpa_tx_room(env->conn, least);
+		}
+		KUNIT_ASSERT_GE(test, n, 128);
+		n = min(n, len);
+		write_ulpdu(test, env, n, 65536);
+		len -= n;
+	}
+}
+
+/*
+ * Cut the stream as TCP does: at the EMSS, and where a segment was ended.
+ * Returns the number of segments that do not start with an FPDU.
+ */
+static u32 unaligned(const struct tx_env *env, u32 emss, u32 *segments)
+{
+	u32 pos = 0, fpdu = 0, end = 0, bad = 0;
+
+	for (*segments = 0; pos < tcp.len; ++*segments) {
+		while (fpdu < env->num_fpdus && env->fpdus[fpdu] < pos)
+			fpdu++;
+		if (fpdu == env->num_fpdus || env->fpdus[fpdu] != pos)
+			bad++;
+		while (end < tcp.num_ends && tcp.ends[end] <= pos)
+			end++;
+		if (end < tcp.num_ends)
+			pos = min(pos + emss, tcp.ends[end]);
+		else
+			pos += emss;
+	}
+	return bad;
+}
+
+static void align(struct kunit *test, bool markers, u32 emss, u32 batch)
+{
+	static const u32 messages[] = { 64, 64, 5000, 1, 1442, 17, 20000, 700, 700, 3, 128, 65536 };
+	struct tx_env *env = test->priv;
+	u32 i, segments, bad;
+
+	tx_start(env, markers, true, emss);
+	for (i = 0; i < ARRAY_SIZE(messages); i++) {
+		write_message(test, env, messages[i], 128);
+		if (i % batch == batch - 1)
+			KUNIT_ASSERT_EQ(test, push(env, i % (2 * batch) == 2 * batch - 1), 0);
+	}
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	bad = unaligned(env, emss, &segments);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+	KUNIT_EXPECT_EQ_MSG(test, bad, 0, "EMSS %u Markers %d batches of %u: %u segments", emss,
+			    markers, batch, segments);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_UNALIGNED), 0);
+}
+
+static void tx_01_tx_02_siz_05_segments_start_with_an_fpdu(struct kunit *test)
+{
+	static const u32 sizes[] = { 536, 1448, 1460, 8948, 32768, 65236 };
+	static const u32 batches[] = { 1, 2, 3, 12 };
+	int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		for (k = 0; k < ARRAY_SIZE(batches); k++) {
+			align(test, false, sizes[i], batches[k]);
+			align(test, true, sizes[i], batches[k]);
+		}
+}
+
+/* An EMSS that is no multiple of 4: full segments are ended by hand. */
+static void tx_01_ragged_emss(struct kunit *test)
+{
+	static const u32 sizes[] = { 537, 1446, 1447, 1461 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		align(test, false, sizes[i], 3);
+		align(test, true, sizes[i], 12);
+	}
+}
+
+/* A bulk transfer ends no segment by hand, so that TCP can cut big buffers. */
+static void tx_01_bulk_ends_no_segments(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 segments;
+
+	tx_start(env, true, true, 1448);
+	write_message(test, env, 200000, 128);
+	KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	KUNIT_EXPECT_EQ(test, tcp.num_ends, 0);
+	KUNIT_EXPECT_EQ(test, unaligned(env, 1448, &segments), 0);
+	KUNIT_EXPECT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+/* One message behind the other in one segment, and the room that is left. */
+static void siz_05_room_in_a_partly_filled_segment(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_start(env, false, true, 1448);
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
+	write_ulpdu(test, env, 1000, 1000);		/* 1008 octets */
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 440 - 6);
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 434), 434);
+	write_ulpdu(test, env, 302, 302);		/* 308 octets */
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 64), 128);
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 127), 1442);
+	KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	KUNIT_EXPECT_EQ(test, tcp.num_ends, 1);
+	KUNIT_EXPECT_EQ(test, tcp.ends[0], 1316);
+}
+
+static void sta_12_ddp_02_when_nothing_may_be_sent(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_start(env, false, true, 1448);
+	env->conn->tx.allowed = false;
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 0);
+	env->conn->tx.allowed = true;
+	env->conn->tx.ready = false;
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 0);
+	env->conn->tx.ready = true;
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
+	env->conn->initiator = false;
+	mpa_tx_start(env->conn);
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 0);
+}
+
+/* TCP takes a few octets at a time: nothing is lost, doubled or altered. */
+static void tx_03_tx_08_full_socket(struct kunit *test)
+{
+	static const u32 spaces[] = { 1, 3, 700, 5000, 33000 };
+	struct tx_env *env = test->priv;
+	u32 i, turns;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(spaces); i++) {
+		tx_start(env, true, true, 1448);
+		tcp.space = 0;
+		write_message(test, env, spaces[i] < 100 ? 1000 : 60000, 128);
+		KUNIT_EXPECT_EQ(test, push(env, false), -EAGAIN);
+		KUNIT_EXPECT_EQ(test, mpa_tx_accepted(env->conn), 0);
+		for (turns = 0, ret = -EAGAIN; ret == -EAGAIN && turns < 2000; turns++) {
+			tcp.space = spaces[i];
+			ret = push(env, false);
+			KUNIT_ASSERT_EQ(test, mpa_tx_accepted(env->conn), tcp.len);
+		}
+		KUNIT_EXPECT_EQ(test, ret, 0);
+		KUNIT_EXPECT_TRUE_MSG(test, stream_matches(env), "%u at a time", spaces[i]);
+		KUNIT_EXPECT_EQ(test, mpa_tx_written(env->conn), tcp.len);
+	}
+}
+
+/* What is written and not taken is bounded; room comes back with TCP's. */
+static void tx_03_written_ahead_is_bounded(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 n, turns = 0;
+
+	tx_start(env, false, true, 1448);
+	tcp.space = 0;
+	while ((n = mpa_tx_room(env->conn, 128)) && turns++ < 1000)
+		write_ulpdu(test, env, n, n);
+	KUNIT_EXPECT_EQ(test, n, 0);
+	KUNIT_EXPECT_LE(test, mpa_tx_written(env->conn), MPA_TX_AHEAD + 1448);
+	KUNIT_EXPECT_EQ(test, push(env, true), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 0);
+	tcp.space = U32_MAX;
+	KUNIT_EXPECT_EQ(test, push(env, true), 0);
+	KUNIT_EXPECT_GT(test, mpa_tx_room(env->conn, 128), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+static void err_01_dead_socket(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_start(env, false, true, 1448);
+	write_ulpdu(test, env, 42, 42);
+	tcp.dead = -EPIPE;
+	KUNIT_EXPECT_EQ(test, push(env, false), -EPIPE);
+	KUNIT_EXPECT_EQ(test, mpa_tx_accepted(env->conn), 0);
+}
+
+/*
+ * TCP keeps pages until they are acknowledged. Pages it has are not written
+ * again; those it let go are used again instead of new ones.
+ */
+static void pages_are_reused_when_tcp_lets_go(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct page *ring[MPA_TX_RING];
+	u32 round, i, known;
+
+	tx_start(env, false, true, 1448);
+	write_message(test, env, 400000, 128);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_ASSERT_TRUE(test, stream_matches(env));
+	memcpy(ring, env->conn->tx.ring, sizeof(ring));
+
+	for (round = 0; round < 5; round++) {
+		tcp_release();
+		tcp.len = 0;
+		env->f.len = 0;
+		env->num_fpdus = 0;
+		write_message(test, env, 300000, 128);
+		KUNIT_ASSERT_EQ(test, push(env, false), 0);
+		KUNIT_ASSERT_TRUE(test, stream_matches(env));
+	}
+	for (i = 0, known = 0; i < MPA_TX_RING; i++)
+		known += ring[i] && ring[i] == env->conn->tx.ring[i];
+	KUNIT_EXPECT_GE(test, known, 400000 / (PAGE_SIZE << MPA_TX_CHUNK_ORDER));
+}
+
+/* TCP keeps everything: more than the ring holds, nothing overwritten. */
+static void pages_that_tcp_keeps_stay_as_they_are(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct part first;
+	u8 before[64];
+
+	tx_start(env, false, true, 8948);
+	write_message(test, env, 100000, 128);
+	KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	first = tcp.parts[0];
+	get_page(first.page);
+	memcpy(before, page_address(first.page) + first.off, sizeof(before));
+	tcp_release();
+	for (; tcp.len < (MPA_TX_RING + 4) * (PAGE_SIZE << MPA_TX_CHUNK_ORDER); tcp_release()) {
+		env->f.len = 0;
+		env->num_fpdus = 0;
+		write_message(test, env, 100000, 128);
+		KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	}
+	KUNIT_EXPECT_EQ(test, memcmp(before, page_address(first.page) + first.off, 64), 0);
+	put_page(first.page);
+}
+
+/* SIZ-04: a new EMSS counts from the next segment on. */
+static void siz_01_siz_04_emss_changes(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_start(env, true, true, 1448);
+	KUNIT_EXPECT_EQ(test, mpa_conn_mulpdu(env->conn), 1430);
+	write_ulpdu(test, env, 100, 100);
+	tcp.emss = 536;
+	KUNIT_EXPECT_EQ(test, mpa_tx_flush(env->conn, false), 0);
+	KUNIT_EXPECT_EQ(test, mpa_conn_mulpdu(env->conn), 522);
+	KUNIT_EXPECT_LE(test, mpa_tx_room(env->conn, 128), 530);
+	tcp.emss = 100;
+	KUNIT_EXPECT_EQ(test, mpa_tx_flush(env->conn, false), 0);
+	KUNIT_EXPECT_EQ(test, mpa_conn_mulpdu(env->conn), 128);	/* SIZ-03 */
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 128);
+	write_ulpdu(test, env, 128, 128);
+	tcp.emss = 9000;
+	KUNIT_EXPECT_EQ(test, mpa_tx_flush(env->conn, false), 0);
+	KUNIT_EXPECT_EQ(test, mpa_conn_mulpdu(env->conn), 8922);
+	write_message(test, env, 20000, 128);
+	KUNIT_EXPECT_EQ(test, mpa_tx_flush(env->conn, false), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+static void cancelled_fpdu_leaves_no_trace(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 room, segments;
+
+	tx_start(env, true, true, 1448);
+	write_ulpdu(test, env, 400, 400);
+	room = mpa_tx_room(env->conn, 128);
+	KUNIT_ASSERT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, 18, room), 0);
+	mpa_tx_put(env->conn, env->ulpdu, 300);
+	mpa_tx_cancel(env->conn);
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), room);
+	write_message(test, env, 5000, 128);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+	KUNIT_EXPECT_EQ(test, unaligned(env, 1448, &segments), 0);
+}
+
+/* TCP may wait for more only while there is more. */
+static void tx_06_last_octets_are_not_held_back(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_start(env, false, true, 1448);
+	write_ulpdu(test, env, 42, 42);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_FALSE(test, tcp.more);
+	write_ulpdu(test, env, 42, 42);
+	KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	KUNIT_EXPECT_TRUE(test, tcp.more);
+}
+
+static int tx_suite_init(struct kunit_suite *suite)
+{
+	return mpa_crc_module_init();
+}
+
+static void tx_suite_exit(struct kunit_suite *suite)
+{
+	mpa_crc_module_exit();
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(frm_01_to_frm_05_mrk_10_crc_02_octets),
+	KUNIT_CASE(crc_03_figure_5),
+	KUNIT_CASE(mrk_05_to_mrk_08_every_length),
+	KUNIT_CASE(mrk_09_position_wrap),
+	KUNIT_CASE(ddp_03_ddp_04_large_ulpdus),
+	KUNIT_CASE(tx_01_tx_02_siz_05_segments_start_with_an_fpdu),
+	KUNIT_CASE(tx_01_ragged_emss),
+	KUNIT_CASE(tx_01_bulk_ends_no_segments),
+	KUNIT_CASE(siz_05_room_in_a_partly_filled_segment),
+	KUNIT_CASE(sta_12_ddp_02_when_nothing_may_be_sent),
+	KUNIT_CASE(tx_03_tx_08_full_socket),
+	KUNIT_CASE(tx_03_written_ahead_is_bounded),
+	KUNIT_CASE(err_01_dead_socket),
+	KUNIT_CASE(pages_are_reused_when_tcp_lets_go),
+	KUNIT_CASE(pages_that_tcp_keeps_stay_as_they_are),
+	KUNIT_CASE(siz_01_siz_04_emss_changes),
+	KUNIT_CASE(cancelled_fpdu_leaves_no_trace),
+	KUNIT_CASE(tx_06_last_octets_are_not_held_back),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "mpa_tx",
+	.suite_init = tx_suite_init,
+	.suite_exit = tx_suite_exit,
+	.init = tx_init,
+	.exit = tx_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
