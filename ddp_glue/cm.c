@@ -408,6 +408,17 @@ static void accept_params(struct mpa_params *params,
 		params->ird = 1;
 }
 
+/*
+ * The namespace of an id's owner, or NULL. iw_cm does not say it, but its only
+ * consumer is rdma_cm, whose context begins with a struct rdma_cm_id.
+ */
+static struct net *owner_net(const struct iw_cm_id *id)
+{
+	const struct rdma_cm_id *owner = id->context;
+
+	return owner ? owner->route.addr.dev_addr.net : NULL;
+}
+
 /* ---- Initiator ---- */
 
 static void set_port(struct sockaddr_storage *addr, __be16 port)
@@ -416,6 +427,29 @@ static void set_port(struct sockaddr_storage *addr, __be16 port)
 		((struct sockaddr_in6 *)addr)->sin6_port = port;
 	else
 		((struct sockaddr_in *)addr)->sin_port = port;
+}
+
+static bool is_loopback(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *a6 = (const void *)addr;
+	const struct sockaddr_in *a4 = (const void *)addr;
+
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_loopback(&a6->sin6_addr);
+	return ipv4_is_loopback(a4->sin_addr.s_addr);
+}
+
+/*
+ * Where to connect. For a loopback address rdma_cm takes the first device that
+ * it finds, of whatever namespace: the address means the owner's all the same.
+ */
+static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
+{
+	struct net *owner = owner_net(id);
+
+	if (owner && is_loopback(&id->m_remote_addr))
+		return get_net(owner);
+	return iwm_dev_net(dev);
 }
 
 /*
@@ -427,17 +461,21 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 		      const struct iw_cm_conn_param *param)
 {
 	struct sockaddr_storage local = id->m_local_addr;
+	struct net *net = connect_net(qp->dev, id);
 	struct mpa_params params;
 	int ret, tries = 2;
 
+	if (!net)
+		return -ENODEV;
 	connect_params(&params, param);
 	do {
-		ret = iwm_qp_connect(qp, cep, (struct sockaddr *)&local,
+		ret = iwm_qp_connect(qp, cep, net, (struct sockaddr *)&local,
 				     (struct sockaddr *)&id->m_remote_addr,
 				     &params, param->private_data,
 				     param->private_data_len);
 		set_port(&local, 0);
-	} while (--tries && (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL));
+	} while (--tries && ret == -EADDRINUSE);
+	put_net(net);
 	return ret;
 }
 
@@ -993,19 +1031,17 @@ static bool takes_both_families(const struct iw_cm_id *id)
  * With RDMA devices shared by all namespaces, a wildcard rdma_cm id listens on
  * those of other namespaces, too. It could not accept what comes in there, and
  * it has no business there: who listens in that namespace would lose its
- * connections to it. iw_cm does not say whose the id is, but its only consumer
- * is rdma_cm, whose context begins with a struct rdma_cm_id.
+ * connections to it.
  */
 static bool is_foreign(const struct iwm_listen *listen)
 {
-	const struct rdma_cm_id *owner = listen->id->context;
+	const struct net *owner = owner_net(listen->id);
 	struct net *net = iwm_dev_net(listen->dev);
 	bool foreign;
 
 	if (!net)
 		return true;	/* the netdev has gone: nothing will come */
-	foreign = owner && owner->route.addr.dev_addr.net &&
-		  !net_eq(owner->route.addr.dev_addr.net, net);
+	foreign = owner && !net_eq(owner, net);
 	put_net(net);
 	return foreign;
 }

@@ -389,6 +389,15 @@ struct iwm_wc {
 	bool solicited;
 };
 
+
+/* Does the newest completion wait to be polled? A hint; any context. */
+static inline bool iwm_cq_unpolled(const struct iwm_cq *cq)
+{
+	u32 last = (READ_ONCE(cq->put) - 1) & (cq->num_cqe - 1);
+
+	return READ_ONCE(cq->ring[last].flags) & SIW_WQE_VALID;
+}
+
 int iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc);
 int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct ib_udata *udata);
@@ -435,7 +444,7 @@ void iwm_iw_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn);
 
 /* qp.c for cm.c, process context */
-int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
+int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
 		   const struct sockaddr *local, const struct sockaddr *remote,
 		   const struct mpa_params *params, const void *pd, u16 pd_len);
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
@@ -488,6 +497,7 @@ void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status, u32 len);
 /* recv.c: mpa_ulp_ops.receive and receive_done */
 int iwm_rx_create(struct iwm_qp *qp);
 void iwm_rx_destroy(struct iwm_qp *qp);
+u32 iwm_rx_segments(const struct iwm_qp *qp);
 int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len);
 void iwm_receive_done(void *ulp);
 void iwm_rx_flush(struct iwm_qp *qp);

@@ -572,6 +572,7 @@ static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
  * iwm_qp_connect() - connect a queue pair as Initiator
  * @qp: queue pair in IDLE
  * @cep: who is told; the QP takes a reference until the end is reported
+ * @net: namespace of the addresses
  * @local: local address
  * @remote: remote address
  * @params: policy
@@ -580,19 +581,15 @@ static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
  *
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: iwm_cm_reply() follows or has come already. -EISCONN when the
- * QP is busy, -EINVAL when it was used before, -ENODEV when the netdev is
- * gone, or an errno of mpa_connect().
+ * QP is busy, -EINVAL when it was used before, or an errno of mpa_connect().
  */
-int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
+int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
 		   const struct sockaddr *local, const struct sockaddr *remote,
 		   const struct mpa_params *params, const void *pd, u16 pd_len)
 {
-	struct net *net = iwm_dev_net(qp->dev);
 	struct mpa_conn *conn;
 	int ret;
 
-	if (!net)
-		return -ENODEV;
 	mutex_lock(&qp->conn_lock);
 	ret = claim(qp, cep);
 	if (ret)
@@ -607,7 +604,6 @@ int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 	}
 out:
 	mutex_unlock(&qp->conn_lock);
-	put_net(net);
 	if (!ret)
 		iwm_sq_kick(qp);
 	return ret;
