@@ -389,7 +389,6 @@ struct iwm_wc {
 	bool solicited;
 };
 
-
 /* Does the newest completion wait to be polled? A hint; any context. */
 static inline bool iwm_cq_unpolled(const struct iwm_cq *cq)
 {

@@ -3,7 +3,13 @@
  * Posting: kernel consumers write the ring here; user space writes its own and
  * rings the doorbell.
  */
+#include <linux/sched/clock.h>
 #include "sq.h"
+
+/* Doorbells closer together than this may be a burst. */
+#define SQ_BURST_NS	50000
+/* For so long a burst is collected. */
+#define SQ_COLLECT_NS	20000
 
 static int fill_inline(struct siw_sqe *sqe, const struct ib_send_wr *wr)
 {
@@ -119,6 +125,45 @@ static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 	return ret;
 }
 
+/*
+ * Is the poster sending one by one without waiting for anything? Then there
+ * was nothing received since the last doorbell, which was a moment ago, and
+ * the completions are not being collected. Who waits for an answer, or for
+ * each completion, is served at once.
+ */
+static bool in_burst(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+	u32 segments = iwm_rx_segments(qp);
+	u64 now = local_clock();
+	bool burst;
+
+	burst = now - READ_ONCE(sq->bell_time) < SQ_BURST_NS &&
+		segments == READ_ONCE(sq->bell_segments) &&
+		iwm_cq_unpolled(qp->scq);
+	WRITE_ONCE(sq->bell_time, now);
+	WRITE_ONCE(sq->bell_segments, segments);
+	return burst;
+}
+
+static void defer(struct iwm_sq *sq)
+{
+	if (!test_and_set_bit(SQ_DEFERRED, &sq->flags))
+		hrtimer_start(&sq->burst_timer, ns_to_ktime(SQ_COLLECT_NS),
+			      HRTIMER_MODE_REL_SOFT);
+}
+
+enum hrtimer_restart iwm_sq_burst_end(struct hrtimer *timer)
+{
+	struct iwm_sq *sq = container_of(timer, struct iwm_sq, burst_timer);
+
+	/* Cleared first: who finds it set is certain to be seen. */
+	clear_bit(SQ_DEFERRED, &sq->flags);
+	smp_mb__after_atomic();
+	iwm_sq_kick(sq->qp);
+	return HRTIMER_NORESTART;
+}
+
 /**
  * iwm_post_send() - ib_device_ops.post_send
  * @ibqp: QP
@@ -145,6 +190,10 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		ret = post_list(sq, wr, bad_wr);
 		iwm_sq_kick(qp);
 		return ret;
+	}
+	if (in_burst(qp)) {
+		defer(sq);
+		return 0;
 	}
 	set_bit(SQ_AGAIN, &sq->flags);
 	smp_mb__after_atomic();

@@ -19,6 +19,7 @@
  * @sge: index of the element that the next octet goes to
  * @sge_off: octets of that element that are filled
  * @read_done: octets of the oldest outstanding Read that have been placed
+ * @segments: segments received so far
  * @mr: memory that was used last, within one pass over TCP's queue
  */
 struct iwm_rx {
@@ -29,6 +30,7 @@ struct iwm_rx {
 	u32 sge;
 	u32 sge_off;
 	u32 read_done;
+	u32 segments;
 	struct iwm_mr *mr;
 };
 
@@ -59,6 +61,12 @@ void iwm_rx_destroy(struct iwm_qp *qp)
 		iwm_mr_drop_cache(&qp->rx->mr);
 	kfree(qp->rx);
 	qp->rx = NULL;
+}
+
+/* How many segments have come in: whether the peer is answering. A hint. */
+u32 iwm_rx_segments(const struct iwm_qp *qp)
+{
+	return READ_ONCE(qp->rx->segments);
 }
 
 static int fault(struct rx_segment *s, u8 layer, u8 etype, u8 ecode)
@@ -430,6 +438,7 @@ int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	const u8 *hdr = read_header(&s, buf, len);
 	int ret = ddp_segment_parse(hdr, len, DDP_VERSION, &s.seg, &s.err);
 
+	WRITE_ONCE(qp->rx->segments, qp->rx->segments + 1);
 	if (likely(!ret))
 		ret = dispatch(&s, read_body);
 	if (likely(ret != -EPROTO))

@@ -24,6 +24,8 @@ static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
 		.bytes = wqe->bytes,
 	};
 
+	if (READ_ONCE(qp->dying))
+		return;		/* the consumer has let go */
 	if (wqe->signalled || wqe->status != SIW_WC_SUCCESS)
 		iwm_cq_add(qp->scq, qp, &wc);
 }
@@ -210,6 +212,8 @@ int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe)
 	spin_lock_init(&sq->post_lock);
 	spin_lock_init(&sq->lock);
 	INIT_WORK(&sq->work, iwm_sq_work);
+	hrtimer_init(&sq->burst_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	sq->burst_timer.function = iwm_sq_burst_end;
 	for (i = 0; i < DDP_NUM_QUEUES; i++)
 		sq->msn[i] = 1;
 	qp->sq = sq;
@@ -229,6 +233,7 @@ void iwm_sq_destroy(struct iwm_qp *qp)
 
 	if (!sq)
 		return;
+	hrtimer_cancel(&sq->burst_timer);
 	cancel_work_sync(&sq->work);
 	vfree(sq->ring);
 	vfree(sq->fifo);

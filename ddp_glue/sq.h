@@ -11,7 +11,9 @@
  * Doorbells: libsiw rings only when the entry before the new one is no longer
  * VALID. Entries therefore stay VALID until they are handed over, and after
  * clearing one the owner looks at the next again, with a full barrier between
- * (the poster stores the new entry and then looks at the old one).
+ * (the poster stores the new entry and then looks at the old one). In a burst
+ * the doorbell itself leaves the entry for a short timer: what is posted until
+ * then needs no doorbell and goes out in one batch.
  *
  * sq.c      the rings and the FIFO of work requests, completion, lifetime
  * post.c    kernel consumers' posts and the doorbell
@@ -21,6 +23,7 @@
 #ifndef IWM_SQ_H
 #define IWM_SQ_H
 
+#include <linux/hrtimer.h>
 #include "iwmpa.h"
 
 /* Bits of iwm_sq.flags */
@@ -31,6 +34,7 @@ enum {
 	SQ_FLUSH,	/* everything ends with a flush error */
 	SQ_TERMINATE,	/* a Terminate waits to be sent */
 	SQ_WAIT_READ,	/* a Read must finish first */
+	SQ_DEFERRED,	/* the burst timer is going to look */
 };
 
 /**
@@ -127,6 +131,9 @@ struct tx_msg {
  * @mr: memory that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
  * @response_turn: a Response goes before the next work request (owner)
+ * @burst_timer: looks at what a burst has posted
+ * @bell_time: when the doorbell rang last, in ns of local_clock()
+ * @bell_segments: segments that had been received then
  * @term: the Terminate's body, written before SQ_TERMINATE is set
  * @term_len: octets of @term
  */
@@ -159,6 +166,9 @@ struct iwm_sq {
 	struct iwm_mr *mr;
 	u32 msn[DDP_NUM_QUEUES];
 	bool response_turn;
+	struct hrtimer burst_timer;
+	u64 bell_time;
+	u32 bell_segments;
 	u8 term[RDMAP_TERM_MAX_LEN];
 	u32 term_len;
 };
@@ -207,6 +217,9 @@ bool iwm_msg_next(struct iwm_qp *qp, bool worker);
 bool iwm_msg_wait_read(struct iwm_qp *qp);
 void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe,
 			 enum siw_wc_status status);
+
+/* post.c */
+enum hrtimer_restart iwm_sq_burst_end(struct hrtimer *timer);
 
 /* send.c */
 void iwm_sq_run(struct iwm_qp *qp, bool worker);
