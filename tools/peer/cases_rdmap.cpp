@@ -75,6 +75,7 @@ static void readEmpty(Context& c) {
   Session s(c, Options(c.config));
   const ReadRequest r{sinkStag, sinkTo, 0, 0xdeadbeef, ~0ULL};
 
+  s.context.target.command("fill 0 1");
   s.order.expectResponse(r);
   s.send(makeReadRequest(1, r));
   expect(s.receiveMessage().empty(), "the response to an empty READ has data");
@@ -171,7 +172,8 @@ static void sendInvalidate(Context& c) {
       s.expectTerminate({term::cannotInvalidate}, nullptr);
       continue;
     }
-    expectEqual(wc->number("inv"), s.region.stag, "invalidated STag in the completion");
+    if (wc->values.contains("inv")) /* not every user library tells */
+      expectEqual(wc->number("inv"), s.region.stag, "invalidated STag in the completion");
     const Segment write = makeWrite(s.region.stag, s.region.address, patternData(64, 1));
     s.send(write);
     s.expectTerminate({term::taggedStag}, &write);

@@ -281,10 +281,7 @@ static void peerRejects(Context& c) {
   c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port());
   Stream s = c.listener.accept(Deadline(milliseconds(10000)));
   const auto request = receiveStartup(s, FrameKind::Request, rest, c.trace);
-  StartupFrame f = startupFrame(FrameKind::Reply, Options(config));
-  f.revision = request.revision;
-  if (!request.enhanced)
-    f.enhanced.reset();
+  StartupFrame f = replyTo(request, Options(config));
   f.reject = true;
   f.privateData = patternData(40, 12);
   s.send(f.encode());
@@ -421,10 +418,7 @@ static void behindReply(Context& c, const Cuts& cuts) {
   c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port());
   Stream s = c.listener.accept(Deadline(milliseconds(10000)));
   const auto request = receiveStartup(s, FrameKind::Request, rest, c.trace);
-  StartupFrame f = startupFrame(FrameKind::Reply, Options(config));
-  f.revision = request.revision;
-  if (!request.enhanced)
-    f.enhanced.reset();
+  const StartupFrame f = replyTo(request, Options(config));
   Bytes all = f.encode();
   const auto first = all.size();
   append(all, FpduEncoder({request.markers, f.crc || request.crc}).encode(m.encode()));
@@ -480,6 +474,46 @@ static void depths(Context& c) {
   expectEqual(s.request.number("ord"), 3u, "initiator_depth that the application was told");
 }
 
+/* --- the peer-to-peer model --- */
+
+/** The peer as Initiator: asks with A=1 for @p offer, sends the RTR that @p segment is. */
+static void sendRtr(Context& c, const Enhanced& offer, const Segment& segment) {
+  Options o(c.config);
+  o.revision = 2;
+  o.enhanced = offer;
+  o.hello = false;
+  Session s(c, o);
+
+  expect(s.remote.enhanced && s.remote.enhanced->peerToPeer, "A is not echoed");
+  const Enhanced& e = *s.remote.enhanced;
+  expect((offer.rtrWrite && e.rtrWrite) || (offer.rtrRead && e.rtrRead) || (offer.rtrSend && e.rtrSend),
+         "none of the offered RTR kinds was chosen");
+  if (segment.opcode == opReadRequest)
+    s.order.expectResponse(ReadRequest::decode(segment.payload));
+  s.send(segment);
+  if (segment.opcode == opReadRequest)
+    expect(s.receiveMessage().empty(), "the response to an empty READ has data");
+  c.target.command("send 100 3"); /* the Responder may send now */
+  expect(s.receiveMessage() == patternData(100, 3), "SEND came changed");
+}
+
+static void rtr(Context& c) {
+  if (c.role == Role::Initiator) {
+    sendRtr(c, {.peerToPeer = true, .rtrWrite = true}, makeWrite(0, 0, {}));
+    sendRtr(c, {.peerToPeer = true, .rtrRead = true}, makeReadRequest(1, {}));
+    return;
+  }
+  for (const Rtr kind : {Rtr::Write, Rtr::Read}) {
+    Options o(c.config);
+    o.rtr = kind;
+    Session s(c, o);
+
+    if (!s.remote.enhanced || !s.remote.enhanced->peerToPeer)
+      throw test::Skip("the device asks for the client-server model");
+    talk(s);
+  }
+}
+
 static const WireCase table[] = {
     {"startup-basic", asBoth, "STA-01 STA-09 STA-11", "a connection, one message each way", basic},
     {"startup-revisions", asBoth, "STA-06 ENH-01", "revisions 1 and 2", revisions},
@@ -487,6 +521,7 @@ static const WireCase table[] = {
     {"startup-crc-bit", asBoth, "STA-03 CRC-07", "C=0 and C=1", crcBit},
     {"startup-reserved-bits", asInitiator, "STA-04 STA-05", "R and Res set in a Request", reservedBits},
     {"startup-depths", asInitiator, "ENH-02 ENH-03 ENH-05", "IRD and ORD", depths},
+    {"startup-rtr", asBoth, "ENH-05 ENH-06 ENH-07", "peer-to-peer model with an empty WRITE or READ first", rtr},
     {"startup-private-data", asBoth, "STA-08 STA-17", "0 to 248 octets of Private Data each way", privateData},
     {"startup-private-data-edge", asBoth, "STA-08", "251 to 255 octets of Private Data", privateDataEdge},
     {"startup-private-data-large", asInitiator, "STA-08", "256 to 508 octets: more than the connection manager carries",

@@ -66,6 +66,30 @@ StartupFrame startupFrame(FrameKind kind, const Options& options) {
   return f;
 }
 
+/** The kinds that both sides can do; only one of them when the options name it. */
+static void chooseRtr(Enhanced& reply, const Enhanced& request, Rtr rtr) {
+  reply.peerToPeer = request.peerToPeer;
+  reply.rtrSend = request.peerToPeer && (rtr == Rtr::Any ? request.rtrSend : rtr == Rtr::Send);
+  reply.rtrWrite = request.peerToPeer && (rtr == Rtr::Any ? request.rtrWrite : rtr == Rtr::Write);
+  reply.rtrRead = request.peerToPeer && (rtr == Rtr::Any ? request.rtrRead : rtr == Rtr::Read);
+}
+
+StartupFrame replyTo(const StartupFrame& request, const Options& options) {
+  Options o = options;
+
+  o.revision = request.revision;
+  StartupFrame f = startupFrame(FrameKind::Reply, o);
+  if (!request.enhanced) {
+    f.enhanced.reset();
+    return f;
+  }
+  const Enhanced& asked = *request.enhanced;
+  f.enhanced->ird = asked.ord == notNegotiated ? notNegotiated : std::max(o.enhanced.ird, asked.ord);
+  f.enhanced->ord = asked.ird == notNegotiated ? notNegotiated : std::min(o.enhanced.ord, asked.ird);
+  chooseRtr(*f.enhanced, asked, options.rtr);
+  return f;
+}
+
 static const char* endName(End end) {
   static const char* const names[] = {"nothing came in time", "data", "FIN", "RST"};
 
@@ -118,11 +142,7 @@ Stream Session::openAsResponder(const Options& options) {
   Stream s = context.listener.accept(Deadline(receiveBudget));
   remote = receiveStartup(s, FrameKind::Request, rest_, context.trace);
   expect(rest_.empty(), "the Initiator sent more before it had the Reply");
-  Options reply = options;
-  reply.revision = remote.revision;
-  local = startupFrame(FrameKind::Reply, reply);
-  if (!remote.enhanced)
-    local.enhanced.reset();
+  local = replyTo(remote, options);
   context.trace.add("> " + describe(local));
   s.send(local.encode());
   request = target.expectEvent("cm");
@@ -142,8 +162,25 @@ Session::Session(Context& c, const Options& options)
       encoder({remote.markers, local.crc || remote.crc}), decoder({local.markers, local.crc || remote.crc}),
       posted_(options.recvs) {
   memory_ = context.target.command("sum 0").number("sum");
+  if (context.role == Role::Responder && local.enhanced && local.enhanced->peerToPeer)
+    expectRtr();
   if (options.hello)
     hello();
+}
+
+/** RFC 6581 §9.2: the first message is empty, and of a kind that the Reply named. */
+void Session::expectRtr() {
+  const Segment s = receive();
+  const Enhanced& e = *local.enhanced;
+
+  if (s.opcode == opReadRequest && e.rtrRead) {
+    const auto r = ReadRequest::decode(s.payload);
+    expectEqual(r.size, 0u, "size of the READ that is the RTR");
+    send(makeReadResponse(r.sinkStag, r.sinkTo, {}));
+    return;
+  }
+  expect((s.opcode == opWrite && e.rtrWrite) || (s.opcode == opSend && e.rtrSend), "not a negotiated RTR: " + s.describe());
+  expect(s.payload.empty() && s.last, "the RTR is not empty: " + s.describe());
 }
 
 /** RFC 5044 §7.1.2-4: the Responder may send only after it has received an FPDU. */

@@ -65,12 +65,16 @@ struct RemoteRegion {
   static RemoteRegion parse(const Line& line);
 };
 
+/** What the Initiator sends first in the peer-to-peer model (RFC 6581 §9.2). */
+enum class Rtr { Any, Send, Write, Read };
+
 /** How a session is to be started. */
 struct Options {
   bool markers, crc;
   std::uint8_t revision;
   Bytes privateData = {}; /**< the peer's */
-  Enhanced enhanced = {}; /**< sent in revision 2 */
+  Enhanced enhanced = {}; /**< sent in revision 2; as Responder, with the depths that the Request asks for */
+  Rtr rtr = Rtr::Any;     /**< as Responder: what is chosen of the kinds that the Request offers */
   unsigned recvs = 16;    /**< receives that the application posts */
   std::size_t recvSize = 4096;
   std::string application = {}; /**< more options of rdma-target's accept or connect */
@@ -148,6 +152,7 @@ private:
   Stream openAsInitiator(const Options& options);
   Stream openAsResponder(const Options& options);
   void hello();
+  void expectRtr();
   End more(const test::Deadline& deadline);
 
   std::uint32_t msn_ = 1;
@@ -160,5 +165,8 @@ Bytes patternData(std::size_t length, std::uint64_t seed);
 
 /** The startup frame that the peer sends in this role with these options. */
 StartupFrame startupFrame(FrameKind kind, const Options& options);
+
+/** The Reply that a correct Responder gives to @p request (RFC 6581 §9). */
+StartupFrame replyTo(const StartupFrame& request, const Options& options);
 
 } // namespace peer

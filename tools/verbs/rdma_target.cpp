@@ -125,8 +125,8 @@ public:
   Connection(std::unique_ptr<rdma::Id> id, const Arguments& args)
       : pd_(rdma::check(ibv_alloc_pd(id->context()), "ibv_alloc_pd")),
         otherPd_(rdma::check(ibv_alloc_pd(id->context()), "ibv_alloc_pd")), cq(id->context(), 512),
-        recvSize_(args.numberOption("size", 4096)),
-        recvs_(std::make_unique<rdma::Region>(pd_.get(), maxRecvs * recvSize_, rdma::localOnly)),
+        recvSize_(args.numberOption("size", 4096)), slots_(recvSize_ > 16384 ? 32 : maxRecvs),
+        recvs_(std::make_unique<rdma::Region>(pd_.get(), slots_ * recvSize_, rdma::localOnly)),
         out_(pd_.get(), sendSize, rdma::localOnly), sink_(pd_.get(), sendSize, rdma::remoteAll), id_(std::move(id)) {
     makeQp();
     addRegion(rdma::remoteAll, false);
@@ -144,12 +144,12 @@ public:
 
   void postRecvs(unsigned count) {
     for (; count; count--, nextRecv_++) {
-      ibv_sge sge = recvs_->sge(nextRecv_ % maxRecvs * recvSize_, recvSize_);
+      ibv_sge sge = recvs_->sge(nextRecv_ % slots_ * recvSize_, recvSize_);
       ibv_recv_wr wr{}, *bad;
 
-      wr.wr_id = nextRecv_ % maxRecvs;
+      wr.wr_id = nextRecv_ % slots_;
       wr.sg_list = &sge;
-      wr.num_sge = recvSize_ ? 1 : 0;
+      wr.num_sge = 1;
       rdma::checkVerbs(ibv_post_recv(id_->qp(), &wr, &bad), "ibv_post_recv");
     }
   }
@@ -229,7 +229,7 @@ public:
   rdma::Cq cq;
 
 private:
-  std::size_t recvSize_;
+  std::size_t recvSize_, slots_;
   std::unique_ptr<rdma::Region> recvs_;
   rdma::Region out_, sink_;
   std::vector<std::unique_ptr<GuardedRegion>> regions_;

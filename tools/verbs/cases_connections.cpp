@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/** @file cases_connections.cpp @brief Connections through librdmacm: made, refused, ended. */
+#include "verbs_cases.hpp"
+
+namespace rdma {
+
+using test::Deadline;
+using test::expect;
+using test::expectEqual;
+using test::format;
+using test::milliseconds;
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+Bytes pattern(std::size_t length, std::uint64_t seed) {
+  Bytes data(length);
+
+  test::fill(data, seed);
+  return data;
+}
+
+/** Private Data of every length that rdma_conn_param can say, each way. */
+void privateData(Context& c) {
+  for (const std::size_t length : {0u, 1u, 4u, 56u, 196u, 248u, 251u, 252u, 255u}) {
+    EndOptions client, server;
+
+    client.connect.privateData = pattern(length, 1);
+    server.connect.privateData = pattern(length, 2);
+    Pair pair(c.place, client, server);
+    expect(pair.request.privateData == client.connect.privateData, format("%zu octets to the server came changed", length));
+    expect(pair.accepted.privateData == server.connect.privateData, format("%zu octets to the client came changed", length));
+    pair.sync();
+  }
+}
+
+/** A client that starts to connect to @p port. */
+std::unique_ptr<End> tryConnect(Context& c, Channel& channel, const std::string& port) {
+  const InNamespace here(c.place.clientNs);
+  Address address(c.place.address, port);
+  auto id = std::make_unique<Id>(channel);
+  rdma_conn_param param = connectParam({});
+
+  resolve(*id, channel, address);
+  auto end = std::make_unique<End>(std::move(id), EndOptions{});
+  check(rdma_connect(end->id->get(), &param), "rdma_connect");
+  return end;
+}
+
+void reject(Context& c) {
+  Server server(c.place);
+  Channel channel;
+  const Bytes data = pattern(30, 5);
+
+  const auto end = tryConnect(c, channel, server.port());
+  const Event request = server.request();
+  const Id id(request.id);
+  check(rdma_reject(id.get(), data.data(), static_cast<std::uint8_t>(data.size())), "rdma_reject");
+  const Event event = channel.expect(RDMA_CM_EVENT_REJECTED);
+  expect(event.privateData == data, format("Private Data of the reject: %zu octets", event.privateData.size()));
+}
+
+/** The server's program ends between the request and its answer. */
+void serverGoes(Context& c) {
+  Channel channel;
+  std::unique_ptr<End> end;
+  {
+    Server server(c.place);
+
+    end = tryConnect(c, channel, server.port());
+    const Id id(server.request().id);
+  }
+  const auto event = channel.next(Deadline(defaultBudget));
+  expect(event && event->type != RDMA_CM_EVENT_ESTABLISHED, "the client was told nothing");
+}
+
+/** The client's program ends before it is answered. */
+void clientGoes(Context& c) {
+  Server server(c.place);
+  std::unique_ptr<Id> id;
+  {
+    Channel channel;
+
+    const auto end = tryConnect(c, channel, server.port());
+    id = std::make_unique<Id>(server.request().id);
+  }
+  End answer(std::move(id), {});
+  rdma_conn_param param = connectParam({});
+  if (rdma_accept(answer.id->get(), &param))
+    return;  /* told at once */
+  for (;;) { /* ESTABLISHED may come first; the end has to be told in any case */
+    const auto event = server.channel.next(Deadline(defaultBudget));
+    expect(event.has_value(), "the server was told nothing");
+    if (event->type != RDMA_CM_EVENT_ESTABLISHED)
+      return;
+  }
+}
+
+void nobodyListens(Context& c) {
+  Channel channel;
+  std::string port;
+  {
+    const Server gone(c.place);
+    port = gone.port();
+  }
+  const auto end = tryConnect(c, channel, port);
+  const auto event = channel.next(Deadline(defaultBudget));
+  expect(event && event->type != RDMA_CM_EVENT_ESTABLISHED, "connected to nobody");
+}
+
+/** Everything posted before a disconnect arrives. */
+void graceful(Context& c) {
+  constexpr std::size_t length = 100000;
+  Pair pair(c.place);
+  Region client(pair.client->pd(), length), server(pair.server->pd(), length);
+
+  test::fill(client.memory.span(), 7);
+  pair.server->postRecv(1, {server.sge(0, length)});
+  pair.client->postSend(1, {client.sge(0, length)});
+  expectWc(pair.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_SEND, "SEND");
+  pair.client->disconnect();
+  expectWc(pair.server->recvs().next(), IBV_WC_SUCCESS, IBV_WC_RECV, "receive");
+  expectSame(server.memory.span(), client.memory.span(), "message before the disconnect");
+  pair.expectDown();
+}
+
+/** The QP is destroyed without a disconnect: the other side is told all the same. */
+void abortive(Context& c) {
+  Pair pair(c.place);
+
+  pair.server->postRecv(1, {});
+  pair.client->id->destroyQp();
+  pair.listener.channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  expectWc(pair.server->recvs().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "the server's receive");
+}
+
+void bothDisconnect(Context& c) {
+  for (unsigned i = 0; i < 5; i++) {
+    Pair pair(c.place);
+
+    pair.client->disconnect();
+    pair.server->disconnect();
+    pair.expectDown();
+  }
+}
+
+/** The wildcard address, of either family. */
+void wildcard(Context& c) {
+  Place any = c.place;
+  any.address = c.place.address.find(':') == std::string::npos ? "0.0.0.0" : "::";
+  Server server(any);
+  Channel channel;
+
+  const auto end = tryConnect(c, channel, server.port());
+  End answer(std::make_unique<Id>(server.request().id), {});
+  rdma_conn_param param = connectParam({});
+  check(rdma_accept(answer.id->get(), &param), "rdma_accept");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+}
+
+/** Makes and ends connections, alternately from either side, with one message each. */
+void cycles(Context& c) {
+  const unsigned count = c.count ? c.count : 50;
+
+  for (unsigned i = 0; i < count; i++) {
+    Pair pair(c.place);
+    Region client(pair.client->pd(), page), server(pair.server->pd(), page);
+
+    pair.server->postRecv(1, {server.sge(0, 64)});
+    pair.client->postSend(1, {client.sge(0, 64)});
+    expectWc(pair.server->recvs().next(), IBV_WC_SUCCESS, IBV_WC_RECV, "receive");
+    (i % 2 ? pair.client : pair.server)->disconnect();
+    pair.expectDown();
+  }
+}
+
+/** Many connections at once through one listener. */
+void manyConnections(Context& c) {
+  const unsigned count = c.count ? c.count : 50;
+  Server server(c.place);
+  Channel channel;
+  std::vector<std::unique_ptr<End>> clients(count), servers;
+
+  for (auto& end : clients) {
+    end = tryConnect(c, channel, server.port());
+    servers.push_back(std::make_unique<End>(std::make_unique<Id>(server.request().id), EndOptions{}));
+    rdma_conn_param param = connectParam({});
+    check(rdma_accept(servers.back()->id->get(), &param), "rdma_accept");
+    channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+    server.channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  }
+  for (unsigned i = 0; i < count; i++) {
+    servers[i]->postRecv(i, {});
+    clients[i]->postSend(i, {});
+  }
+  for (unsigned i = 0; i < count; i++)
+    expectWc(servers[i]->recvs().next(), IBV_WC_SUCCESS, IBV_WC_RECV, "receive");
+}
+
+const VerbsCase table[] = {
+    {"private-data", "STA-08", "0 to 255 octets of Private Data each way", privateData},
+    {"reject", "STA-10 STA-11", "a reject with Private Data", reject},
+    {"server-goes", "ERR-01", "the server goes before it answers", serverGoes},
+    {"client-goes", "ERR-01", "the client goes before it is answered", clientGoes},
+    {"nobody-listens", "", "connect to a port where nobody listens", nobodyListens},
+    {"graceful", "END-01 END-02", "what was sent before a disconnect arrives", graceful},
+    {"abortive", "", "the QP is destroyed without a disconnect", abortive},
+    {"both-disconnect", "END-01", "both sides disconnect at once", bothDisconnect},
+    {"wildcard", "", "a listener on the wildcard address", wildcard},
+    {"cycles", "", "connect, one message, disconnect (--count)", cycles},
+    {"many-connections", "", "50 connections through one listener (--count)", manyConnections},
+};
+
+} // namespace
+
+std::span<const VerbsCase> connectionCases() {
+  return table;
+}
+
+} // namespace rdma

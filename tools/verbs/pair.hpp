@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file pair.hpp
+ * @brief Two connected QPs in one process, each in a network namespace of its choice.
+ */
+#pragma once
+
+#include "rdma.hpp"
+
+namespace rdma {
+
+/** Where the two ends are. */
+struct Place {
+  std::string address;            /**< the server's */
+  std::string port = "7472";      /**< the server's */
+  std::string clientNs, serverNs; /**< names below /run/netns, empty: the one that the process is in */
+};
+
+/** Puts the calling thread into a network namespace for as long as it lives. */
+class InNamespace {
+public:
+  explicit InNamespace(const std::string& name);
+  ~InNamespace();
+  InNamespace(const InNamespace&) = delete;
+  InNamespace& operator=(const InNamespace&) = delete;
+
+private:
+  test::Fd before_;
+};
+
+/** What an end is made of. */
+struct EndOptions {
+  ibv_qp_cap cap = {128, 128, 6, 6, 0};
+  bool signalAll = true;
+  ibv_pd* pd = nullptr;   /**< of another end, to share */
+  Cq* cq = nullptr;       /**< of another end, for both queues */
+  ibv_srq* srq = nullptr; /**< of another end's PD */
+  ConnectOptions connect = {};
+};
+
+/** One end: id, QP, PD and CQs, and short ways to post. */
+class End {
+public:
+  End(std::unique_ptr<Id> id, const EndOptions& options);
+
+  ibv_pd* pd() const { return sharedPd_ ? sharedPd_ : pd_.get(); }
+  ibv_qp* qp() const { return id->qp(); }
+  Cq& sends() { return sharedCq_ ? *sharedCq_ : *sendCq_; }
+  Cq& recvs() { return sharedCq_ ? *sharedCq_ : *recvCq_; }
+
+  /** Posts one work request; its id is taken from @p wr. */
+  void post(ibv_send_wr wr, std::vector<ibv_sge> sges);
+  /** As post(), but returns the errno value. */
+  int tryPost(ibv_send_wr wr, std::vector<ibv_sge> sges);
+  void postSend(std::uint64_t id, std::vector<ibv_sge> sges, unsigned flags = IBV_SEND_SIGNALED);
+  void postWrite(std::uint64_t id, std::vector<ibv_sge> sges, std::uint32_t rkey, std::uint64_t address,
+                 unsigned flags = IBV_SEND_SIGNALED);
+  void postRead(std::uint64_t id, std::vector<ibv_sge> sges, std::uint32_t rkey, std::uint64_t address,
+                unsigned flags = IBV_SEND_SIGNALED);
+  /** @param sges may be empty: a receive of no data */
+  void postRecv(std::uint64_t id, std::vector<ibv_sge> sges);
+  void disconnect();
+  int state() const;
+  /** Moves the QP to the error state. */
+  void fail();
+
+private:
+  Pd pd_;
+  ibv_pd* sharedPd_;
+  std::unique_ptr<Cq> sendCq_, recvCq_;
+  Cq* sharedCq_;
+  std::unique_ptr<Region> nothing_; /* for receives of no data */
+
+public:
+  std::unique_ptr<Id> id; /* last: its QP goes first */
+};
+
+/** A listener that makes server ends. */
+class Server {
+public:
+  explicit Server(const Place& place);
+
+  Channel channel;
+  std::string port() const;
+
+  /** Waits for a CONNECT_REQUEST. */
+  Event request(const Deadline& deadline = Deadline(defaultBudget));
+
+private:
+  std::unique_ptr<Id> listener_;
+};
+
+/** A connected pair. */
+class Pair {
+public:
+  explicit Pair(const Place& place, const EndOptions& client = {}, const EndOptions& server = {});
+
+  /** Both ends learn of the end of the connection. */
+  void expectDown();
+  /** One message each way: everything before it has been placed at both ends. */
+  void sync();
+
+  Server listener;
+  Channel clientChannel;
+  std::unique_ptr<End> client, server;
+  Event request;  /**< what the server was asked with */
+  Event accepted; /**< what the client was answered with */
+};
+
+/** Waits for an asynchronous event of this type on the device; others are dropped. */
+bool waitAsync(ibv_context* context, ibv_event_type type, const Deadline& deadline = Deadline(defaultBudget));
+
+} // namespace rdma

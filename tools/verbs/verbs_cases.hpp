@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+/** @file verbs_cases.hpp @brief The tables of verbs cases and what they share. */
+#pragma once
+
+#include <random>
+
+#include "pair.hpp"
+
+namespace rdma {
+
+/** What every case gets. */
+struct Context {
+  Place place;
+  std::uint64_t seed = 1;
+  unsigned count = 0; /**< of --count, 0: the case's own choice */
+};
+
+using VerbsCase = test::Case<Context>;
+
+std::span<const VerbsCase> dataCases();
+std::span<const VerbsCase> queueCases();
+std::span<const VerbsCase> errorCases();
+std::span<const VerbsCase> connectionCases();
+
+/** Fails unless the completion has this status (and, when it succeeded, this opcode). */
+void expectWc(const ibv_wc& wc, ibv_wc_status status, ibv_wc_opcode opcode, const std::string& what);
+
+/** Fails, saying where, unless both hold the same. */
+void expectSame(std::span<const std::uint8_t> got, std::span<const std::uint8_t> want, const std::string& what);
+
+} // namespace rdma

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file verbs_test.cpp
+ * @brief verbs-test: cases for an RDMA device, driven through libibverbs and librdmacm, both ends in one process.
+ */
+#include <getopt.h>
+#include <iostream>
+
+#include "verbs_cases.hpp"
+
+namespace rdma {
+
+void expectWc(const ibv_wc& wc, ibv_wc_status status, ibv_wc_opcode opcode, const std::string& what) {
+  if (wc.status != status)
+    throw test::Failure(what + ": completed with " + statusName(wc.status) + ", want " + statusName(status));
+  if (status == IBV_WC_SUCCESS && wc.opcode != opcode)
+    throw test::Failure(what + ": completed as " + opcodeName(wc.opcode) + ", want " + opcodeName(opcode));
+}
+
+void expectSame(std::span<const std::uint8_t> got, std::span<const std::uint8_t> want, const std::string& what) {
+  test::expectEqual(got.size(), want.size(), what + ": length");
+  for (std::size_t i = 0; i < got.size(); i++)
+    if (got[i] != want[i])
+      throw test::Failure(test::format("%s: octet %zu of %zu is %02x, want %02x", what.c_str(), i, got.size(), got[i], want[i]));
+}
+
+} // namespace rdma
+
+namespace {
+
+const char* const help = R"(usage: verbs-test list
+       verbs-test run [CASE...] --addr A [OPTIONS]
+
+CASE is a name from `list`, or a prefix and *. Both ends run in this process.
+
+  --addr A         address of an RDMA device: the server's
+  --port P         the server's port, 0: any (0)
+  --server-ns N    network namespace of the server
+  --client-ns N    network namespace of the client
+  --seed N         of everything random (1)
+  --count N        how often, for cases that repeat something
+  --tsv FILE       results, machine-readable
+  --help
+
+Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
+)";
+
+struct Arguments {
+  rdma::Context context;
+  std::string tsv;
+  std::vector<std::string> patterns;
+};
+
+bool setOption(Arguments& a, int option, const std::string& value) {
+  switch (option) {
+  case 'a':
+    a.context.place.address = value;
+    return true;
+  case 'p':
+    a.context.place.port = value;
+    return true;
+  case 'S':
+    a.context.place.serverNs = value;
+    return true;
+  case 'C':
+    a.context.place.clientNs = value;
+    return true;
+  case 's':
+    a.context.seed = std::stoull(value, nullptr, 0);
+    return true;
+  case 'n':
+    a.context.count = static_cast<unsigned>(std::stoul(value));
+    return true;
+  case 'f':
+    a.tsv = value;
+    return true;
+  default:
+    return false;
+  }
+}
+
+/** Returns the exit status when there is nothing to run. */
+std::optional<int> parse(int argc, char** argv, Arguments& a) {
+  static const option options[] = {{"addr", 1, nullptr, 'a'},      {"port", 1, nullptr, 'p'}, {"server-ns", 1, nullptr, 'S'},
+                                   {"client-ns", 1, nullptr, 'C'}, {"seed", 1, nullptr, 's'}, {"count", 1, nullptr, 'n'},
+                                   {"tsv", 1, nullptr, 'f'},       {"help", 0, nullptr, 'h'}, {nullptr, 0, nullptr, 0}};
+
+  a.context.place.port = "0";
+  for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
+    if (o == 'h') {
+      std::cout << help;
+      return 0;
+    }
+    if (!setOption(a, o, optarg ? optarg : ""))
+      return 64;
+  }
+  a.patterns.assign(argv + optind, argv + argc);
+  return {};
+}
+
+std::vector<rdma::VerbsCase> allCases() {
+  std::vector<rdma::VerbsCase> all;
+
+  for (const auto table : {rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases()})
+    all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
+
+int list() {
+  for (const auto& c : allCases())
+    std::printf("%-28s %s%s%s\n", c.name, c.what, *c.shows ? "  " : "", c.shows);
+  return 0;
+}
+
+int run(Arguments& a) {
+  test::Report report(a.tsv);
+  unsigned matched = 0;
+
+  if (a.context.place.address.empty())
+    throw std::invalid_argument("run needs --addr");
+  for (const auto& c : allCases()) {
+    if (!test::selected(c.name, a.patterns))
+      continue;
+    matched++;
+    report.run(c.name, c.shows, [&] { c.run(a.context); });
+  }
+  if (!matched)
+    throw std::invalid_argument("no case matches; see verbs-test list");
+  return report.finish();
+}
+
+int execute(Arguments& a) {
+  const std::string command = a.patterns.empty() ? "" : a.patterns.front();
+
+  if (command == "list")
+    return list();
+  if (command != "run")
+    throw std::invalid_argument("list or run; --help says more");
+  a.patterns.erase(a.patterns.begin());
+  return run(a);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+
+  try {
+    if (const auto status = parse(argc, argv, arguments))
+      return *status;
+    return execute(arguments);
+  } catch (const std::invalid_argument& e) {
+    std::cerr << "verbs-test: " << e.what() << '\n';
+    return 64;
+  } catch (const std::exception& e) {
+    std::cerr << "verbs-test: " << e.what() << '\n';
+    return 1;
+  }
+}
