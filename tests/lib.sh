@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0
+# Sourced by the scenarios, which run as root in a guest of their own. A scenario calls `begin`, builds its network, uses `check`
+# and `refused`, and ends with `finish`; whatever happens, what it made is taken down again and the modules are unloaded.
+#
+# Exit status of a scenario: 0 passed, 77 skipped, anything else failed.
+#
+#   IWMPA_DIR   the checkout (given by the runner)     TOOLS      where the tools were built (default: IWMPA_DIR/build/tools)
+#   LINKTYPE    link type to test (default: iwmpa)     MODULES    module files in loading order (default: mpa.ko iwmpa.ko)
+# shellcheck shell=bash
+
+set -u
+IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)}
+LINKTYPE=${LINKTYPE:-iwmpa}
+TOOLS=${TOOLS:-$IWMPA_DIR/build/tools}
+MODULES=${MODULES:-$IWMPA_DIR/mpa.ko $IWMPA_DIR/iwmpa.ko}
+export PATH=$TOOLS/peer:$TOOLS/verbs:$PATH:/usr/sbin:/sbin LC_ALL=C
+WORK=$(mktemp -d)
+failures=0
+finished=
+
+say() { echo "== $*"; }
+skip() { echo "skipped: $*"; finished=skip; exit 77; }
+
+fail() {
+  echo "FAIL: $*"
+  failures=$((failures + 1))
+}
+
+# check TEXT COMMAND...: the command has to succeed.
+check() {
+  local text=$1 status=0; shift
+  "$@" >"$WORK/out" 2>&1 || status=$?
+  if [ $status = 0 ]; then echo "ok: $text"; return 0; fi
+  fail "$text (status $status): $*"
+  tail -40 "$WORK/out" | sed 's/^/    /'
+  return 1
+}
+
+# refused TEXT REGEX COMMAND...: the command has to fail, and to say something that matches.
+refused() {
+  local text=$1 regex=$2; shift 2
+  if "$@" >"$WORK/out" 2>&1; then fail "$text: succeeded: $*"; return 1; fi
+  if ! grep -qE -- "$regex" "$WORK/out"; then
+    fail "$text: does not say '$regex', but: $(tr '\n' ' ' <"$WORK/out")"
+    return 1
+  fi
+  echo "ok: $text: $(tail -1 "$WORK/out")"
+}
+
+# Runs a tool that prints a line per case, and passes its lines on.
+cases() {
+  local text=$1 status=0; shift
+  say "$text"
+  "$@" || status=$?
+  case $status in
+  0) ;;
+  77) echo "nothing of this could be run here" ;;
+  *) fail "$text (status $status)" ;;
+  esac
+}
+
+# until_true SECONDS COMMAND...: asks ten times a second; fails when the time is over.
+until_true() {
+  local end=$((SECONDS + $1)); shift
+  until "$@" >/dev/null 2>&1; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.1
+  done
+}
+
+bounded() { timeout -k 5 "$@"; }
+
+# --- modules ---
+
+load_prerequisites() {
+  local m
+  for m in ib_uverbs rdma_ucm libcrc32c crc32c_intel veth dummy; do modprobe -q $m || true; done
+}
+
+# load_modules [PARAMETER=VALUE...]: parameters are the first module's.
+load_modules() {
+  local m
+  load_prerequisites
+  for m in $MODULES; do
+    if ! insmod "$m" "$@"; then fail "insmod $m $*"; return 1; fi
+    set --
+  done
+}
+
+loaded() { [ -d "/sys/module/$(basename "${1%.ko}")" ]; }
+
+# Every module goes, or the scenario fails: a reference that somebody kept shows here.
+unload_modules() {
+  local m
+  for m in $(printf '%s\n' $MODULES | tac); do
+    loaded "$m" || continue
+    until_true 10 rmmod "$(basename "${m%.ko}")" || fail "$(basename "$m") does not unload: $(rmmod "$(basename "${m%.ko}")" 2>&1)"
+  done
+}
+
+# set_parameter NAME VALUE: for connections made from now on. Only where the link type has it.
+set_parameter() {
+  local file=/sys/module/mpa/parameters/$1
+  if [ "$LINKTYPE" != iwmpa ]; then return 1; fi
+  echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ]
+}
+
+# --- networks ---
+
+in1() { ip netns exec h1 "$@"; }
+in2() { ip netns exec h2 "$@"; }
+
+# Two hosts, h1 (10.9.0.1, fd09::1) and h2 (.2, ::2), joined by a veth pair whose ends have the same interface index, with the RDMA
+# devices rd1 and rd2 on them. [MTU]
+two_hosts() {
+  local h
+  ip netns add h1 && ip netns add h2 || return 1
+  ip link add wire index 77 netns h1 type veth peer name wire index 77 netns h2 || return 1
+  for h in 1 2; do
+    ip -n h$h link set lo up
+    ip -n h$h link set wire mtu "${1:-1500}" up
+    ip -n h$h addr add 10.9.0.$h/24 dev wire
+    ip -n h$h addr add fd09::$h/64 dev wire nodad
+  done
+  for h in 1 2; do
+    check "link rd$h on h$h" ip netns exec h$h rdma link add rd$h type "$LINKTYPE" netdev wire || return 1
+  done
+}
+
+# One host, both ends on a dummy device (10.8.0.1, fd08::1), RDMA device rd0. [MTU]
+one_host() {
+  ip link add wire type dummy && ip link set wire mtu "${1:-1500}" up || return 1
+  ip addr add 10.8.0.1/24 dev wire
+  ip addr add fd08::1/64 dev wire nodad
+  check "link rd0 on a dummy device" rdma link add rd0 type "$LINKTYPE" netdev wire
+}
+
+links() { rdma link show | awk '{ sub("/.*", "", $2); print $2 }'; }
+
+take_down() {
+  local l n
+  # shellcheck disable=SC2046 # a list of process ids
+  kill $(jobs -p) 2>/dev/null
+  wait 2>/dev/null
+  for l in $(links); do bounded 30 rdma link delete "$l" || fail "rdma link delete $l"; done
+  for n in h1 h2; do [ ! -e /run/netns/$n ] || ip netns delete $n; done
+  ip link delete wire 2>/dev/null
+  unload_modules
+  rm -rf "$WORK"
+}
+
+leave() {
+  local status=$?
+  trap - EXIT
+  take_down
+  if [ "$finished" = skip ] && [ $failures = 0 ]; then exit 77; fi
+  if [ -z "$finished" ]; then
+    echo "FAIL: the scenario stopped before its end (status $status)"
+    exit 1
+  fi
+  if [ $failures != 0 ]; then
+    echo "$failures failed"
+    exit 1
+  fi
+  echo "passed"
+  exit 0
+}
+
+# begin TEXT: says what is tested, and sees to it that everything is taken down.
+begin() {
+  say "$*"
+  trap leave EXIT
+}
+
+finish() { finished=yes; exit; }
+
+# --- programs ---
+
+# listening NAMESPACE PORT: somebody listens there (namespace "": this one).
+listening() {
+  local run=()
+  [ -z "$1" ] || run=(ip netns exec "$1")
+  "${run[@]}" ss -Hltn "sport = :$2" | grep -q .
+}
+
+# client_server TEXT SECONDS PORT SERVER-NAMESPACE SERVER-COMMAND CLIENT-NAMESPACE CLIENT-COMMAND: commands are shell text.
+# Both have to succeed; the server is given until it listens, and then the client is started.
+client_server() {
+  local text=$1 limit=$2 port=$3 sns=$4 server=$5 cns=$6 client=$7 spid status=0 server_status=0 in_s=() in_c=()
+  [ -z "$sns" ] || in_s=(ip netns exec "$sns")
+  [ -z "$cns" ] || in_c=(ip netns exec "$cns")
+  bounded "$limit" "${in_s[@]}" bash -c "$server" >"$WORK/server" 2>&1 &
+  spid=$!
+  if ! until_true 20 listening "$sns" "$port"; then
+    fail "$text: the server does not listen on port $port"
+    kill $spid 2>/dev/null; wait $spid
+    sed 's/^/    /' "$WORK/server"
+    return 1
+  fi
+  bounded "$limit" "${in_c[@]}" bash -c "$client" >"$WORK/client" 2>&1 || status=$?
+  wait $spid || server_status=$?
+  if [ $status = 0 ] && [ $server_status = 0 ]; then echo "ok: $text"; return 0; fi
+  fail "$text: client status $status, server status $server_status"
+  tail -15 "$WORK/client" | sed 's/^/    client: /'
+  tail -15 "$WORK/server" | sed 's/^/    server: /'
+  return 1
+}

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# rdma link add and delete: on every kind of netdev, and each mistake with one clear line that says what and what to do.
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+begin "rdma link add and delete"
+load_modules || finish
+
+# said REGEX: what a refusal has put into the kernel log since the last one. (The 6.1 kernel gives link types no way to answer
+# more than an error number.)
+mark=$(dmesg | wc -l)
+said() {
+  local text
+  text=$(dmesg | tail -n +$((mark + 1)))
+  mark=$(dmesg | wc -l)
+  grep -qE -- "$1" <<<"$text" || { echo "the kernel log says: $text"; return 1; }
+}
+
+ip link add wire type dummy
+ip link set wire up
+ip addr add 10.8.0.1/24 dev wire
+check "a dummy device" rdma link add rd0 type "$LINKTYPE" netdev wire
+check "it is there" rdma link show rd0/1
+check "it is active" bash -c 'rdma link show rd0/1 | grep -q "state ACTIVE"'
+check "it names its netdev" bash -c 'rdma link show rd0/1 | grep -q "netdev wire"'
+check "ibv_devinfo sees an iWARP device" bash -c 'ibv_devinfo -d rd0 | grep -q iWARP'
+
+refused "a name that is taken" "File exists|Name not unique|exists" rdma link add rd0 type "$LINKTYPE" netdev lo
+[ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "exists"
+refused "a netdev that has a link already" "exists|busy" rdma link add rd1 type "$LINKTYPE" netdev wire
+[ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "wire"
+refused "a netdev that does not exist" "No such device|Cannot find|Wrong device|Unknown device|not found" rdma link add rd1 type "$LINKTYPE" netdev nowhere
+refused "a link type that does not exist" "Unknown device type|Invalid argument|not supported" rdma link add rd1 type nothing netdev lo
+refused "a link that does not exist" "No such device|Wrong device name|not found|Invalid" rdma link delete rd9
+check "nothing half-made is there" test "$(links)" = rd0
+
+check "it can be deleted" rdma link delete rd0
+check "and is gone" test -z "$(links)"
+check "and can be made again" rdma link add rd0 type "$LINKTYPE" netdev wire
+check "and deleted again" rdma link delete rd0
+
+say "netdevs of other kinds"
+check "lo" rdma link add rd0 type "$LINKTYPE" netdev lo
+check "delete" rdma link delete rd0
+ip link add br0 type bridge
+ip link set br0 up
+check "a bridge" rdma link add rd0 type "$LINKTYPE" netdev br0
+check "delete" rdma link delete rd0
+ip link delete br0
+if modprobe -q 8021q && ip link add link wire name wire.5 type vlan id 5 2>/dev/null; then
+  check "a VLAN" rdma link add rd0 type "$LINKTYPE" netdev wire.5
+  check "delete" rdma link delete rd0
+  ip link delete wire.5
+fi
+mark=$(dmesg | wc -l)
+if ip tuntap add mode tun name tun0 2>/dev/null; then # no Ethernet: no address to make a GID of
+  refused "a tun device" "not supported|Invalid" rdma link add rd0 type "$LINKTYPE" netdev tun0
+  [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "tun0"
+  ip link delete tun0
+fi
+if modprobe -q sit && ip link show sit0 >/dev/null 2>&1; then
+  refused "a tunnel" "not supported|Invalid" rdma link add rd0 type "$LINKTYPE" netdev sit0
+fi
+check "nothing half-made is there" test -z "$(links)"
+
+say "a netdev that goes down and comes back"
+check "link" rdma link add rd0 type "$LINKTYPE" netdev wire
+ip link set wire down
+check "the port goes down" until_true 5 bash -c 'rdma link show rd0/1 | grep -q "state DOWN"'
+check "its netdev is renamed" ip link set wire name wire2
+check "and its link shows it" bash -c 'rdma link show rd0/1 | grep -q "netdev wire2"'
+ip link set wire2 name wire
+ip link set wire up
+check "the port comes back" until_true 5 bash -c 'rdma link show rd0/1 | grep -q "state ACTIVE"'
+check "delete" rdma link delete rd0
+
+say "many links"
+for i in $(seq 20); do ip link add d$i type dummy && ip link set d$i up && rdma link add m$i type "$LINKTYPE" netdev d$i; done
+check "20 links" test "$(links | wc -l)" = 20
+for i in $(seq 20); do ip link delete d$i; done
+check "go with their netdevs" until_true 10 bash -c '[ -z "$(rdma link show)" ]'
+finish

@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The wire peer against the device: how connections end.
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+begin "wire peer: how connections end"
+load_modules || finish
+two_hosts || finish
+. "$(dirname "$0")/peer.sh"
+peer_matrix 'end-*'
+finish

@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The wire peer against the device: RDMAP and its errors.
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+begin "wire peer: RDMAP and its errors"
+load_modules || finish
+two_hosts || finish
+. "$(dirname "$0")/peer.sh"
+peer_matrix 'rdmap-*'
+finish

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0
+# Sourced by the peer-*.sh scenarios.
+# shellcheck shell=bash
+
+# The peer is on h1, the device under test on h2. It cuts unfinished startups off after 20 seconds; some slack for a slow guest.
+peer() {
+  in1 bounded 380 mpa-peer run "$@" --addr 10.9.0.2 --own-addr 10.9.0.1 --target "ip netns exec h2 rdma-target" --startup-bound 30
+}
+
+# peer_matrix CASE...: with what the device and the peer ask for in the way of Markers and CRC.
+peer_matrix() {
+  cases "no Markers" peer "$@"
+  [ "$LINKTYPE" = iwmpa ] || return 0
+  set_parameter markers Y || fail "markers"
+  cases "Markers both ways" peer "$@" --markers 1
+  set_parameter crc N || fail "crc"
+  cases "Markers to the device, no CRC" peer "$@" --crc 0
+  set_parameter markers N || fail "markers"
+  cases "revision 1, no Markers, no CRC" peer "$@" --crc 0 --rev 1
+}

@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Everything that programs do with verbs: queues, errors, connections, between two hosts.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+begin "verbs"
+load_modules || finish
+two_hosts || finish
+v() { bounded 250 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns h1; }
+
+queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads read-order fence shared-cq srq ping-pong"
+errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long no-receive deregister
+  deregister-source flush error-under-load send-invalidate"
+connections="private-data reject server-goes client-goes nobody-listens graceful abortive both-disconnect wildcard cycles many-connections"
+# shellcheck disable=SC2086 # lists of names
+cases "queues and completions" v $queues
+# shellcheck disable=SC2086
+cases "errors" v $errors
+# shellcheck disable=SC2086
+cases "connections" v $connections
+cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard graceful --addr fd09::2 --server-ns h2 --client-ns h1
+finish
