@@ -790,7 +790,7 @@ static DEFINE_SPINLOCK(taps_lock);
  * Startups on a listener that several devices share are nobody's: a device's
  * counters start with accept.
  */
-static DEFINE_PER_CPU(struct mpa_mib, listen_mib);
+DEFINE_PER_CPU(struct mpa_mib, iwm_listen_mib);
 
 /* The netdev that owns a local address, or NULL. */
 static const struct net_device *owner4(struct net *net,
@@ -969,7 +969,7 @@ static int port_create(struct iwm_tap *tap, struct net *net,
 	INIT_LIST_HEAD(&port->taps);
 	tap_on(tap, port);
 	port->mpa = mpa_listen(net, (struct sockaddr *)&port->addr, backlog,
-			       &listen_params, &port_ops, port, &listen_mib);
+			       &listen_params, &port_ops, port, &iwm_listen_mib);
 	if (IS_ERR(port->mpa)) {
 		int ret = PTR_ERR(port->mpa);
 

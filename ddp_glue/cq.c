@@ -215,6 +215,8 @@ int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 
 	if ((flags & IB_CQ_SOLICITED_MASK) != IB_CQ_SOLICITED)
 		arm |= SIW_NOTIFY_NEXT_COMPLETION;
+	else if (READ_ONCE(cq->ctrl->flags) & SIW_NOTIFY_NEXT_COMPLETION)
+		arm |= SIW_NOTIFY_NEXT_COMPLETION;	/* the stronger stays */
 
 	/* Arm, then look: the counterpart is in iwm_cq_disarm() */
 	smp_store_mb(cq->ctrl->flags, arm);

@@ -502,6 +502,7 @@ void iwm_receive_done(void *ulp);
 void iwm_rx_flush(struct iwm_qp *qp);
 
 /* cm.c */
+DECLARE_PER_CPU(struct mpa_mib, iwm_listen_mib);
 int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param);
 int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param);
 int iwm_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len);

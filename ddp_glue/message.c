@@ -62,6 +62,8 @@ static enum siw_wc_status take_sges(struct iwm_qp *qp, struct tx_msg *msg,
 
 	if (sqe->num_sge > (read ? IWM_MAX_SGE_RD : IWM_MAX_SGE))
 		return SIW_WC_LOC_QP_OP_ERR;
+	if (read && !qp->ord)
+		return SIW_WC_LOC_QP_OP_ERR;	/* the peer takes none */
 	for (i = 0; i < sqe->num_sge; i++) {
 		struct iwm_sge *sge = &msg->sge[i];
 
@@ -206,8 +208,8 @@ static bool may_start(const struct iwm_qp *qp, u8 opcode, u16 flags)
 		return false;
 	if (flags & SIW_WQE_READ_FENCE)
 		limit = 1;
-	else if (iwm_sq_is_read(opcode))
-		limit = max_t(u32, qp->ord, 1);
+	else if (iwm_sq_is_read(opcode) && qp->ord)
+		limit = qp->ord;
 	return iwm_sq_reads(sq) < limit;
 }
 
@@ -271,8 +273,10 @@ static bool next_wqe(struct iwm_qp *qp)
 	struct iwm_sq *sq = qp->sq;
 
 	while (!test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_posted(sq)) {
-		struct siw_sqe sqe = *iwm_sq_entry(sq, sq->get);
+		struct siw_sqe sqe;
 
+		memcpy(&sqe, iwm_sq_entry(sq, sq->get), sizeof(sqe));
+		barrier();	/* from here on only the copy is looked at */
 		if (!may_start(qp, sqe.opcode, sqe.flags))
 			return false;
 		if (take_entry(qp, &sqe))

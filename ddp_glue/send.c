@@ -261,16 +261,18 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 		.qn = DDP_QN_TERMINATE,
 		.msn = 1,
 	};
+	u32 len;
 	int ret;
 
 	sq->msg.kind = MSG_NONE;	/* cut off: nothing may follow */
 	if (!conn)
 		return true;
-	if (!mpa_tx_room(conn, 1)) {
+	len = seg.hdr_len + sq->term_len;
+	if (!mpa_tx_room(conn, len)) {
 		ret = mpa_tx_flush(conn, true);
 		if (ret && ret != -EAGAIN)
 			return true;
-		if (!mpa_tx_room(conn, 1))
+		if (!mpa_tx_room(conn, len))
 			return false;
 	}
 	ret = open_segment(conn, &seg, sq->term_len);
@@ -314,8 +316,8 @@ static bool serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 		clear_bit(SQ_TERMINATE, &sq->flags);
 		terminated = true;
 	}
-	if (test_bit(SQ_FLUSH, &sq->flags))
-		iwm_sq_flush_all(qp);
+	if (test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_flush_all(qp))
+		*result = TX_BUDGET;
 	iwm_mr_drop_cache(&sq->mr);
 	if (conn)
 		mpa_put(conn);
@@ -435,6 +437,7 @@ void iwm_sq_stop(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 	struct mpa_conn *conn = conn_get(qp);
+	bool more;
 
 	might_sleep();
 	set_bit(SQ_FLUSH, &sq->flags);
@@ -442,9 +445,9 @@ void iwm_sq_stop(struct iwm_qp *qp)
 	wait_on_bit_lock(&sq->flags, SQ_OWNED, TASK_UNINTERRUPTIBLE);
 	if (test_and_clear_bit(SQ_TERMINATE, &sq->flags))
 		send_terminate(qp, conn);
-	iwm_sq_flush_all(qp);
+	more = iwm_sq_flush_all(qp);
 	own_end(sq);
-	if (test_bit(SQ_AGAIN, &sq->flags))
+	if (more || test_bit(SQ_AGAIN, &sq->flags))
 		queue_work(iwm_wq, &sq->work);
 	if (conn)
 		mpa_put(conn);

@@ -91,15 +91,20 @@ void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status)
 	spin_unlock_bh(&sq->lock);
 }
 
-/* An entry is given back before its completion shows: see above. */
-void iwm_sq_flush_all(struct iwm_qp *qp)
+/*
+ * Complete everything in error. An entry is given back before its completion
+ * shows: see above. One round of the ring at most: user space can go on
+ * posting for ever. True when there is more.
+ */
+bool iwm_sq_flush_all(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
+	u32 left = sq->num;
 
 	sq->msg.kind = MSG_NONE;
 	iwm_sq_release(sq);
 	iwm_sq_complete(qp, true);
-	while (iwm_sq_posted(sq)) {
+	while (iwm_sq_posted(sq) && left--) {
 		const struct siw_sqe *sqe = iwm_sq_entry(sq, sq->get);
 		struct iwm_wqe wqe = {
 			.id = READ_ONCE(sqe->id),
@@ -113,6 +118,7 @@ void iwm_sq_flush_all(struct iwm_qp *qp)
 		iwm_sq_release(sq);
 		complete_wqe(qp, &wqe);
 	}
+	return iwm_sq_posted(sq);
 }
 
 /**

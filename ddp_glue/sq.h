@@ -210,7 +210,7 @@ u32 iwm_sq_push(struct iwm_sq *sq, const struct siw_sqe *sqe);
 void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status);
 void iwm_sq_complete(struct iwm_qp *qp, bool flush);
 void iwm_sq_release(struct iwm_sq *sq);
-void iwm_sq_flush_all(struct iwm_qp *qp);
+bool iwm_sq_flush_all(struct iwm_qp *qp);
 
 /* message.c; transmit owner */
 bool iwm_msg_next(struct iwm_qp *qp, bool worker);

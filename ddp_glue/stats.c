@@ -78,10 +78,13 @@ int iwm_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	       ARRAY_SIZE(iwm_stat_descs) * sizeof(stats->value[0]));
 	for_each_possible_cpu(cpu) {
 		const struct mpa_mib *mpa = per_cpu_ptr(dev->mpa_mib, cpu);
+		const struct mpa_mib *all = per_cpu_ptr(&iwm_listen_mib, cpu);
 		const struct iwm_mib *iwm = per_cpu_ptr(dev->mib, cpu);
 
+		/* Before its Request a connection is no device's, or all's. */
 		for (i = 0; i < MPA_NUM_STATS; i++)
-			stats->value[i] += READ_ONCE(mpa->v[i]);
+			stats->value[i] += READ_ONCE(mpa->v[i]) +
+					   READ_ONCE(all->v[i]);
 		for (i = 0; i < IWM_NUM_STATS; i++)
 			stats->value[MPA_NUM_STATS + i] +=
 				READ_ONCE(iwm->v[i]);

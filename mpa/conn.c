@@ -165,11 +165,12 @@ static int close_status(struct mpa_conn *conn)
  * mpa_conn_receive() - deliver what is there and notice the end
  * @conn: connection in Full Operation
  * @budget: octets, after which the worker goes on
+ * @gfp: how to get memory, GFP_ATOMIC in softirq
  *
  * A FIN can be announced before the octets in front of it: those go first.
  * Context: softirq or process, socket lock held.
  */
-void mpa_conn_receive(struct mpa_conn *conn, u32 budget)
+void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 {
 	enum mpa_error err;
 
@@ -177,7 +178,7 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget)
 		mpa_rx_drop_all(conn);
 		return;
 	}
-	switch (mpa_rx_pass(conn, budget, &err)) {
+	switch (mpa_rx_pass(conn, budget, gfp, &err)) {
 	case MPA_RX_MORE:
 		mpa_conn_queue(conn);
 		break;
@@ -197,7 +198,7 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget)
 void mpa_conn_data_ready(struct mpa_conn *conn)
 {
 	if (conn->state >= MPA_FULL)
-		mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET);
+		mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
 	else if (conn->state != MPA_UNDECIDED)
 		mpa_conn_queue(conn);
 }
@@ -212,7 +213,7 @@ void mpa_conn_state_change(struct mpa_conn *conn)
 	}
 	if (sk->sk_state == TCP_CLOSE)
 		WRITE_ONCE(conn->tx.ready, false);
-	mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET);
+	mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
 	/*
 	 * The consumer may have ended the receive direction itself, and then
 	 * did not hear of TCP's end yet.
@@ -279,7 +280,7 @@ static void conn_work(struct work_struct *work)
 		if (conn->state < MPA_FULL)
 			mpa_handshake_step(conn);
 		else
-			mpa_conn_receive(conn, MPA_WORK_BUDGET);
+			mpa_conn_receive(conn, MPA_WORK_BUDGET, GFP_NOIO);
 		/* Nobody else knows a Responder whose Request was bad. */
 		drop = conn->listener && conn->state == MPA_ENDED &&
 		       mpa_conn_let_go(conn);

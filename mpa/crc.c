@@ -21,6 +21,8 @@ int __init mpa_crc_module_init(void)
 		return PTR_ERR(tfm);
 	}
 	if (crypto_shash_descsize(tfm) > MPA_CRC_STATE) {
+		pr_err("mpa: the driver of crc32c keeps an unexpected state of %u octets\n",
+		       crypto_shash_descsize(tfm));
 		crypto_free_shash(tfm);
 		return -EINVAL;
 	}

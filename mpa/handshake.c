@@ -93,7 +93,7 @@ static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
 	ret = mpa_startup_parse(conn->frame, have, reply,
 				MPA_REV_ENHANCED, &conn->peer, pd);
 	if (ret == -EAGAIN && (sk->sk_shutdown & RCV_SHUTDOWN))
-		return -ECONNRESET;
+		ret = -ECONNRESET;	/* cut short, or silent */
 	if (ret < 0) {
 		if (ret != -EAGAIN)
 			mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);

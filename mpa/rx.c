@@ -366,11 +366,31 @@ static void consume(struct mpa_conn *conn, u32 done)
 		tcp_read_done(mpa_conn_sk(conn), done);
 }
 
+/* Room in the stash for all of the FPDU, as far as its length is known. */
+static bool stash_reserve(struct mpa_rx *rx, gfp_t gfp)
+{
+	u8 *more;
+
+	if (rx->need <= rx->stash_size)
+		return true;
+	more = kvmalloc(rx->need, gfp | __GFP_NOWARN);
+	if (!more)
+		return false;
+	if (rx->stash_len)
+		memcpy(more, rx->stash, rx->stash_len);
+	kvfree(rx->stash);
+	rx->stash = more;
+	rx->stash_size = rx->need;
+	return true;
+}
+
 /*
  * TCP's window or its memory is about to shut before the FPDU is complete:
  * take what is there out of the queue. RFC 5044 A.5.2 warns of the deadlock.
+ * No further segment may come to try again at: without memory the worker
+ * does, which can wait for it.
  */
-static void stash(struct mpa_conn *conn, u32 queued)
+static void stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
 {
 	struct mpa_rx *rx = &conn->rx;
 	struct sock *sk = mpa_conn_sk(conn);
@@ -379,14 +399,9 @@ static void stash(struct mpa_conn *conn, u32 queued)
 	struct sk_buff *skb;
 	u32 off, n;
 
-	if (rx->need > rx->stash_size) {
-		u8 *more = krealloc(rx->stash, rx->need,
-				    GFP_ATOMIC | __GFP_NOWARN);
-
-		if (!more)
-			return;	/* tried again at the next segment */
-		rx->stash = more;
-		rx->stash_size = rx->need;
+	if (!stash_reserve(rx, gfp)) {
+		mpa_conn_queue(conn);
+		return;
 	}
 
 	if (!rx->stash_len)
@@ -455,13 +470,14 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
  * mpa_rx_pass() - deliver what is complete in TCP's queue
  * @conn: connection in Full Operation
  * @budget: octets after which to stop and leave the rest to a worker
+ * @gfp: how to get memory, GFP_ATOMIC in softirq
  * @err: set when the result is MPA_RX_ENDED: MPA_ERR_NONE when the consumer
  *	ended it
  *
  * Context: softirq or process, socket lock held.
  * Return: see enum mpa_rx_result.
  */
-enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget,
+enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 			       enum mpa_error *err)
 {
 	struct sock *sk = mpa_conn_sk(conn);
@@ -482,7 +498,7 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget,
 		avail = tcp_inq(sk);
 		if (!tcp_epollin_ready(sk, INT_MAX))
 			break;
-		stash(conn, avail);
+		stash(conn, avail, gfp);
 	} while (tcp_inq(sk) < avail);
 
 	if (result == MPA_RX_ENDED) {
@@ -512,6 +528,6 @@ void mpa_rx_drop_all(struct mpa_conn *conn)
 
 void mpa_rx_free(struct mpa_rx *rx)
 {
-	kfree(rx->stash);
+	kvfree(rx->stash);
 	rx->stash = NULL;
 }

@@ -79,7 +79,7 @@ u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 		u32 *need);
 enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,
 			     const struct mpa_cursor *at, u32 wire_len);
-enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget,
+enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 			       enum mpa_error *err);
 void mpa_rx_drop_all(struct mpa_conn *conn);
 void mpa_rx_free(struct mpa_rx *rx);

@@ -79,7 +79,6 @@ static int reserve(struct mpa_tx *tx, u32 len)
 	}
 	tx->num_pieces = n;
 	tx->cur_piece = 0;
-	tx->out_left = 0;
 	return 0;
 }
 
@@ -144,26 +143,34 @@ u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_room, IWMPA);
 
-static void put_raw(struct mpa_tx *tx, const void *src, u32 len)
+/* Begin to write the next piece of the open FPDU. */
+static void next_piece(struct mpa_tx *tx)
 {
+	const struct mpa_extent *piece = &tx->piece[tx->cur_piece++];
+
+	tx->out = page_address(piece->page) + piece->off;
+	tx->out_left = piece->len;
+}
+
+static __always_inline void put_here(struct mpa_tx *tx, const void *src, u32 len)
+{
+	memcpy(tx->out, src, len);
+	tx->out += len;
+	tx->out_left -= len;
 	tx->pos += len;
-	while (len) {
-		u32 n;
+}
 
-		if (!tx->out_left) {
-			const struct mpa_extent *piece;
+static __always_inline void put_raw(struct mpa_tx *tx, const void *src, u32 len)
+{
+	while (unlikely(len > tx->out_left)) {
+		u32 n = tx->out_left;
 
-			piece = &tx->piece[tx->cur_piece++];
-			tx->out = page_address(piece->page) + piece->off;
-			tx->out_left = piece->len;
-		}
-		n = min(len, tx->out_left);
-		memcpy(tx->out, src, n);
-		tx->out += n;
-		tx->out_left -= n;
+		put_here(tx, src, n);
 		src += n;
 		len -= n;
+		next_piece(tx);
 	}
+	put_here(tx, src, len);
 }
 
 /* A Marker, where one is due. */
@@ -225,7 +232,7 @@ static void fill_segment(struct mpa_conn *conn, u32 wire)
  * mpa_tx_open() - begin an FPDU
  * @conn: connection
  * @hdr: first octets of the ULPDU: what the consumer puts before its payload
- * @hdr_len: octets of @hdr, 0..MPA_TX_MAX_HDR
+ * @hdr_len: octets of @hdr
  * @ulpdu_len: octets of the ULPDU, @hdr included, up to MPA_MAX_ULPDU. More
  *	than mpa_tx_room() said is framed correctly, but across segments
  *	(DDP-04)
@@ -237,12 +244,12 @@ static void fill_segment(struct mpa_conn *conn, u32 wire)
 int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		u32 ulpdu_len)
 {
-	u8 head[MPA_HDR_LEN + MPA_TX_MAX_HDR];
+	__be16 len = cpu_to_be16(ulpdu_len);
 	struct mpa_tx *tx = &conn->tx;
 	u32 wire;
 	int ret;
 
-	if (unlikely(ulpdu_len > MPA_MAX_ULPDU || hdr_len > MPA_TX_MAX_HDR))
+	if (unlikely(ulpdu_len > MPA_MAX_ULPDU))
 		return -EMSGSIZE;
 	wire = mpa_fpdu_wire_len(ulpdu_len, tx->markers, tx->pos);
 	ret = reserve(tx, wire);
@@ -251,9 +258,10 @@ int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	fill_segment(conn, wire);
 	tx->start = tx->pos;
 	tx->wire = wire;
-	put_unaligned_be16(ulpdu_len, head);
-	memcpy(head + MPA_HDR_LEN, hdr, hdr_len);
-	mpa_tx_put(conn, head, MPA_HDR_LEN + hdr_len);
+	next_piece(tx);
+	put_marker(tx);
+	put_raw(tx, &len, sizeof(len));
+	mpa_tx_put(conn, hdr, hdr_len);
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_open, IWMPA);
@@ -306,7 +314,7 @@ void mpa_tx_close(struct mpa_conn *conn)
 	for (i = 0; i < tx->num_pieces; i++)
 		extent_append(tx, &tx->piece[i]);
 	tx->written += wire;
-	mpa_count(conn, MPA_STAT_TX_FPDUS, 1);
+	tx->fpdus++;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_close, IWMPA);
 
@@ -368,7 +376,11 @@ int mpa_tx_push(struct mpa_conn *conn, bool more)
 	}
 	if (ret == -EAGAIN)
 		mpa_count(conn, MPA_STAT_TX_BLOCKED, 1);
+	if (tx->accepted == before)
+		return ret;
 	mpa_count(conn, MPA_STAT_TX_BATCHES, 1);
+	mpa_count(conn, MPA_STAT_TX_FPDUS, tx->fpdus);
+	tx->fpdus = 0;
 	mpa_count(conn, MPA_STAT_TX_OCTETS, tx->accepted - before);
 	return ret;
 }

@@ -35,6 +35,7 @@ struct mpa_extent {
  * @end_record: TCP's last octet is to end its segment, once there is the lock
  * @room: octets left in the TCP segment that is being filled
  * @room_before: @room before the open FPDU
+ * @fpdus: closed since the last hand-over
  * @written: stream position behind the last closed FPDU, 64 bits of it
  * @accepted: stream position up to which TCP has taken the stream
  * @pos: stream position of the writer, within an open FPDU
@@ -65,6 +66,7 @@ struct mpa_tx {
 	u32 emss;
 	u32 room;
 	u32 room_before;
+	u32 fpdus;
 	u64 written;
 	u64 accepted;
 	u32 pos;

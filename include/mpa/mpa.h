@@ -150,8 +150,6 @@ const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len);
  * connection: the consumer's transmit owner. They do not take the socket lock
  * but for mpa_tx_flush() and mpa_shutdown().
  */
-#define MPA_TX_MAX_HDR	64u	/* octets that mpa_tx_open() takes as header */
-
 u32 mpa_tx_room(struct mpa_conn *conn, u32 min);
 int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		u32 ulpdu_len);
