@@ -1,45 +1,58 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Things that go while a transfer runs: the link, the netdev, the network namespace, the module, the processes.
+# Things that go while a transfer runs: the link, the netdev, the network namespace, the module, the processes. The programs are
+# told, and end; and programs that do not listen cannot keep the link from going.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 begin "removal during a running transfer"
 load_modules || finish
-port=18515
+port=7480
 
-# start_transfer: an endless one between the hosts; its processes are $server and $client.
+# start_transfer [OPTIONS]: an endless one from h1 to h2; its processes are $server and $client.
 start_transfer() {
-  ip netns exec h2 ib_write_bw -R -F -e -p $port -d rd2 -s 65536 -D 300 >"$WORK/server" 2>&1 &
+  ip netns exec h2 rdma-stream listen 10.9.0.2 $port "$@" >"$WORK/server" 2>&1 &
   server=$!
-  until_true 20 listening h2 $port || { fail "the server does not listen"; sed 's/^/    /' "$WORK/server"; return 1; }
-  ip netns exec h1 ib_write_bw -R -F -e -p $port -d rd1 -s 65536 -D 300 10.9.0.2 >"$WORK/client" 2>&1 &
+  until_true 20 listening h2 $port || { fail "the server does not listen: $(cat "$WORK/server")"; return 1; }
+  ip netns exec h1 rdma-stream connect 10.9.0.2 $port "$@" >"$WORK/client" 2>&1 &
   client=$!
-  until_true 20 running || { fail "the transfer does not start"; sed 's/^/    /' "$WORK/client" "$WORK/server"; return 1; }
+  until_true 20 running || { fail "the transfer does not start: $(cat "$WORK/client" "$WORK/server")"; return 1; }
 }
 
-# Octets move over the wire.
 octets() { ip netns exec h2 cat /sys/class/net/wire/statistics/rx_bytes 2>/dev/null || echo 0; }
 running() {
   local a
   a=$(octets)
   sleep 0.3
-  [ "$(octets)" -gt $((a + 1000000)) ]
+  [ "$(octets)" -gt $((a + 200000)) ]
 }
 
 gone() { ! kill -0 "$1" 2>/dev/null; }
-both_end() {
-  # They are told, or find out by themselves; a program that sleeps for ever on a removed device is killed and that is a failure.
-  local p
-  for p in $server $client; do
-    until_true "${1:-30}" gone $p || fail "process $p does not end"
-  done
-  kill -9 $server $client 2>/dev/null
-  wait $server $client 2>/dev/null
+
+# ends SIDE PID [REGEX]: the process ends by itself, well, and says why.
+ends() {
+  local status=0
+  if ! until_true 40 gone "$2"; then
+    fail "the $1 does not end: $(cat "$WORK/$1")"
+    kill -9 "$2"
+    wait "$2" 2>/dev/null
+    return 1
+  fi
+  wait "$2" || status=$?
+  if [ $status = 0 ] && grep -qE "ended: ${3:-.}" "$WORK/$1"; then
+    echo "ok: the $1 ends: $(grep ended: "$WORK/$1")"
+  else
+    fail "the $1 ends with status $status: $(cat "$WORK/$1")"
+  fi
+}
+
+killed() {
+  kill -9 "$@" 2>/dev/null
+  wait "$@" 2>/dev/null
 }
 
 clean_slate() {
   local l n
-  for l in $(links); do bounded 30 rdma link delete $l || fail "delete $l"; done
+  for l in $(links); do bounded 30 rdma link delete "$l" || fail "delete $l"; done
   for n in h1 h2; do [ ! -e /run/netns/$n ] || ip netns delete $n; done
 }
 
@@ -52,39 +65,56 @@ works_again() {
 
 say "the client is killed"
 two_hosts || finish
-start_transfer && { kill -9 $client; both_end; }
+start_transfer && { killed $client; ends server $server "disconnected|FLUSH"; }
 works_again
 
 say "the server is killed"
-start_transfer && { kill -9 $server; both_end; }
+start_transfer && { killed $server; ends client $client "disconnected|FLUSH"; }
 works_again
 
 say "the client's link is deleted"
-start_transfer && { check "rdma link delete" bounded 60 rdma link delete rd1; both_end; }
+start_transfer && { check "rdma link delete" bounded 60 rdma link delete rd1; ends client $client; ends server $server; }
 works_again
 
 say "the server's link is deleted"
-start_transfer && { check "rdma link delete" bounded 60 rdma link delete rd2; both_end; }
+start_transfer && { check "rdma link delete" bounded 60 rdma link delete rd2; ends server $server; ends client $client; }
+works_again
+
+say "a link is deleted under programs that do not listen"
+start_transfer --stubborn && {
+  check "rdma link delete on the client's side" bounded 60 rdma link delete rd1
+  check "rdma link delete on the server's side" bounded 60 rdma link delete rd2
+  check "the client is still there" kill -0 $client
+  killed $client $server
+}
 works_again
 
 say "the netdev is deleted"
-start_transfer && { check "ip link delete" bounded 60 ip -n h1 link delete wire; both_end 60; check "the links went with it" until_true 20 test -z "$(links)"; }
+start_transfer && {
+  check "ip link delete" bounded 60 ip -n h1 link delete wire
+  ends client $client
+  ends server $server
+  check "the links went with it" until_true 20 bash -c '[ -z "$(rdma link show)" ]'
+}
 works_again
 
 say "a network namespace is deleted"
-# The name goes at once; the namespace itself, when its last process has gone.
-start_transfer && { ip netns delete h1; kill -9 $client; both_end 60; check "its link went with it" until_true 20 bash -c '! rdma link show | grep -q rd1/'; }
+start_transfer && { # it lives on until its last process has gone
+  ip netns delete h1
+  killed $client
+  ends server $server
+  check "its link went with it" until_true 20 bash -c '! rdma link show | grep -q rd1/'
+}
 works_again
 
-say "the netdev goes down for a moment" # TCP outlives that, and so do connections
+say "the netdev is down for a moment" # TCP outlives that, and so do connections
 start_transfer && {
   ip -n h1 link set wire down
   sleep 1
   ip -n h1 link set wire up
-  ip -n h1 addr replace fd09::1/64 dev wire nodad
-  check "the transfer goes on" until_true 30 running
-  kill $client $server
-  both_end
+  check "the transfer goes on" until_true 40 running
+  killed $client
+  ends server $server
 }
 works_again
 
@@ -96,9 +126,10 @@ start_transfer && {
   else
     check "refused, because it is in use" grep -q "in use" "$WORK/rmmod"
     check "the transfer goes on" until_true 30 running
-    kill $client
+    killed $client
   fi
-  both_end
+  ends server $server
+  killed $client
   check "all of it unloads now" unload_modules
   check "no link is left" test -z "$(links)"
   load_modules

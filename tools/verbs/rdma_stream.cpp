@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file rdma_stream.cpp
+ * @brief rdma-stream: an endless transfer between two processes, compared as it arrives, for tests that take something away
+ * meanwhile.
+ */
+#include <algorithm>
+#include <iostream>
+
+#include <getopt.h>
+
+#include "pair.hpp"
+
+namespace {
+
+using test::Deadline;
+using test::format;
+using test::milliseconds;
+
+const char* const help = R"(usage: rdma-stream listen ADDR PORT [OPTIONS]
+       rdma-stream connect ADDR PORT [OPTIONS]
+
+The connecting side SENDs, the listening one compares what it receives.
+
+  --size N       octets of a message, the same on both sides (16384)
+  --depth N      messages under way, even, the same on both sides (16)
+  --seconds N    how long the connecting side sends, 0: until the connection ends (0)
+  --stubborn     when the connection or the device goes, keep everything and poll on, until killed
+
+Says "first" when the first message has arrived or left, and how it ended: disconnected, removed, or a completion's status.
+Exit status: 0 it ended in an orderly way, 1 data differs or an error that no removal explains, 64 usage.
+)";
+
+struct Arguments {
+  std::string command, address, port;
+  std::size_t size = 16384;
+  unsigned depth = 16, seconds = 0;
+  bool stubborn = false;
+};
+
+bool parse(int argc, char** argv, Arguments& a) {
+  static const option options[] = {{"size", 1, nullptr, 's'},     {"depth", 1, nullptr, 'd'}, {"seconds", 1, nullptr, 't'},
+                                   {"stubborn", 0, nullptr, 'x'}, {"help", 0, nullptr, 'h'},  {nullptr, 0, nullptr, 0}};
+
+  for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
+    if (o == 's')
+      a.size = std::stoul(optarg);
+    else if (o == 'd')
+      a.depth = static_cast<unsigned>(std::stoul(optarg));
+    else if (o == 't')
+      a.seconds = static_cast<unsigned>(std::stoul(optarg));
+    else if (o == 'x')
+      a.stubborn = true;
+    else
+      return false;
+  }
+  if (argc - optind != 3)
+    return false;
+  a.command = argv[optind];
+  a.address = argv[optind + 1];
+  a.port = argv[optind + 2];
+  return a.command == "listen" || a.command == "connect";
+}
+
+/** Messages have one of a few contents, in turn, so that one which is lost or doubled shows. */
+constexpr unsigned contents = 7;
+
+/**
+ * One side of the stream. iWARP ends a connection when a message meets no receive, so the listener tells by empty messages, one for
+ * half a ring, which of its receives can be counted on.
+ */
+class Side {
+public:
+  Side(const Arguments& a, rdma::Channel& channel, std::unique_ptr<rdma::Id> id, bool sending)
+      : arguments_(a), channel_(channel), sending_(sending), cq_(id->context(), static_cast<int>(4 * a.depth + 16)),
+        end_(std::move(id), {.cq = &cq_}), region_(end_.pd(), a.depth * a.size, rdma::localOnly) {
+    for (unsigned i = 0; i < contents; i++) {
+      messages_[i].resize(a.size);
+      test::fill(messages_[i], i);
+    }
+    for (unsigned i = 0; i < a.depth; i++)
+      sending_ ? end_.postRecv(control, {}) : postRecv(i);
+  }
+
+  rdma_cm_id* id() const { return end_.id->get(); }
+  std::uint64_t count() const { return done_; }
+  void disconnect() { end_.disconnect(); }
+
+  /** Goes on until the time is over or the connection ends; returns why. */
+  std::string run() {
+    const Deadline limit(milliseconds(arguments_.seconds ? arguments_.seconds * 1000 : 1 << 30));
+
+    for (unsigned i = 0; sending_ && i < arguments_.depth; i++)
+      postSend(i);
+    cq_.arm();
+    for (;;) {
+      const std::string why = completions();
+      if (!why.empty())
+        return why;
+      if (limit.passed())
+        return "time";
+      const std::string event = wait(limit);
+      if (!event.empty())
+        return event;
+    }
+  }
+
+  /** Holds on to everything, as a program does that looks at nothing but its completion queue. */
+  [[noreturn]] void pollForEver() {
+    for (;;) {
+      cq_.poll();
+      ::poll(nullptr, 0, 10);
+    }
+  }
+
+private:
+  static constexpr std::uint64_t control = 1ULL << 40; /* id of messages without data */
+
+  std::span<std::uint8_t> slot(std::uint64_t i) { return region_.memory.span(i * arguments_.size, arguments_.size); }
+  ibv_sge sge(std::uint64_t i) { return region_.sge(i * arguments_.size, arguments_.size); }
+
+  void postRecv(std::uint64_t i) { end_.postRecv(i, {sge(i)}); }
+
+  void postSend(std::uint64_t i) {
+    std::ranges::copy(messages_[sent_++ % contents], slot(i).begin());
+    end_.postSend(i, {sge(i)});
+  }
+
+  /** The sending side: half of the other side's receives are free again, and their slots here are, too. */
+  void takeCredit() {
+    end_.postRecv(control, {});
+    for (unsigned i = 0; i < arguments_.depth / 2; i++)
+      postSend(next_++ % arguments_.depth);
+  }
+
+  void receive(const ibv_wc& wc) {
+    if (!std::ranges::equal(slot(wc.wr_id).first(wc.byte_len), messages_[done_ % contents]))
+      throw test::Failure(format("message %llu came changed", static_cast<unsigned long long>(done_)));
+    if (!done_++)
+      std::cout << "first" << std::endl;
+    postRecv(wc.wr_id);
+    if (done_ % (arguments_.depth / 2) == 0)
+      end_.postSend(control, {});
+  }
+
+  void complete(const ibv_wc& wc) {
+    const bool isControl = wc.wr_id == control;
+
+    if (!sending_ && !isControl)
+      receive(wc);
+    else if (sending_ && isControl)
+      takeCredit();
+    else if (sending_ && !done_++)
+      std::cout << "first" << std::endl;
+  }
+
+  std::string completions() {
+    for (auto list = cq_.poll(); !list.empty(); list = cq_.poll())
+      for (const auto& wc : list) {
+        if (wc.status != IBV_WC_SUCCESS)
+          return rdma::statusName(wc.status);
+        complete(wc);
+      }
+    return "";
+  }
+
+  /** Until a completion, or an event of the connection manager that ends it all. */
+  std::string wait(const Deadline& limit) {
+    pollfd fds[] = {{cq_.fd(), POLLIN, 0}, {channel_.fd(), POLLIN, 0}};
+
+    if (::poll(fds, 2, limit.left()) < 0 && errno != EINTR)
+      test::throwErrno("poll");
+    if (fds[0].revents & (POLLERR | POLLHUP)) /* the device has been taken away from under the queue */
+      return "removed";
+    if (fds[0].revents & POLLIN && cq_.notified(Deadline(milliseconds(0))))
+      cq_.arm();
+    const auto event = fds[1].revents ? channel_.next(Deadline(milliseconds(0))) : std::nullopt;
+    if (event && event->type == RDMA_CM_EVENT_DISCONNECTED)
+      return "disconnected";
+    return event && event->type == RDMA_CM_EVENT_DEVICE_REMOVAL ? "removed" : "";
+  }
+
+  const Arguments& arguments_;
+  rdma::Channel& channel_;
+  bool sending_;
+  rdma::Cq cq_;
+  rdma::End end_;
+  rdma::Region region_;
+  rdma::Bytes messages_[contents];
+  std::uint64_t sent_ = 0, done_ = 0, next_ = 0;
+};
+
+int finish(const Arguments& a, Side& side) {
+  const std::string why = side.run();
+
+  std::cout << "ended: " << why << " after " << side.count() << " messages" << std::endl;
+  if (why == "time")
+    side.disconnect();
+  else if (a.stubborn)
+    side.pollForEver();
+  return 0;
+}
+
+int listen(const Arguments& a) {
+  rdma::Server server({a.address, a.port, {}, {}});
+  const auto request = server.request(Deadline(milliseconds(1 << 30)));
+  rdma_conn_param param = rdma::connectParam({});
+  Side side(a, server.channel, std::make_unique<rdma::Id>(request.id), false);
+
+  rdma::check(rdma_accept(side.id(), &param), "rdma_accept");
+  server.channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  return finish(a, side);
+}
+
+int connect(const Arguments& a) {
+  rdma::Channel channel;
+  rdma::Address address(a.address, a.port);
+  auto id = std::make_unique<rdma::Id>(channel);
+  rdma_conn_param param = rdma::connectParam({});
+
+  rdma::resolve(*id, channel, address);
+  Side side(a, channel, std::move(id), true);
+  rdma::check(rdma_connect(side.id(), &param), "rdma_connect");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  return finish(a, side);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+
+  if (!parse(argc, argv, arguments)) {
+    std::cerr << help;
+    return 64;
+  }
+  try {
+    return arguments.command == "listen" ? listen(arguments) : connect(arguments);
+  } catch (const std::exception& e) {
+    std::cout << "rdma-stream: " << e.what() << std::endl;
+    return 1;
+  }
+}
