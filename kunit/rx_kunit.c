@@ -10,6 +10,7 @@
 #include "conn.h"
 #include "crc.h"
 #include "framer.h"
+#include "surroundings.h"
 
 #define STREAM_SIZE	8192u
 
@@ -507,6 +508,20 @@ struct pass_env {
 	u32 stop_at;
 };
 
+/* What rx.c takes from its surroundings (src_rx.c). */
+static bool no_memory;
+static u32 worker_queued;
+
+void *rx_kunit_kvmalloc(size_t size, gfp_t flags)
+{
+	return no_memory ? NULL : kvmalloc(size, flags);
+}
+
+void mpa_conn_queue(struct mpa_conn *conn)
+{
+	worker_queued++;
+}
+
 static int pass_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 {
 	struct pass_env *p = ulp;
@@ -580,7 +595,7 @@ static enum mpa_rx_result pass(struct pass_env *p, u32 budget, enum mpa_error *e
 	enum mpa_rx_result result;
 
 	lock_sock(sk);
-	result = mpa_rx_pass(p->conn, budget, err);
+	result = mpa_rx_pass(p->conn, budget, GFP_ATOMIC, err);
 	release_sock(sk);
 	return result;
 }
@@ -685,6 +700,35 @@ static void rcv_06_pass_cut_in_two_window_shut(struct kunit *test)
 	KUNIT_EXPECT_GT(test, stashed, 0);
 }
 
+/* Segments of @each octets, a pass after each, FPDUs cut on both sides. */
+static void segment_by_segment(struct kunit *test, u32 each, bool markers, u32 window)
+{
+	struct pass_env *p = test->priv;
+	enum mpa_error err;
+
+	pass_start(test, p, markers, 1, window);
+	while (p->fed < p->e->f.len) {
+		pass_feed(test, p, min(p->fed + each, p->e->f.len), p->fed / each % NUM_SHAPES);
+		KUNIT_ASSERT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+		KUNIT_ASSERT_EQ_MSG(test, p->got, complete_within(p, p->fed), "%u of %u octets",
+				    p->fed, each);
+		KUNIT_ASSERT_EQ_MSG(test, p->wrong, 0, "%u of %u octets", p->fed, each);
+	}
+	KUNIT_EXPECT_EQ(test, p->got, ALL);
+}
+
+static void rcv_03_rcv_06_pass_segment_by_segment(struct kunit *test)
+{
+	u32 each;
+
+	for (each = 5; each < 2000; each += each / 3 + 1) {
+		segment_by_segment(test, each, true, WINDOW);
+		segment_by_segment(test, each, false, WINDOW);
+		segment_by_segment(test, each, true, 0);
+		segment_by_segment(test, each, false, 0);
+	}
+}
+
 static void octet_by_octet(struct kunit *test, bool markers, u32 window)
 {
 	struct pass_env *p = test->priv;
@@ -714,6 +758,36 @@ static void rcv_06_pass_octet_by_octet_window_shut(struct kunit *test)
 {
 	octet_by_octet(test, true, 0);
 	octet_by_octet(test, false, 0);
+}
+
+/* TCP will bring nothing more, so that somebody else has to try again. */
+static void rcv_06_no_memory_for_the_stash(struct kunit *test)
+{
+	struct pass_env *p = test->priv;
+	struct sock *sk = mpa_conn_sk(p->conn);
+	enum mpa_error err;
+
+	pass_start(test, p, true, 1, 0);
+	worker_queued = 0;
+	no_memory = true;
+	pass_feed(test, p, 20, FRAGS);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_EXPECT_EQ(test, worker_queued, 1);
+	KUNIT_EXPECT_EQ(test, tcp_inq(sk), 20);
+	no_memory = false;
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_EXPECT_EQ(test, worker_queued, 1);
+	KUNIT_EXPECT_EQ(test, tcp_inq(sk), 0);
+
+	/* The stash has octets, and a longer FPDU makes it grow in vain. */
+	pass_feed(test, p, 60, LINEAR);
+	no_memory = true;
+	pass(p, NO_LIMIT, &err);
+	pass_feed(test, p, p->e->f.len, FRAGS);
+	pass(p, NO_LIMIT, &err);
+	no_memory = false;
+	KUNIT_EXPECT_EQ(test, p->got, ALL);
+	KUNIT_EXPECT_EQ(test, p->wrong, 0);
 }
 
 /* No wake-up before the next FPDU can be complete. */
@@ -881,8 +955,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_02_rcv_03_pass_cut_in_two),
 	KUNIT_CASE(mrk_09_pass_across_the_wrap),
 	KUNIT_CASE(rcv_06_pass_cut_in_two_window_shut),
+	KUNIT_CASE(rcv_03_rcv_06_pass_segment_by_segment),
 	KUNIT_CASE(rcv_03_pass_octet_by_octet),
 	KUNIT_CASE(rcv_06_pass_octet_by_octet_window_shut),
+	KUNIT_CASE(rcv_06_no_memory_for_the_stash),
 	KUNIT_CASE(rcv_02_low_water_mark),
 	KUNIT_CASE(pass_budget),
 	KUNIT_CASE(rcv_01_crc_08_err_02_err_05_bad_crc),

@@ -180,7 +180,7 @@ static void fill(struct tx_env *env, u32 len)
  */
 static void write_ulpdu(struct kunit *test, struct tx_env *env, u32 len, u32 piece)
 {
-	u32 hdr_len = min(len, env->num_fpdus * 7 % (MPA_TX_MAX_HDR + 1));
+	u32 hdr_len = min(len, env->num_fpdus * 7 % 65);
 	u32 done, n;
 
 	fill(env, len);
@@ -311,7 +311,6 @@ static void ddp_03_ddp_04_large_ulpdus(struct kunit *test)
 	tx_start(env, true, true, 1448);
 	KUNIT_EXPECT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, 18, 64769), -EMSGSIZE);
 	KUNIT_EXPECT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, 18, 65536 + 42), -EMSGSIZE);
-	KUNIT_EXPECT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, 65, 1000), -EMSGSIZE);
 	write_ulpdu(test, env, 42, 42);
 	write_ulpdu(test, env, 64768, 1000);
 	write_ulpdu(test, env, 42, 42);
@@ -608,6 +607,26 @@ static void cancelled_fpdu_leaves_no_trace(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, unaligned(env, 1448, &segments), 0);
 }
 
+static void counters(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_start(env, true, true, 1448);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_BATCHES), 0);
+	write_ulpdu(test, env, 42, 42);
+	write_ulpdu(test, env, 1000, 1000);
+	tcp.space = 0;
+	KUNIT_ASSERT_EQ(test, push(env, false), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_BLOCKED), 1);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_OCTETS), 0);
+	tcp.space = U32_MAX;
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_BATCHES), 1);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_FPDUS), 2);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_OCTETS), env->f.len);
+}
+
 /* TCP may wait for more only while there is more. */
 static void tx_06_last_octets_are_not_held_back(struct kunit *test)
 {
@@ -650,6 +669,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(pages_that_tcp_keeps_stay_as_they_are),
 	KUNIT_CASE(siz_01_siz_04_emss_changes),
 	KUNIT_CASE(cancelled_fpdu_leaves_no_trace),
+	KUNIT_CASE(counters),
 	KUNIT_CASE(tx_06_last_octets_are_not_held_back),
 	{}
 };
