@@ -10,21 +10,14 @@
 #define SQ_INLINE_BUDGET	(1u << 20)
 #define SQ_WORK_BUDGET		(4u << 20)
 
-/* Memory of one segment, held while it is copied. */
-struct source {
-	struct iwm_mr *mr;
-	u64 addr;
-	u32 len;
-};
-
-static void drop_sources(struct source *src, int n)
+static void drop_sources(struct tx_source *src, int n)
 {
 	while (n--)
 		iwm_mr_put(src[n].mr);
 }
 
 /* Hold the memory of the next @len octets. Number of pieces or an errno. */
-static int hold_sources(struct iwm_qp *qp, u32 len, struct source *src)
+static int hold_sources(struct iwm_qp *qp, u32 len, struct tx_source *src)
 {
 	const struct tx_msg *msg = &qp->sq->msg;
 	u32 cur = msg->cur, off = msg->cur_off;
@@ -70,7 +63,7 @@ static void advance_sges(struct tx_msg *msg, u32 len)
 	}
 }
 
-static int gather_sources(struct mpa_conn *conn, const struct source *src,
+static int gather_sources(struct mpa_conn *conn, const struct tx_source *src,
 			  int n)
 {
 	int i, ret = 0;
@@ -112,7 +105,7 @@ static int send_segment(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
 {
 	struct tx_msg *msg = &qp->sq->msg;
 	u32 hdr_len = msg->seg.hdr_len;
-	struct source src[IWM_MAX_SGE];
+	struct tx_source *src = qp->sq->source;
 	u32 room, len;
 	int n = 0, ret;
 

@@ -68,6 +68,13 @@ struct out_read {
 	bool rtr;
 };
 
+/* Memory of one segment, held while it is copied. */
+struct tx_source {
+	struct iwm_mr *mr;
+	u64 addr;
+	u32 len;
+};
+
 enum msg_kind {
 	MSG_NONE,
 	MSG_WQE,
@@ -128,6 +135,7 @@ struct tx_msg {
  * @irq_get: the oldest one (owner)
  * @irq_put: behind the newest one (receive)
  * @msg: what is being sent (owner)
+ * @source: memory of the segment that is being written (owner)
  * @mr: memory that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
  * @response_turn: a Response goes before the next work request (owner)
@@ -163,6 +171,7 @@ struct iwm_sq {
 	u32 irq_put;
 
 	struct tx_msg msg;
+	struct tx_source source[IWM_MAX_SGE];
 	struct iwm_mr *mr;
 	u32 msn[DDP_NUM_QUEUES];
 	bool response_turn;

@@ -11,6 +11,7 @@
 #ifndef MPA_FPDU_H
 #define MPA_FPDU_H
 
+#include <mpa/pure.h>
 #include <mpa/wire.h>
 
 /* Octets of pad behind a ULPDU of @len octets: 0 to 3. */
@@ -36,7 +37,43 @@ __u32 mpa_fpdu_wire_len(__u32 ulpdu_len, bool markers, __u32 pos);
 __u32 mpa_fpdu_room(__u32 room, bool markers, __u32 pos);
 __u32 mpa_fpdu_mulpdu(__u32 emss, bool markers);
 
-__be32 mpa_marker_encode(__u32 pos, __u32 fpdu_start);
-bool mpa_marker_check(__be32 marker, __u32 pos, __u32 fpdu_start);
+/**
+ * mpa_marker_encode() - the Marker to send at a stream position
+ * @pos: stream position of the Marker
+ * @fpdu_start: stream position of the FPDU's first octet. When a Marker lies
+ *              before ULPDU_Length, this is the position of that Marker
+ *
+ * FPDUPTR counts from ULPDU_Length. A Marker that lies at the FPDU's first
+ * octet is "between FPDUs" and holds 0.
+ *
+ * Return: the Marker's four octets in network order.
+ */
+static inline __be32 mpa_marker_encode(__u32 pos, __u32 fpdu_start)
+{
+	__u32 ptr = pos - fpdu_start;
+
+	if (ptr && !mpa_marker_gap(fpdu_start))
+		ptr -= MPA_MARKER_LEN;	/* the leading Marker is not counted */
+	return cpu_to_be32(ptr & 0xffff);
+}
+
+/**
+ * mpa_marker_check() - compare a received Marker with the known FPDU start
+ * @marker: the four octets as received
+ * @pos: stream position of the Marker
+ * @fpdu_start: as for mpa_marker_encode()
+ *
+ * The reserved half and the low two bits of FPDUPTR are not looked at
+ * (section 4.2).
+ *
+ * Return: whether the Marker points to the FPDU's ULPDU_Length.
+ */
+static inline bool mpa_marker_check(__be32 marker, __u32 pos,
+				     __u32 fpdu_start)
+{
+	__u32 want = be32_to_cpu(mpa_marker_encode(pos, fpdu_start));
+
+	return (be32_to_cpu(marker) & MPA_FPDUPTR_MASK) == want;
+}
 
 #endif /* MPA_FPDU_H */

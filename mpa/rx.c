@@ -193,17 +193,18 @@ int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 	while (len) {
 		u32 n = len;
 
-		if (cur->markers) {
-			u32 gap = mpa_marker_gap(cur->pos);
-
-			if (!gap) {
-				mpa_cursor_read(cur, NULL, MPA_MARKER_LEN);
-				continue;
-			}
-			n = min(n, gap);
+		if (at_marker(cur)) {
+			cursor_skip(cur, MPA_MARKER_LEN);
+			continue;
 		}
+		if (cur->markers)
+			n = min(n, mpa_marker_gap(cur->pos));
 		/* The FPDU is known to be complete: this cannot run dry. */
-		mpa_cursor_read(cur, dst, n);
+		if (!cursor_fill(cur))
+			return -ENODATA;
+		n = min(n, cur->left);
+		memcpy(dst, cur->ptr, n);
+		cursor_step(cur, n);
 		dst += n;
 		len -= n;
 	}
@@ -302,7 +303,9 @@ static bool crc_is_good(const struct mpa_cursor *at, u32 wire_len)
 	return crc_is_good_in_pieces(*at, len);
 }
 
-static bool markers_are_good(const struct mpa_cursor *at, u32 wire_len)
+/* The Markers of an FPDU that lies in several pieces. */
+static bool markers_are_good_in_pieces(const struct mpa_cursor *at,
+				       u32 wire_len)
 {
 	u32 gap = mpa_marker_gap(at->pos), left = wire_len;
 	struct mpa_cursor cur = *at;
@@ -318,6 +321,20 @@ static bool markers_are_good(const struct mpa_cursor *at, u32 wire_len)
 		left -= gap + MPA_MARKER_LEN;
 		gap = MPA_MARKER_SPAN;
 	}
+	return true;
+}
+
+static bool markers_are_good(const struct mpa_cursor *at, u32 wire_len)
+{
+	u32 off;
+
+	if (unlikely(at->left < wire_len))
+		return markers_are_good_in_pieces(at, wire_len);
+	for (off = mpa_marker_gap(at->pos); off < wire_len;
+	     off += MPA_MARKER_INTERVAL)
+		if (!mpa_marker_check(get_unaligned((__be32 *)(at->ptr + off)),
+				      at->pos + off, at->pos))
+			return false;
 	return true;
 }
 

@@ -173,15 +173,18 @@ static __always_inline void put_raw(struct mpa_tx *tx, const void *src, u32 len)
 	put_here(tx, src, len);
 }
 
-/* A Marker, where one is due. */
-static void put_marker(struct mpa_tx *tx)
+static void write_marker(struct mpa_tx *tx)
 {
-	__be32 marker;
+	__be32 marker = mpa_marker_encode(tx->pos, tx->start);
 
-	if (!tx->markers || mpa_marker_gap(tx->pos))
-		return;
-	marker = mpa_marker_encode(tx->pos, tx->start);
 	put_raw(tx, &marker, sizeof(marker));
+}
+
+/* A Marker, where one is due. */
+static __always_inline void put_marker(struct mpa_tx *tx)
+{
+	if (tx->markers && !mpa_marker_gap(tx->pos))
+		write_marker(tx);
 }
 
 /**
