@@ -625,6 +625,10 @@ static void counters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_BATCHES), 1);
 	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_FPDUS), 2);
 	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_OCTETS), env->f.len);
+	write_ulpdu(test, env, 7, 7);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_FPDUS), 3);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_OCTETS), env->f.len);
 }
 
 /* TCP may wait for more only while there is more. */
