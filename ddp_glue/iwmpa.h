@@ -28,19 +28,19 @@
 
 /* Device limits: what query_device reports and create_* enforces. */
 #define IWM_MAX_QP		65536
-#define IWM_MAX_QP_WR		(1 << 14)
+#define IWM_MAX_QP_WR		16384
 #define IWM_MAX_CQ		65536
-#define IWM_MAX_CQE		(1 << 20)
+#define IWM_MAX_CQE		1048576
 #define IWM_MAX_SRQ		65536
-#define IWM_MAX_SRQ_WR		(1 << 16)
-#define IWM_MAX_MR		(1 << 20)
-#define IWM_MAX_PD		(1 << 20)
+#define IWM_MAX_SRQ_WR		65536
+#define IWM_MAX_MR		1048576
+#define IWM_MAX_PD		1048576
 #define IWM_MAX_SGE		SIW_MAX_SGE
 #define IWM_MAX_SGE_RD		1	/* one Tagged sink buffer per Read */
 #define IWM_MAX_INLINE		SIW_MAX_INLINE
 #define IWM_MAX_IRD		128
 #define IWM_MAX_ORD		128
-#define IWM_MAX_MSG		(1u << 31)	/* octets of one message */
+#define IWM_MAX_MSG		0x80000000u	/* octets of one message */
 #define IWM_MAX_PBL		1024	/* pages of a fast-register MR */
 
 /* Counters of the device beside those of mpa.ko. */
@@ -159,7 +159,7 @@ struct iwm_mr {
 struct iwm_cq {
 	struct ib_cq ibcq;
 	struct iwm_dev *dev;
-	spinlock_t lock;
+	spinlock_t lock;		/* see above */
 	struct siw_cqe *ring;
 	struct siw_cq_ctrl *ctrl;
 	u32 num_cqe;			/* power of two */
@@ -176,7 +176,7 @@ struct iwm_cq {
  * @ring: shared with user space for a user QP or SRQ: copy, then validate
  */
 struct iwm_rq {
-	spinlock_t lock;
+	spinlock_t lock;		/* see above */
 	struct siw_rqe *ring;
 	u32 num;			/* power of two */
 	u32 get;
@@ -253,7 +253,7 @@ struct iwm_qp {
 	struct completion freed;
 	u32 qpn;
 
-	spinlock_t lock;
+	spinlock_t lock;		/* see above */
 	enum iwm_qp_state state;
 	struct mpa_conn *conn;
 	struct iwm_cep *cep;

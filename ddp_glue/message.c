@@ -126,6 +126,7 @@ static void prepare_read(struct iwm_sq *sq, struct tx_msg *msg,
 	out->rd.len = rr.size;
 	out->wqe = msg->wqe;
 	out->rtr = false;
+	/* Pairs with iwm_sq_oldest_read(): the entry is complete */
 	smp_store_release(&sq->orq_put, sq->orq_put + 1);
 
 	iwm_sq_wqe(sq, msg->wqe)->lkey = rr.sink_stag;
@@ -223,6 +224,7 @@ bool iwm_msg_wait_read(struct iwm_qp *qp)
 	const struct siw_sqe *sqe = iwm_sq_entry(sq, sq->get);
 
 	set_bit(SQ_WAIT_READ, &sq->flags);
+	/* Pairs with iwm_sq_read_done(): asked for before looking */
 	smp_mb__after_atomic();
 	if (!may_start(qp, READ_ONCE(sqe->opcode), READ_ONCE(sqe->flags)))
 		return true;
@@ -325,6 +327,7 @@ static bool next_rtr(struct iwm_qp *qp)
 		struct rdmap_read rr = { };
 
 		*out = (struct out_read) { .rtr = true };
+		/* Pairs with iwm_sq_oldest_read(): the entry is complete */
 		smp_store_release(&sq->orq_put, sq->orq_put + 1);
 		rdmap_read_build(msg->body, &rr);
 		msg->in_body = true;

@@ -112,6 +112,7 @@ static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 	for (; wr; wr = wr->next) {
 		struct siw_sqe *sqe = iwm_sq_entry(sq, sq->put);
 
+		/* Pairs with iwm_sq_release(): the owner is done with it */
 		ret = smp_load_acquire(&sqe->flags) ? -ENOMEM :
 						      fill_entry(sqe, wr);
 		if (ret) {
@@ -119,6 +120,7 @@ static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 			break;
 		}
 		sq->put++;
+		/* Pairs with iwm_sq_posted(): the entry is complete */
 		smp_store_release(&sqe->flags, fill_flags(wr));
 	}
 	spin_unlock_irqrestore(&sq->post_lock, irq);
@@ -159,6 +161,7 @@ enum hrtimer_restart iwm_sq_burst_end(struct hrtimer *timer)
 
 	/* Cleared first: who finds it set is certain to be seen. */
 	clear_bit(SQ_DEFERRED, &sq->flags);
+	/* Cleared before iwm_sq_kick() looks for an owner */
 	smp_mb__after_atomic();
 	iwm_sq_kick(sq->qp);
 	return HRTIMER_NORESTART;
@@ -196,6 +199,7 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return 0;
 	}
 	set_bit(SQ_AGAIN, &sq->flags);
+	/* Set before looking for an owner: see iwm_sq_run() */
 	smp_mb__after_atomic();
 	iwm_sq_run(qp, false);
 	return 0;

@@ -156,6 +156,7 @@ static int receive_write(struct rx_segment *s)
 static int check_response(struct rx_segment *s, const struct iwm_read_out *rd)
 {
 	const struct ddp_segment *seg = &s->seg;
+	bool complete;
 	u32 left;
 
 	if (!rd)
@@ -167,7 +168,8 @@ static int check_response(struct rx_segment *s, const struct iwm_read_out *rd)
 	if (seg->payload_len > left ||
 	    (seg->payload_len && seg->to != rd->to + s->rx->read_done))
 		return tagged_fault(s, -ERANGE);
-	if (seg->last != (seg->payload_len == left))
+	complete = seg->payload_len == left;
+	if (seg->last != complete)
 		return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
 			     RDMAP_ECODE_UNSPECIFIED);
 	return 0;

@@ -3,12 +3,13 @@
  * The transmit owner: messages become DDP segments (RFC 5040, RFC 5041) that
  * MPA frames and hands to TCP in batches.
  */
+#include <linux/sizes.h>
 #include <linux/wait_bit.h>
 #include "sq.h"
 
 /* Octets that one call may transmit before it lets others run. */
-#define SQ_INLINE_BUDGET	(1u << 20)
-#define SQ_WORK_BUDGET		(4u << 20)
+#define SQ_INLINE_BUDGET	SZ_1M
+#define SQ_WORK_BUDGET		SZ_4M
 
 static void drop_sources(struct tx_source *src, int n)
 {
@@ -89,6 +90,7 @@ static void message_done(struct iwm_qp *qp, struct mpa_conn *conn)
 	struct iwm_wqe *wqe;
 
 	if (msg->kind == MSG_RESPONSE)
+		/* Pairs with iwm_sq_add_response(): the entry is free */
 		smp_store_release(&sq->irq_get, sq->irq_get + 1);
 	if (msg->kind == MSG_WQE) {
 		wqe = iwm_sq_wqe(sq, msg->wqe);
@@ -320,6 +322,7 @@ static bool serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 static void own_end(struct iwm_sq *sq)
 {
 	clear_bit_unlock(SQ_OWNED, &sq->flags);
+	/* Pairs with iwm_sq_kick(): let go, then look for notes */
 	smp_mb__after_atomic();
 	if (unlikely(test_bit(SQ_STOPPED, &sq->flags)))
 		wake_up_bit(&sq->flags, SQ_OWNED);
@@ -341,6 +344,7 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		if (test_and_set_bit_lock(SQ_OWNED, &sq->flags))
 			return;
 		clear_bit(SQ_AGAIN, &sq->flags);
+		/* Pairs with iwm_sq_kick(): what is noted from here on counts */
 		smp_mb__after_atomic();
 		terminated = serve(qp, worker, &result);
 		own_end(sq);
@@ -372,6 +376,7 @@ void iwm_sq_kick(struct iwm_qp *qp)
 	struct iwm_sq *sq = qp->sq;
 
 	set_bit(SQ_AGAIN, &sq->flags);
+	/* Pairs with own_end(): note, then look for an owner */
 	smp_mb__after_atomic();
 	if (!test_bit(SQ_OWNED, &sq->flags))
 		queue_work(iwm_wq, &sq->work);
@@ -414,6 +419,7 @@ void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_error *err,
 
 	sq->term_len = rdmap_terminate_build(sq->term, err, ddp_hdr, ddp_len,
 					     read_hdr);
+	/* Pairs with test_bit() in serve(): the body is complete */
 	smp_mb__before_atomic();
 	set_bit(SQ_TERMINATE, &sq->flags);
 	iwm_sq_kick(qp);

@@ -60,6 +60,7 @@ void iwm_sq_release(struct iwm_sq *sq)
 	u32 end = sq->get - (sq->msg.kind == MSG_WQE);
 
 	for (; sq->released != end; sq->released++)
+		/* Pairs with the acquire of who posts: we are done with it */
 		smp_store_release(&iwm_sq_entry(sq, sq->released)->flags, 0);
 	smp_mb();	/* before looking at the next entry: see above */
 }
@@ -133,9 +134,11 @@ int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr)
 {
 	struct iwm_sq *sq = qp->sq;
 
+	/* Pairs with message_done(): a place is free only afterwards */
 	if (sq->irq_put - smp_load_acquire(&sq->irq_get) >= qp->ird)
 		return -ENOBUFS;
 	sq->irq[sq->irq_put % IWM_MAX_IRD] = *rr;
+	/* Pairs with iwm_sq_responses(): the entry is complete */
 	smp_store_release(&sq->irq_put, sq->irq_put + 1);
 	return 0;
 }
@@ -145,6 +148,7 @@ const struct iwm_read_out *iwm_sq_oldest_read(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
+	/* Pairs with prepare_read() and next_rtr() */
 	if (smp_load_acquire(&sq->orq_put) == sq->orq_get)
 		return NULL;
 	return &sq->orq[sq->orq_get % IWM_MAX_ORD].rd;
@@ -172,6 +176,7 @@ void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status, u32 len)
 		wqe->bytes = len;
 		iwm_sq_wqe_done(sq, out->wqe, status);
 	}
+	/* Pairs with iwm_sq_reads(): the place is free */
 	smp_store_release(&sq->orq_get, sq->orq_get + 1);
 	iwm_sq_complete(qp, false);
 	smp_mb();	/* pairs with iwm_msg_wait_read() */

@@ -150,14 +150,14 @@ struct iwm_sq {
 	unsigned long flags;
 	struct work_struct work;
 
-	spinlock_t post_lock;
+	spinlock_t post_lock;		/* see above */
 	struct siw_sqe *ring;
 	u32 num;
 	u32 put;
 	u32 get;
 	u32 released;
 
-	spinlock_t lock;
+	spinlock_t lock;		/* see above */
 	struct iwm_wqe *fifo;
 	u32 fifo_get;
 	u32 fifo_put;
@@ -194,6 +194,7 @@ static inline struct iwm_wqe *iwm_sq_wqe(struct iwm_sq *sq, u32 index)
 
 static inline bool iwm_sq_posted(struct iwm_sq *sq)
 {
+	/* Pairs with the release of who posts: the entry is complete */
 	u16 flags = smp_load_acquire(&iwm_sq_entry(sq, sq->get)->flags);
 
 	return flags & SIW_WQE_VALID;
@@ -206,11 +207,13 @@ static inline bool iwm_sq_is_read(u8 opcode)
 
 static inline u32 iwm_sq_reads(const struct iwm_sq *sq)
 {
+	/* Pairs with iwm_sq_read_done() */
 	return sq->orq_put - smp_load_acquire(&sq->orq_get);
 }
 
 static inline bool iwm_sq_responses(const struct iwm_sq *sq)
 {
+	/* Pairs with iwm_sq_add_response() */
 	return smp_load_acquire(&sq->irq_put) != READ_ONCE(sq->irq_get);
 }
 

@@ -2,14 +2,15 @@
 /*
  * Connections: lifetime, callbacks, the worker, and the ends.
  */
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "conn.h"
 #include "sock.h"
 
 /* Octets in one go: a flow must not starve its neighbours. */
-#define MPA_SOFTIRQ_BUDGET	(256u << 10)
-#define MPA_WORK_BUDGET		(1u << 20)
+#define MPA_SOFTIRQ_BUDGET	SZ_256K
+#define MPA_WORK_BUDGET		SZ_1M
 
 static void conn_work(struct work_struct *work);
 static void conn_timeout(struct work_struct *work);

@@ -102,7 +102,7 @@ struct mpa_listener {
 	struct mpa_mib __percpu *mib;
 	struct mpa_params params;
 	struct work_struct work;
-	spinlock_t lock;
+	spinlock_t lock;		/* see above */
 	struct list_head half_open;
 	unsigned int num_half_open;
 	void (*saved_data_ready)(struct sock *sk);

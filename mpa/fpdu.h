@@ -69,7 +69,7 @@ static inline __be32 mpa_marker_encode(__u32 pos, __u32 fpdu_start)
  * Return: whether the Marker points to the FPDU's ULPDU_Length.
  */
 static inline bool mpa_marker_check(__be32 marker, __u32 pos,
-				     __u32 fpdu_start)
+				    __u32 fpdu_start)
 {
 	__u32 want = be32_to_cpu(mpa_marker_encode(pos, fpdu_start));
 
