@@ -11,6 +11,8 @@ two_hosts || finish
 # What never ends by itself has a case of its own below, with a shorter timeout; here nothing may need one.
 mapfile -t quick < <(mpa-peer list | awk '/^startup-/ && $1 != "startup-silent" && $1 != "startup-drip" { print $1 }')
 peer_matrix "${quick[@]}"
+cases "over IPv6" bounded 60 ip netns exec h1 mpa-peer run startup-basic startup-revisions crc-bad-write end-peer-closes \
+  --addr fd09::2 --own-addr fd09::1 --target "ip netns exec h2 rdma-target"
 [ "$LINKTYPE" != iwmpa ] || set_parameter startup_timeout 4 || fail "startup_timeout"
 cases "unfinished startups" peer startup-silent startup-drip --startup-bound "$([ "$LINKTYPE" = iwmpa ] && echo 7 || echo 30)"
 finish
