@@ -121,7 +121,7 @@ static void privateDataLarge(Context& c) {
     Bytes answer;
     End end;
     do
-      end = s.receive(answer, Deadline(milliseconds(1000)));
+      end = s.receive(answer, Deadline(milliseconds(5000)));
     while (end == End::Data);
     const auto event = c.target.event("cm", Deadline(milliseconds(0)));
 
