@@ -53,9 +53,16 @@ bench: ## instructions per octet and per round trip: iwmpa, siw, plain TCP
 setup: ## install the Debian packages that all of this needs (root, or sudo)
 	@scripts/setup
 
-.PHONY: install
-install: modules ## install the modules for KVER (root)
+# What is installed is for the machine's own kernel unless another is named.
+.PHONY: install uninstall
+install uninstall: export KVER := $(or $(KVER),$(shell uname -r))
+install: modules ## install modules and man pages, for the running kernel or KVER (root)
 	@headers=$$(scripts/kernel headers) && $(MAKE) --no-print-directory -C "$$headers" M=$(CURDIR) INSTALL_MOD_DIR=updates modules_install
+	@install -D -m 644 -t /usr/local/share/man/man4 Documentation/man/*.4
+	@depmod "$$KVER"
+uninstall: ## take them away again (root)
+	@rm -f /lib/modules/"$$KVER"/updates/{mpa,iwmpa}.ko /usr/local/share/man/man4/{mpa,iwmpa}.4
+	@depmod "$$KVER"
 
 .PHONY: clean
 clean: ## remove everything that was built here; the cache stays

@@ -91,7 +91,7 @@ static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
 	if (ret)
 		return ret;
 	ret = mpa_startup_parse(conn->frame, have, reply,
-				MPA_REV_ENHANCED, &conn->peer, pd);
+				conn->params.max_rev, &conn->peer, pd);
 	if (ret == -EAGAIN && (sk->sk_shutdown & RCV_SHUTDOWN))
 		ret = -ECONNRESET;	/* cut short, or silent */
 	if (ret < 0) {
@@ -329,7 +329,6 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 				 &conn->agreed);
 	if (ret)
 		goto out;
-	reply.pd_len = pd_len;
 	ret = send_reply(conn, &reply, pd);
 	if (ret)
 		goto out;
@@ -357,19 +356,22 @@ EXPORT_SYMBOL_NS_GPL(mpa_accept, IWMPA);
 int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len)
 {
 	struct sock *sk = mpa_conn_sk(conn);
-	struct mpa_offer reply = conn->peer;
+	struct mpa_offer reply;
 	int ret = -ECONNRESET;
 
 	might_sleep();
 	lock_sock(sk);
-	if (conn->state == MPA_UNDECIDED) {
-		reply.markers = READ_ONCE(mpa_markers);
-		reply.crc = READ_ONCE(mpa_crc_wanted);
-		reply.reject = true;
-		reply.pd_len = pd_len;
-		ret = send_reply(conn, &reply, pd);
-		conn->state = MPA_ENDED;
-	}
+	if (conn->state != MPA_UNDECIDED)
+		goto out;
+	fill_offer(&conn->offer, &conn->params, pd_len);
+	ret = mpa_startup_answer(&conn->offer, &conn->peer, &reply,
+				 &conn->agreed);
+	if (ret)
+		goto out;
+	reply.reject = true;
+	ret = send_reply(conn, &reply, pd);
+	conn->state = MPA_ENDED;
+out:
 	release_sock(sk);
 	return ret;
 }
