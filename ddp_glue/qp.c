@@ -847,7 +847,8 @@ static int respond(struct iwm_qp *qp, struct ib_udata *udata)
 		.num_sqe = qp->cap.max_send_wr,
 		.num_rqe = qp->cap.max_recv_wr,
 		.sq_key = SIW_INVAL_UOBJ_KEY,
-		.rq_key = SIW_INVAL_UOBJ_KEY,
+		/* With an SRQ there is none, which libsiw takes for a failure */
+		.rq_key = qp->srq ? 0 : SIW_INVAL_UOBJ_KEY,
 	};
 	int ret;
 

@@ -361,6 +361,21 @@ static int receive_send(struct rx_segment *s)
 	return 0;
 }
 
+/*
+ * A Terminate with a Read Request in it refuses the oldest Read of ours: that
+ * one fails, what is behind it is flushed.
+ */
+static void refused_read(struct rx_segment *s, const struct rdmap_error *err,
+			 const u8 *body)
+{
+	const struct rdmap_terminate_ctrl *ctrl = (const void *)body;
+
+	if (err->layer == TERM_LAYER_RDMAP &&
+	    err->etype == RDMAP_ETYPE_PROTECTION &&
+	    (ctrl->hdrct & RDMAP_TERM_R) && iwm_sq_oldest_read(s->qp))
+		iwm_sq_read_done(s->qp, SIW_WC_REM_ACCESS_ERR, 0);
+}
+
 /* The peer has given up: nothing is answered, nothing more is received. */
 static int receive_terminate(struct rx_segment *s)
 {
@@ -368,8 +383,9 @@ static int receive_terminate(struct rx_segment *s)
 	u8 body[RDMAP_TERM_MAX_LEN];
 	struct rdmap_error err = { };
 
-	if (!mpa_cursor_copy(s->cur, body, len))
-		rdmap_terminate_parse(body, len, &err);
+	if (!mpa_cursor_copy(s->cur, body, len) &&
+	    !rdmap_terminate_parse(body, len, &err))
+		refused_read(s, &err, body);
 	iwm_count(s->qp->dev, IWM_STAT_RX_TERMINATES);
 	iwm_qp_terminate_received(s->qp, &err);
 	return -ESHUTDOWN;
