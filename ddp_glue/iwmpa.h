@@ -437,12 +437,11 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
 struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn);
 void iwm_qp_put(struct iwm_qp *qp);
-void iwm_qp_flush_rq(struct iwm_qp *qp);
 void iwm_iw_add_ref(struct ib_qp *ibqp);
 void iwm_iw_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn);
 
-/* qp.c for cm.c, process context */
+/* qp_state.c for connection management, process context */
 int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
 		   const struct sockaddr *local, const struct sockaddr *remote,
 		   const struct mpa_params *params, const void *pd, u16 pd_len);
@@ -452,10 +451,10 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status);
 
 /*
- * qp.c. While a QP has a connection it is the connection's ULP: iwm_qp_ops
+ * qp_state.c. While a QP has a connection it is the connection's ULP: iwm_qp_ops
  * with the QP as @ulp, given to mpa_connect() or mpa_accept() by cm.c. Data
  * upcalls go to send.c and recv.c, reply and closed change the QP's state and
- * are passed on to cm.c.
+ * are passed on to cep.c.
  */
 extern const struct mpa_ulp_ops iwm_qp_ops;
 void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
@@ -502,12 +501,16 @@ void iwm_receive_done(void *ulp);
 void iwm_rx_flush(struct iwm_qp *qp);
 
 /* cm.c */
-DECLARE_PER_CPU(struct mpa_mib, iwm_listen_mib);
 int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param);
 int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param);
 int iwm_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len);
+
+/* cm_listen.c */
+DECLARE_PER_CPU(struct mpa_mib, iwm_listen_mib);
 int iwm_cm_create_listen(struct iw_cm_id *id, int backlog);
 int iwm_cm_destroy_listen(struct iw_cm_id *id);
+
+/* cep.c */
 void iwm_cm_dev_gone(struct iwm_dev *dev);
 void iwm_cm_dev_exit(struct iwm_dev *dev);
 void iwm_cep_get(struct iwm_cep *cep);

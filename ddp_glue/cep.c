@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ceps: the ends of connections as iw_cm sees them. Their states, the events
+ * that iw_cm gets, requests that wait for a decision, and the end of a device.
+ */
+#include <linux/slab.h>
+#include <mpa/startup.h>
+#include "cm.h"
+
+#define DECIDE_MAX_MS	60000	/* for the consumer to accept or reject */
+#define MAX_EVENT_PD	255u	/* octets: iw_cm counts them in 8 bits */
+
+/* All ceps, without a reference: one is erased with its last. */
+static DEFINE_XARRAY_FLAGS(ceps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+static DECLARE_WAIT_QUEUE_HEAD(ceps_wait);
+
+static void cep_work(struct work_struct *work);
+
+struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
+			      gfp_t gfp)
+{
+	static u32 next;
+	struct iwm_cep *cep = kzalloc(sizeof(*cep), gfp);
+
+	if (!cep)
+		return NULL;
+	kref_init(&cep->ref);
+	cep->dev = dev;
+	cep->state = state;
+	spin_lock_init(&cep->lock);
+	INIT_DELAYED_WORK(&cep->work, cep_work);
+	if (xa_alloc_cyclic_bh(&ceps, &cep->index, cep, xa_limit_32b, &next,
+			       gfp) < 0) {
+		kfree(cep);
+		return NULL;
+	}
+	return cep;
+}
+
+static void cep_free(struct kref *ref)
+{
+	struct iwm_cep *cep = container_of(ref, struct iwm_cep, ref);
+
+	xa_erase_bh(&ceps, cep->index);
+	kfree(cep);
+	wake_up_all(&ceps_wait);
+}
+
+void iwm_cep_get(struct iwm_cep *cep)
+{
+	kref_get(&cep->ref);
+}
+
+void iwm_cep_put(struct iwm_cep *cep)
+{
+	kref_put(&cep->ref, cep_free);
+}
+
+/* The cep at or behind *index, with a reference; *index is where it was. */
+static struct iwm_cep *cep_next(unsigned long *index)
+{
+	struct iwm_cep *cep;
+
+	xa_lock_bh(&ceps);
+	cep = xa_find(&ceps, index, ULONG_MAX, XA_PRESENT);
+	while (cep && !kref_get_unless_zero(&cep->ref))
+		cep = xa_find_after(&ceps, index, ULONG_MAX, XA_PRESENT);
+	xa_unlock_bh(&ceps);
+	return cep;
+}
+
+static struct iwm_cep *cep_find(unsigned long index)
+{
+	unsigned long found = index;
+	struct iwm_cep *cep = cep_next(&found);
+
+	if (!cep || found == index)
+		return cep;
+	iwm_cep_put(cep);
+	return NULL;
+}
+
+/* Have cep_work() run in @ms; the work holds a reference. Context: any. */
+static void cep_queue(struct iwm_cep *cep, unsigned int ms)
+{
+	iwm_cep_get(cep);
+	if (mod_delayed_work(iwm_wq, &cep->work, msecs_to_jiffies(ms)))
+		iwm_cep_put(cep);
+}
+
+static void cep_cancel(struct iwm_cep *cep)
+{
+	if (cancel_delayed_work(&cep->work))
+		iwm_cep_put(cep);
+}
+
+/* ---- Events to iw_cm ---- */
+
+/*
+ * iw_cm has set entries aside for all events that an id may get: this can
+ * only fail for want of memory for Private Data.
+ */
+static int deliver(struct iwm_cep *cep, struct iw_cm_event *event)
+{
+	int ret;
+
+	lockdep_assert_held(&cep->lock);
+	ret = cep->id->event_handler(cep->id, event);
+	WARN_ON_ONCE(ret && !event->private_data_len);
+	return ret;
+}
+
+/*
+ * Depths in events are the peer's: what rdma_cm calls initiator_depth is how
+ * many Reads we may have outstanding there.
+ */
+static void set_depths(struct iw_cm_event *event, u16 peer_ird, u16 peer_ord)
+{
+	event->ird = min_t(u16, peer_ird, IWM_MAX_ORD);
+	event->ord = min_t(u16, peer_ord, IWM_MAX_IRD);
+}
+
+/* Return: the status that was delivered: what goes wrong here is a failure. */
+static int deliver_reply(struct iwm_cep *cep, int status,
+			 const struct mpa_offer *peer,
+			 const struct mpa_agreed *agreed, const void *pd)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.status = status,
+		.local_addr = cep->id->m_local_addr,
+		.remote_addr = cep->id->m_remote_addr,
+	};
+
+	if (status) {
+		event.local_addr = cep->id->local_addr;
+		event.remote_addr = cep->id->remote_addr;
+	} else {
+		set_depths(&event, agreed->ord, agreed->ird);
+	}
+	if (peer && peer->pd_len <= MAX_EVENT_PD) {
+		event.private_data = (void *)pd;
+		event.private_data_len = peer->pd_len;
+	}
+	if (!deliver(cep, &event))
+		return status;
+	event.status = status ? status : -ENOMEM;
+	event.private_data_len = 0;
+	deliver(cep, &event);
+	return event.status;
+}
+
+static void deliver_established(struct iwm_cep *cep,
+				const struct mpa_agreed *agreed)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_ESTABLISHED,
+		.local_addr = cep->id->m_local_addr,
+		.remote_addr = cep->id->m_remote_addr,
+	};
+
+	set_depths(&event, agreed->ord, agreed->ird);
+	deliver(cep, &event);
+}
+
+static void deliver_close(struct iwm_cep *cep, int status)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CLOSE,
+		.status = status,
+		.local_addr = cep->id->m_local_addr,
+		.remote_addr = cep->id->m_remote_addr,
+	};
+
+	deliver(cep, &event);
+}
+
+void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp)
+{
+	spin_lock_bh(&cep->lock);
+	id->add_ref(id);
+	cep->id = id;
+	kref_get(&qp->ref);
+	cep->qp = qp;
+	spin_unlock_bh(&cep->lock);
+}
+
+/* No event comes after this. Drops cep->lock. */
+static void cep_close_and_unlock(struct iwm_cep *cep)
+	__releases(&cep->lock)
+{
+	struct iw_cm_id *id = cep->id;
+	struct iwm_qp *qp = cep->qp;
+
+	lockdep_assert_held(&cep->lock);
+	cep->state = CEP_CLOSED;
+	cep->id = NULL;
+	cep->qp = NULL;
+	spin_unlock_bh(&cep->lock);
+	if (id)
+		id->rem_ref(id);
+	if (qp)
+		iwm_qp_put(qp);
+}
+
+void iwm_cep_close(struct iwm_cep *cep)
+{
+	spin_lock_bh(&cep->lock);
+	cep_close_and_unlock(cep);
+}
+
+/* ---- What QPs report ---- */
+
+/* iw_cm has 8 bits for a length: nothing may wrap, nothing is cut off. */
+static int check_pd(struct iwm_dev *dev, const struct mpa_offer *peer)
+{
+	if (peer->pd_len <= MAX_EVENT_PD)
+		return 0;
+	iwm_count(dev, IWM_STAT_CM_REFUSED);
+	ibdev_warn_ratelimited(&dev->ibdev,
+			       "connection refused: the peer's Private Data has %u octets, iw_cm carries %u\n",
+			       peer->pd_len, MAX_EVENT_PD);
+	return -EMSGSIZE;
+}
+
+/**
+ * iwm_cm_check_reply() - can the consumer be told of this Reply?
+ * @cep: endpoint
+ * @peer: what the Reply says
+ *
+ * Context: any. Return: 0, or -EMSGSIZE for too much Private Data.
+ */
+int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
+{
+	return check_pd(cep->dev, peer);
+}
+
+/**
+ * iwm_cm_reply() - the Initiator's startup has ended
+ * @cep: endpoint
+ * @status: 0 when the QP is in RTS, else a negative errno
+ * @peer: what the Reply says, or NULL
+ * @agreed: what is in force, with @status 0
+ * @pd: Private Data of the Reply, @peer->pd_len octets
+ *
+ * Context: any that does not hold qp->lock.
+ * Return: what the consumer has been told: @status, or a negative errno when
+ * there was no memory for @pd, or -ECONNABORTED when it had been told the end
+ * before.
+ */
+int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
+		 const struct mpa_agreed *agreed, const void *pd)
+{
+	spin_lock_bh(&cep->lock);
+	if (cep->state != CEP_CONNECTING) {
+		spin_unlock_bh(&cep->lock);
+		return -ECONNABORTED;
+	}
+	status = deliver_reply(cep, status, peer, agreed, pd);
+	if (status) {
+		cep_close_and_unlock(cep);
+		return status;
+	}
+	cep->state = CEP_CONNECTED;
+	spin_unlock_bh(&cep->lock);
+	return 0;
+}
+
+/**
+ * iwm_cm_closed() - the connection is over
+ * @cep: endpoint
+ * @status: 0 for an orderly end, else a negative errno
+ *
+ * Gives iw_cm the event that is due, if one is; later calls do nothing.
+ * Context: any that does not hold qp->lock.
+ */
+void iwm_cm_closed(struct iwm_cep *cep, int status)
+{
+	spin_lock_bh(&cep->lock);
+	switch (cep->state) {
+	case CEP_CONNECTING:
+		deliver_reply(cep, status ? status : -ECONNRESET, NULL, NULL,
+			      NULL);
+		break;
+	case CEP_CONNECTED:
+		deliver_close(cep, status);
+		break;
+	case CEP_ACCEPTING:
+		/* iwm_cep_accepted() reports it, behind ESTABLISHED. */
+		cep->closed = true;
+		cep->status = status;
+		fallthrough;
+	default:
+		spin_unlock_bh(&cep->lock);
+		return;
+	}
+	cep_close_and_unlock(cep);
+}
+
+/* ---- Requests ---- */
+
+/*
+ * Take a request out of REQUEST: the caller gets its connection and the
+ * decision's reference.
+ */
+static struct mpa_conn *take_request(struct iwm_cep *cep, enum cep_state from,
+				     enum cep_state to)
+{
+	struct mpa_conn *conn = NULL;
+
+	spin_lock_bh(&cep->lock);
+	if (cep->state == from && cep->conn) {
+		cep->state = to;
+		conn = cep->conn;
+		cep->conn = NULL;
+	}
+	spin_unlock_bh(&cep->lock);
+	return conn;
+}
+
+/* As above, for the number that iw_cm has; NULL when it was dropped. */
+struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
+				     enum cep_state to, struct mpa_conn **conn)
+{
+	struct iwm_cep *cep = cep_find((unsigned long)id->provider_data);
+
+	if (!cep)
+		return NULL;
+	*conn = take_request(cep, CEP_REQUEST, to);
+	iwm_cep_put(cep);
+	if (!*conn)
+		return NULL;
+	cep_cancel(cep);
+	return cep;
+}
+
+/* A connection that has ended, or that nobody wants. */
+static void drop_request(struct iwm_cep *cep)
+{
+	struct mpa_conn *conn = take_request(cep, CEP_REQUEST, CEP_CLOSED);
+
+	if (!conn)
+		return;
+	mpa_destroy(conn);
+	iwm_cep_put(cep);
+}
+
+static void refuse_request(struct iwm_cep *cep)
+{
+	struct mpa_conn *conn = take_request(cep, CEP_REFUSED, CEP_CLOSED);
+
+	if (!conn)
+		return;
+	mpa_reject(conn, NULL, 0);
+	mpa_destroy(conn);
+	iwm_cep_put(cep);
+}
+
+/* The device goes: end the connection, if there is one. */
+static void end_connection(struct iwm_cep *cep)
+{
+	struct iwm_qp *qp = NULL;
+
+	spin_lock_bh(&cep->lock);
+	if (cep->gone && cep->qp) {
+		qp = cep->qp;
+		kref_get(&qp->ref);
+	}
+	spin_unlock_bh(&cep->lock);
+	if (!qp)
+		return;
+	iwm_qp_disconnect(qp, true, -ENETDOWN);
+	iwm_qp_put(qp);
+}
+
+static void cep_work(struct work_struct *work)
+{
+	struct iwm_cep *cep = container_of(to_delayed_work(work),
+					   struct iwm_cep, work);
+
+	drop_request(cep);
+	refuse_request(cep);
+	end_connection(cep);
+	iwm_cep_put(cep);
+}
+
+/* The peer has gone away before there was a decision. */
+static void undecided_closed(void *ulp, enum mpa_error err, int status)
+{
+	cep_queue(ulp, 0);
+}
+
+/* While undecided MPA calls nothing else. */
+static const struct mpa_ulp_ops undecided_ops = {
+	.closed = undecided_closed,
+};
+
+static int deliver_request(struct iwm_cep *cep, struct iw_cm_id *listen_id,
+			   const struct sockaddr_storage *local,
+			   const struct sockaddr_storage *remote,
+			   const void *pd)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.local_addr = *local,
+		.remote_addr = *remote,
+		.private_data = (void *)pd,
+		.private_data_len = cep->peer.pd_len,
+		.provider_data = (void *)(unsigned long)cep->index,
+	};
+
+	set_depths(&event, cep->peer.ird, cep->peer.ord);
+	return listen_id->event_handler(listen_id, &event);
+}
+
+/*
+ * Make the request known. From here on it may be decided on or dropped at any
+ * time; whoever does waits for the socket lock, which is held here.
+ */
+int iwm_cep_offer(struct iw_cm_id *listen_id, struct mpa_conn *conn,
+		  const struct mpa_offer *peer, const void *pd,
+		  const struct sockaddr_storage *local,
+		  const struct sockaddr_storage *remote)
+{
+	struct iwm_dev *dev = to_iwm_dev(listen_id->device);
+	bool fits = !check_pd(dev, peer);
+	struct iwm_cep *cep;
+	int ret;
+
+	cep = iwm_cep_alloc(dev, fits ? CEP_REQUEST : CEP_REFUSED, GFP_ATOMIC);
+	if (!cep)
+		return -ENOMEM;
+	cep->peer = *peer;
+	mpa_conn_set_ulp(conn, &undecided_ops, cep);
+	spin_lock_bh(&cep->lock);
+	cep->conn = conn;
+	spin_unlock_bh(&cep->lock);
+	cep_queue(cep, fits ? DECIDE_MAX_MS : 0);
+	if (!fits)
+		return 0;
+	ret = deliver_request(cep, listen_id, local, remote, pd);
+	if (!ret || !take_request(cep, CEP_REQUEST, CEP_CLOSED))
+		return 0;
+	/* MPA drops the connection, without another upcall. */
+	cep_cancel(cep);
+	iwm_cep_put(cep);
+	return ret;
+}
+
+/* The Reply is out, and perhaps the connection has ended already. */
+void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed)
+{
+	spin_lock_bh(&cep->lock);
+	deliver_established(cep, agreed);
+	cep->state = CEP_CONNECTED;
+	if (!cep->closed) {
+		spin_unlock_bh(&cep->lock);
+		return;
+	}
+	deliver_close(cep, cep->status);
+	cep_close_and_unlock(cep);
+}
+
+/* ---- The end of a device ---- */
+
+/**
+ * iwm_cm_dev_gone() - end what a device has, soon
+ * @dev: device whose netdev is going away
+ *
+ * Pending and established connections are reset, undecided requests dropped,
+ * all asynchronously.
+ *
+ * Context: any, under rtnl too.
+ */
+void iwm_cm_dev_gone(struct iwm_dev *dev)
+{
+	unsigned long index = 0;
+	struct iwm_cep *cep;
+
+	for (; (cep = cep_next(&index)); index++) {
+		if (cep->dev == dev) {
+			spin_lock_bh(&cep->lock);
+			cep->gone = true;
+			spin_unlock_bh(&cep->lock);
+			cep_queue(cep, 0);
+		}
+		iwm_cep_put(cep);
+	}
+}
+
+static bool dev_has_ceps(struct iwm_dev *dev)
+{
+	unsigned long index;
+	struct iwm_cep *cep;
+	bool has = false;
+
+	xa_lock_bh(&ceps);
+	xa_for_each(&ceps, index, cep)
+		has |= cep->dev == dev;
+	xa_unlock_bh(&ceps);
+	return has;
+}
+
+/**
+ * iwm_cm_dev_exit() - end what a device has, and wait for that
+ * @dev: device without QPs and listeners: undecided requests are left
+ *
+ * Context: process, may sleep.
+ */
+void iwm_cm_dev_exit(struct iwm_dev *dev)
+{
+	might_sleep();
+	iwm_cm_dev_gone(dev);
+	wait_event(ceps_wait, !dev_has_ceps(dev));
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Connection management: between iw_cm and MPA. What others call is in
+ * iwmpa.h.
+ *
+ * What iw_cm asks for, and a violation of which is a BUG or a hang there:
+ *  - connect() that returned 0 is followed by exactly one CONNECT_REPLY: who
+ *    destroys the id waits for it;
+ *  - accept() that returned 0 is followed by exactly one ESTABLISHED. A failed
+ *    accept() and a reject() are followed by nothing at all;
+ *  - CLOSE comes after one of these, once. DISCONNECT is never sent: it keeps
+ *    a later iw_cm_disconnect() from closing our side;
+ *  - an id that is still being decided on gets no event.
+ * A CONNECT_REQUEST can be lost in iw_cm (no memory, listener destroyed), and
+ * then nobody ever accepts or rejects. Therefore iw_cm does not get a pointer
+ * for a request but a number, and a request that nobody decides on in time is
+ * dropped.
+ *
+ * Lock order: socket lock -> taps_lock -> xarray of ceps; socket lock ->
+ * cep->lock -> iw_cm's. qp->lock is not taken inside of cep->lock.
+ *
+ * cep.c       ceps: states, events to iw_cm, requests, the end of a device
+ * cm.c        connect, accept, reject, and their parameters
+ * cm_listen.c shared TCP listeners, dispatch of requests to devices
+ */
+#ifndef IWM_CM_H
+#define IWM_CM_H
+
+#include <mpa/startup.h>
+#include "iwmpa.h"
+
+/*
+ * Active:  CONNECTING -> CONNECTED -> CLOSED, or CONNECTING -> CLOSED
+ * Passive: REQUEST -> ACCEPTING -> CONNECTED -> CLOSED; whoever takes the cep
+ *          out of REQUEST has to deal with its connection. REFUSED is for what
+ *          iw_cm cannot carry.
+ */
+enum cep_state {
+	CEP_CONNECTING,
+	CEP_REQUEST,
+	CEP_REFUSED,
+	CEP_ACCEPTING,
+	CEP_CONNECTED,
+	CEP_CLOSED,
+};
+
+/**
+ * struct iwm_cep - one end of a connection, as iw_cm sees it
+ * @ref: the QP's, the queued work's, those of calls that are running, and in
+ *	REQUEST and REFUSED the pending decision's
+ * @dev: device; waits for its ceps before it goes
+ * @index: in ceps; provider_data of a request
+ * @work: drops an undecided request; ends a connection when the device goes
+ * @lock: guards what follows
+ * @state: enum cep_state
+ * @gone: the device is going
+ * @closed: the connection has ended while ACCEPTING, with @status
+ * @status: for the CLOSE event
+ * @id: with a reference, until CLOSED
+ * @qp: with a reference, until CLOSED
+ * @conn: REQUEST and REFUSED: undecided connection
+ * @peer: what the Request offered
+ */
+struct iwm_cep {
+	struct kref ref;
+	struct iwm_dev *dev;
+	u32 index;
+	struct delayed_work work;
+
+	spinlock_t lock;		/* guards the rest */
+	enum cep_state state;
+	bool gone;
+	bool closed;
+	int status;
+	struct iw_cm_id *id;
+	struct iwm_qp *qp;
+	struct mpa_conn *conn;
+	struct mpa_offer peer;
+};
+
+/*
+ * cep.c. A cep begins with one reference, its maker's; one in REQUEST or
+ * REFUSED with the decision's.
+ */
+struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
+			      gfp_t gfp);
+
+/* Any context without cep->lock, which these take. No event after close. */
+void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp);
+void iwm_cep_close(struct iwm_cep *cep);
+void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed);
+struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
+				     enum cep_state to, struct mpa_conn **conn);
+
+/* Socket lock and taps_lock held: @listen_id stays. */
+int iwm_cep_offer(struct iw_cm_id *listen_id, struct mpa_conn *conn,
+		  const struct mpa_offer *peer, const void *pd,
+		  const struct sockaddr_storage *local,
+		  const struct sockaddr_storage *remote);
+
+/* cm.c */
+extern const struct mpa_params iwm_cm_listen_params;
+struct net *iwm_cm_owner_net(const struct iw_cm_id *id); /* no reference */
+
+#endif /* IWM_CM_H */

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Listening: shared TCP listeners, and whom a request is for.
+ *
+ * rdma_cm makes one listener per device for a wildcard address, all with the
+ * same port: they share one TCP listener per namespace, address and port, and
+ * each connection goes to the device whose netdev owns the local address.
+ */
+#include <linux/inetdevice.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include <mpa/startup.h>
+#include "cm.h"
+
+/**
+ * struct iwm_port - a TCP listener, shared
+ * @entry: in ports (ports_mutex)
+ * @net: namespace
+ * @addr: local address and port
+ * @taps: who listens (ports_mutex to change, and taps_lock)
+ * @mpa: the listener
+ */
+struct iwm_port {
+	struct list_head entry;
+	struct net *net;
+	struct sockaddr_storage addr;
+	struct list_head taps;
+	struct mpa_listener *mpa;
+};
+
+/**
+ * struct iwm_tap - one iw_cm listener's share in a port
+ * @entry: in @port->taps
+ * @port: NULL when this tap is not in use
+ * @listen: whose tap it is
+ */
+struct iwm_tap {
+	struct list_head entry;
+	struct iwm_port *port;
+	struct iwm_listen *listen;
+};
+
+/**
+ * struct iwm_listen - provider_data of a listening iw_cm_id
+ * @id: with a reference
+ * @dev: device
+ * @taps: the second is for IPv4 when "::" takes both families; none for an id
+ *	of another namespace
+ */
+struct iwm_listen {
+	struct iw_cm_id *id;
+	struct iwm_dev *dev;
+	struct iwm_tap taps[2];
+};
+
+static LIST_HEAD(ports);
+static DEFINE_MUTEX(ports_mutex);
+static DEFINE_SPINLOCK(taps_lock);
+
+/*
+ * Startups on a listener that several devices share are nobody's: a device's
+ * counters start with accept.
+ */
+DEFINE_PER_CPU(struct mpa_mib, iwm_listen_mib);
+
+/* The netdev that owns a local address, or NULL. */
+static const struct net_device *owner4(struct net *net,
+				       const struct sockaddr_in *addr)
+{
+	return __ip_dev_find(net, addr->sin_addr.s_addr, false);
+}
+
+static const struct net_device *owner6(struct net *net,
+				       const struct sockaddr_in6 *addr)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	/* Those are unique on their link only. */
+	if (ipv6_addr_type(&addr->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		return dev_get_by_index_rcu(net, addr->sin6_scope_id);
+	return ipv6_dev_find(net, &addr->sin6_addr, NULL);
+#else
+	return NULL;
+#endif
+}
+
+static const struct net_device *owner_of(struct net *net,
+					 const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return owner6(net, (const void *)addr);
+	return owner4(net, (const void *)addr);
+}
+
+/*
+ * rdma_cm finds the device of a connection by a GID, which for the addresses
+ * of lo every device of the namespace has: it takes the first that was made,
+ * and so must we. Its listeners, and with them the taps, come in that order.
+ */
+static bool serves(const struct iwm_tap *tap, const struct net_device *owner)
+{
+	return owner->flags & IFF_LOOPBACK ||
+	       rcu_dereference(tap->listen->dev->netdev) == owner;
+}
+
+/* Who listens on the netdev that owns this local address? */
+static struct iwm_listen *find_listen(struct iwm_port *port,
+				      const struct sockaddr_storage *local)
+{
+	const struct net_device *owner;
+	struct iwm_listen *listen = NULL;
+	struct iwm_tap *tap;
+
+	lockdep_assert_held(&taps_lock);
+	rcu_read_lock();
+	owner = owner_of(port->net, local);
+	if (!owner)
+		goto out;
+	list_for_each_entry(tap, &port->taps, entry) {
+		if (serves(tap, owner)) {
+			listen = tap->listen;
+			break;
+		}
+	}
+out:
+	rcu_read_unlock();
+	return listen;
+}
+
+/* mpa_ulp_ops.request. Context: socket locked, softirq or process. */
+static int port_request(void *ulp, struct mpa_conn *conn,
+			const struct mpa_offer *peer, const void *pd)
+{
+	struct sockaddr_storage local, remote;
+	struct iwm_port *port = ulp;
+	struct iwm_listen *listen;
+	int ret = -EADDRNOTAVAIL;
+
+	mpa_conn_addrs(conn, &local, &remote);
+	spin_lock_bh(&taps_lock);
+	listen = find_listen(port, &local);
+	if (listen)
+		ret = iwm_cep_offer(listen->id, conn, peer, pd, &local,
+				    &remote);
+	spin_unlock_bh(&taps_lock);
+	return ret;
+}
+
+static const struct mpa_ulp_ops port_ops = {
+	.request = port_request,
+};
+
+static bool same_addr(const struct sockaddr_storage *a,
+		      const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_port == b4->sin_port &&
+		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a6->sin6_port == b6->sin6_port &&
+	       a6->sin6_scope_id == b6->sin6_scope_id &&
+	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+static struct iwm_port *port_find(struct net *net,
+				  const struct sockaddr_storage *addr)
+{
+	struct iwm_port *port;
+
+	lockdep_assert_held(&ports_mutex);
+	list_for_each_entry(port, &ports, entry)
+		if (net_eq(port->net, net) && same_addr(&port->addr, addr))
+			return port;
+	return NULL;
+}
+
+static void tap_on(struct iwm_tap *tap, struct iwm_port *port)
+{
+	spin_lock_bh(&taps_lock);
+	list_add_tail(&tap->entry, &port->taps);
+	tap->port = port;
+	spin_unlock_bh(&taps_lock);
+}
+
+static void tap_off(struct iwm_tap *tap)
+{
+	spin_lock_bh(&taps_lock);
+	list_del(&tap->entry);
+	tap->port = NULL;
+	spin_unlock_bh(&taps_lock);
+}
+
+/* A new port, with @tap on it before the first request can come. */
+static int port_create(struct iwm_tap *tap, struct net *net,
+		       const struct sockaddr_storage *addr, int backlog)
+{
+	struct iwm_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+
+	lockdep_assert_held(&ports_mutex);
+	if (!port)
+		return -ENOMEM;
+	port->net = net;
+	port->addr = *addr;
+	INIT_LIST_HEAD(&port->taps);
+	tap_on(tap, port);
+	port->mpa = mpa_listen(net, (struct sockaddr *)&port->addr, backlog,
+			       &iwm_cm_listen_params, &port_ops, port,
+			       &iwm_listen_mib);
+	if (IS_ERR(port->mpa)) {
+		int ret = PTR_ERR(port->mpa);
+
+		tap_off(tap);
+		kfree(port);
+		return ret;
+	}
+	list_add_tail(&port->entry, &ports);
+	return 0;
+}
+
+static int tap_open(struct iwm_tap *tap, struct iwm_listen *listen,
+		    const struct sockaddr_storage *addr, int backlog)
+{
+	struct net *net = iwm_dev_net(listen->dev);
+	struct iwm_port *port;
+	int ret = 0;
+
+	if (!net)
+		return -ENODEV;
+	tap->listen = listen;
+	mutex_lock(&ports_mutex);
+	port = port_find(net, addr);
+	if (port)
+		tap_on(tap, port);
+	else
+		ret = port_create(tap, net, addr, backlog);
+	mutex_unlock(&ports_mutex);
+	/* The listening socket holds the namespace. */
+	put_net(net);
+	return ret;
+}
+
+static void tap_close(struct iwm_tap *tap)
+{
+	struct iwm_port *port = tap->port;
+
+	if (!port)
+		return;
+	mutex_lock(&ports_mutex);
+	tap_off(tap);
+	if (list_empty(&port->taps)) {
+		list_del(&port->entry);
+		mpa_listener_destroy(port->mpa);
+		kfree(port);
+	}
+	mutex_unlock(&ports_mutex);
+}
+
+static bool takes_both_families(const struct iw_cm_id *id)
+{
+	const struct sockaddr_in6 *addr = (const void *)&id->m_local_addr;
+
+	return addr->sin6_family == AF_INET6 && !id->afonly &&
+	       ipv6_addr_any(&addr->sin6_addr);
+}
+
+/*
+ * With RDMA devices shared by all namespaces, a wildcard rdma_cm id listens on
+ * those of other namespaces, too. It could not accept what comes in there, and
+ * it has no business there: who listens in that namespace would lose its
+ * connections to it.
+ */
+static bool is_foreign(const struct iwm_listen *listen)
+{
+	const struct net *owner = iwm_cm_owner_net(listen->id);
+	struct net *net = iwm_dev_net(listen->dev);
+	bool foreign;
+
+	if (!net)
+		return true;	/* the netdev has gone: nothing will come */
+	foreign = owner && !net_eq(owner, net);
+	put_net(net);
+	return foreign;
+}
+
+static int open_taps(struct iwm_listen *listen, int backlog)
+{
+	const struct sockaddr_storage *addr = &listen->id->m_local_addr;
+	struct sockaddr_in any4 = { .sin_family = AF_INET };
+	struct sockaddr_storage addr4 = { };
+	int ret;
+
+	if (is_foreign(listen))
+		return 0;
+	ret = tap_open(&listen->taps[0], listen, addr, backlog);
+	if (ret || !takes_both_families(listen->id))
+		return ret;
+	any4.sin_port = ((const struct sockaddr_in6 *)addr)->sin6_port;
+	memcpy(&addr4, &any4, sizeof(any4));
+	ret = tap_open(&listen->taps[1], listen, &addr4, backlog);
+	if (ret)
+		tap_close(&listen->taps[0]);
+	return ret;
+}
+
+/**
+ * iwm_cm_create_listen() - ib_device_ops.iw_create_listen
+ * @id: with the local address, which may be a wildcard
+ * @backlog: of the TCP socket
+ *
+ * An id of another namespace than the device's listens to nothing.
+ *
+ * Context: process, may sleep.
+ * Return: 0, -EADDRINUSE when a TCP socket has the port, or another errno.
+ */
+int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
+{
+	struct iwm_listen *listen;
+	int ret;
+
+	might_sleep();
+	listen = kzalloc(sizeof(*listen), GFP_KERNEL);
+	if (!listen)
+		return -ENOMEM;
+	listen->dev = to_iwm_dev(id->device);
+	listen->id = id;
+	id->add_ref(id);
+	ret = open_taps(listen, backlog);
+	if (ret) {
+		id->rem_ref(id);
+		kfree(listen);
+		return ret;
+	}
+	id->provider_data = listen;
+	return 0;
+}
+
+/**
+ * iwm_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
+ * @id: listening
+ *
+ * Requests that the consumer has got stay with it; those that iw_cm drops are
+ * dropped here by their deadline.
+ *
+ * Context: process, may sleep; takes socket locks.
+ * Return: 0.
+ */
+int iwm_cm_destroy_listen(struct iw_cm_id *id)
+{
+	struct iwm_listen *listen = id->provider_data;
+
+	might_sleep();
+	if (!listen)
+		return 0;
+	id->provider_data = NULL;
+	tap_close(&listen->taps[0]);
+	tap_close(&listen->taps[1]);
+	id->rem_ref(id);
+	kfree(listen);
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of queue pairs share. What others call is in iwmpa.h.
+ *
+ * qp.c       verbs: create, modify, query, destroy, post_recv; lookup
+ * qp_state.c states and ends, errors, upcalls of MPA, connecting
+ */
+#ifndef IWM_QP_H
+#define IWM_QP_H
+
+#include "iwmpa.h"
+
+/* qp_state.c, process context: these take conn_lock and the socket lock. */
+int iwm_qp_reset(struct iwm_qp *qp);
+int iwm_qp_close(struct iwm_qp *qp);
+void iwm_qp_close_work(struct work_struct *work);
+
+/* qp_state.c, any context; takes the locks of the receive ring and its CQ. */
+void iwm_qp_flush_rq(struct iwm_qp *qp);
+
+#endif /* IWM_QP_H */

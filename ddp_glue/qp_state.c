@@ -1,0 +1,704 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: their states, how they are connected and how they end, and the
+ * upcalls of MPA.
+ *
+ * States (RFC 5040 section 6, "ib" is what query_qp reports):
+ *
+ *   state      ib            left for
+ *   IDLE       RESET..RTR    RTS: startup has ended well
+ *                            ERROR: modify_qp
+ *   RTS        RTS           CLOSING: modify_qp to SQD
+ *                            TERMINATE: a protocol error was found here
+ *                            ERROR: FIN, lost TCP, Terminate received,
+ *                            modify_qp
+ *   CLOSING    SQD           TERMINATE, ERROR: as RTS; ERROR is the normal
+ *                            end, when the peer has closed too
+ *   TERMINATE  SQE           ERROR: the Terminate is out, or cannot go out
+ *   ERROR      ERR           IDLE: modify_qp to RESET
+ *
+ * Whoever changes the state does what goes with leaving the old one, so that
+ * each end is reported once. The send queue is flushed with the change. The
+ * receive queue is flushed by rx_end() where the receive direction ends:
+ * under the socket lock, or when no upcall can come any more.
+ */
+#include <mpa/startup.h>
+#include "qp.h"
+
+#define DRAIN_POLL_MS		10	/* look at a draining SQ this often */
+#define DRAIN_MAX_MS		5000	/* for what was posted before closing */
+#define TERMINATE_MAX_MS	2000	/* for the Terminate to reach TCP */
+#define CLOSE_MAX_MS		5000	/* for the peer to close, too */
+
+static const u8 next_states[] = {
+	[IWM_QP_IDLE]		= BIT(IWM_QP_RTS) | BIT(IWM_QP_ERROR),
+	[IWM_QP_RTS]		= BIT(IWM_QP_CLOSING) | BIT(IWM_QP_TERMINATE) |
+				  BIT(IWM_QP_ERROR),
+	[IWM_QP_CLOSING]	= BIT(IWM_QP_TERMINATE) | BIT(IWM_QP_ERROR),
+	[IWM_QP_TERMINATE]	= BIT(IWM_QP_ERROR),
+	[IWM_QP_ERROR]		= BIT(IWM_QP_IDLE),
+};
+
+static bool move_locked(struct iwm_qp *qp, enum iwm_qp_state to)
+{
+	lockdep_assert_held(&qp->lock);
+	if (!(next_states[qp->state] & BIT(to)))
+		return false;
+	WRITE_ONCE(qp->state, to);
+	if (to != IWM_QP_IDLE)
+		qp->used = true;
+	return true;
+}
+
+/* Change the state if that is allowed; *from is the one before either way. */
+static bool move(struct iwm_qp *qp, enum iwm_qp_state to,
+		 enum iwm_qp_state *from)
+{
+	bool moved;
+
+	spin_lock_bh(&qp->lock);
+	*from = qp->state;
+	moved = move_locked(qp, to);
+	spin_unlock_bh(&qp->lock);
+	return moved;
+}
+
+/* The cep with the QP's reference: the caller reports the end to it. */
+static struct iwm_cep *take_cep(struct iwm_qp *qp)
+{
+	struct iwm_cep *cep;
+
+	spin_lock_bh(&qp->lock);
+	cep = qp->cep;
+	qp->cep = NULL;
+	spin_unlock_bh(&qp->lock);
+	return cep;
+}
+
+static void raise(struct iwm_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = qp->ibqp.device,
+		.event = type,
+		.element.qp = &qp->ibqp,
+	};
+
+	if (qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
+/* The QP has left RTS or CLOSING: it takes no more from its SRQ. */
+static void raise_last_wqe(struct iwm_qp *qp)
+{
+	if (qp->srq)
+		raise(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+static bool is_up(enum iwm_qp_state state)
+{
+	return state == IWM_QP_RTS || state == IWM_QP_CLOSING;
+}
+
+/**
+ * iwm_qp_flush_rq() - complete what is left in the receive ring as flushed
+ * @qp: queue pair; nothing happens when it uses an SRQ
+ *
+ * Context: any. A user ring may be refilled meanwhile: one round at most.
+ */
+void iwm_qp_flush_rq(struct iwm_qp *qp)
+{
+	struct iwm_wc wc = {
+		.opcode = SIW_OP_RECEIVE,
+		.status = SIW_WC_WR_FLUSH_ERR,
+	};
+	struct iwm_rwr rwr;
+	u32 i;
+
+	if (qp->srq)
+		return;
+	for (i = 0; i < qp->rq.num; i++) {
+		if (iwm_rq_take(&qp->rq, &rwr) == -ENOENT)
+			break;
+		wc.id = rwr.id;
+		iwm_cq_add(qp->rcq, qp, &wc);
+	}
+}
+
+/*
+ * The receive direction has ended. Context: socket lock held, or no upcall
+ * can come any more.
+ */
+static void rx_end(struct iwm_qp *qp)
+{
+	WRITE_ONCE(qp->rx_ended, true);
+	smp_mb();	/* pairs with iwm_post_recv() */
+	if (qp->dying)
+		return;
+	iwm_rx_flush(qp);
+	iwm_qp_flush_rq(qp);
+}
+
+/* Report the end to the CM, if that is due. */
+static void tell_cm(struct iwm_qp *qp, int status)
+{
+	struct iwm_cep *cep = take_cep(qp);
+
+	if (!cep)
+		return;
+	iwm_cm_closed(cep, status);
+	iwm_cep_put(cep);
+}
+
+/* The state is final. */
+static void finish(struct iwm_qp *qp, int status)
+{
+	if (!qp->dying)
+		iwm_sq_flush(qp);
+	tell_cm(qp, status);
+}
+
+static void queue_close(struct iwm_qp *qp, unsigned int ms)
+{
+	mod_delayed_work(iwm_wq, &qp->close_work, msecs_to_jiffies(ms));
+}
+
+/* The step of the end that begins now may take this long. */
+static void set_deadline(struct iwm_qp *qp, unsigned int ms)
+{
+	WRITE_ONCE(qp->deadline, jiffies + msecs_to_jiffies(ms));
+}
+
+static bool is_late(const struct iwm_qp *qp)
+{
+	return time_after_eq(jiffies, READ_ONCE(qp->deadline));
+}
+
+/* Context: process; the transmit owner has written its last FPDU. */
+static void send_fin(struct iwm_qp *qp)
+{
+	lockdep_assert_held(&qp->conn_lock);
+	if (!qp->conn || qp->fin_sent)
+		return;
+	set_deadline(qp, CLOSE_MAX_MS);
+	smp_wmb();	/* pairs with close_step() */
+	WRITE_ONCE(qp->fin_sent, true);
+	mpa_shutdown(qp->conn);
+}
+
+/* Give the connection back. The transmit owner is out of it. */
+static void release_conn(struct iwm_qp *qp, bool reset)
+{
+	struct mpa_conn *conn = qp->conn;
+
+	lockdep_assert_held(&qp->conn_lock);
+	if (!conn)
+		return;
+	if (reset)
+		mpa_abort(conn);
+	else
+		send_fin(qp);
+	spin_lock_bh(&qp->lock);
+	qp->conn = NULL;
+	spin_unlock_bh(&qp->lock);
+	mpa_destroy(conn);
+}
+
+/**
+ * iwm_qp_disconnect() - end the connection and be done with it
+ * @qp: queue pair; its state is ERROR afterwards
+ * @reset: reset TCP whatever the state was. Otherwise that is done in RTS
+ *	only, and a connection that is closing or has sent or received a
+ *	Terminate is left to TCP for an orderly end
+ * @status: negative errno for the CM's event, when that is still due
+ *
+ * Phases: 1 the state keeps posts and upcalls out; 2 the transmit owner
+ * leaves; 3 the connection goes, and with it all upcalls; 4 both queues are
+ * flushed; 5 the CM is told. Everything is complete when this returns.
+ *
+ * Context: process, may sleep; takes conn_lock and the socket lock.
+ */
+void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
+{
+	enum iwm_qp_state from;
+
+	might_sleep();
+	move(qp, IWM_QP_ERROR, &from);
+	iwm_sq_stop(qp);
+	mutex_lock(&qp->conn_lock);
+	release_conn(qp, reset || from == IWM_QP_RTS);
+	rx_end(qp);
+	mutex_unlock(&qp->conn_lock);
+	if (is_up(from))
+		raise_last_wqe(qp);
+	finish(qp, status);
+}
+
+static void shut_down(struct iwm_qp *qp)
+{
+	iwm_sq_stop(qp);
+	mutex_lock(&qp->conn_lock);
+	send_fin(qp);
+	mutex_unlock(&qp->conn_lock);
+	queue_close(qp, CLOSE_MAX_MS);
+}
+
+/* A startup that has failed leaves a connection behind. */
+static void drop_dead_conn(struct iwm_qp *qp)
+{
+	mutex_lock(&qp->conn_lock);
+	if (!READ_ONCE(qp->cep))
+		release_conn(qp, false);
+	mutex_unlock(&qp->conn_lock);
+}
+
+/* The Terminate is going out, or our FIN: the peer has to do something. */
+static void wait_for_peer(struct iwm_qp *qp)
+{
+	long left;
+
+	smp_rmb();	/* pairs with send_fin() */
+	left = READ_ONCE(qp->deadline) - jiffies;
+	if (left > 0)
+		mod_delayed_work(iwm_wq, &qp->close_work, left);
+	else
+		iwm_qp_disconnect(qp, true, -ETIMEDOUT);
+}
+
+/*
+ * The next step of an end: wait for the send queue, send our FIN, and when
+ * the peer has not closed in time, reset.
+ */
+static void close_step(struct iwm_qp *qp)
+{
+	enum iwm_qp_state state = READ_ONCE(qp->state);
+
+	if (state == IWM_QP_IDLE)
+		drop_dead_conn(qp);
+	else if (state == IWM_QP_TERMINATE || READ_ONCE(qp->fin_sent))
+		wait_for_peer(qp);
+	else if (state == IWM_QP_CLOSING && !iwm_sq_idle(qp) && !is_late(qp))
+		queue_close(qp, DRAIN_POLL_MS);
+	else if (state != IWM_QP_RTS)
+		shut_down(qp);
+}
+
+/* iwm_qp.close_work: one step at a time */
+void iwm_qp_close_work(struct work_struct *work)
+{
+	close_step(container_of(to_delayed_work(work), struct iwm_qp,
+				close_work));
+}
+
+/* ---- What modify_qp asks for ---- */
+
+/**
+ * iwm_qp_reset() - modify_qp to RESET
+ * @qp: queue pair; its state is IDLE afterwards
+ *
+ * Context: process, may sleep; takes conn_lock and the socket lock.
+ * Return: 0.
+ */
+int iwm_qp_reset(struct iwm_qp *qp)
+{
+	enum iwm_qp_state from;
+
+	if (READ_ONCE(qp->state) != IWM_QP_IDLE || READ_ONCE(qp->cep))
+		iwm_qp_disconnect(qp, false, -ECONNABORTED);
+	move(qp, IWM_QP_IDLE, &from);
+	return 0;
+}
+
+/**
+ * iwm_qp_close() - modify_qp to SQD: close in order
+ * @qp: queue pair
+ *
+ * What is posted goes out first, then a FIN. Does not wait for that.
+ *
+ * Context: process, may sleep; takes conn_lock and the socket lock.
+ * Return: 0, or -EINVAL in IDLE: there is nothing to close.
+ */
+int iwm_qp_close(struct iwm_qp *qp)
+{
+	enum iwm_qp_state from;
+
+	if (!move(qp, IWM_QP_CLOSING, &from))
+		return from == IWM_QP_IDLE ? -EINVAL : 0;
+	set_deadline(qp, DRAIN_MAX_MS);
+	close_step(qp);
+	return 0;
+}
+
+/* ---- Errors ---- */
+
+static enum ib_event_type event_of(const struct rdmap_error *err)
+{
+	switch (err->layer) {
+	case TERM_LAYER_RDMAP:
+		if (err->etype == RDMAP_ETYPE_PROTECTION)
+			return IB_EVENT_QP_ACCESS_ERR;
+		if (err->etype == RDMAP_ETYPE_OPERATION)
+			return IB_EVENT_QP_REQ_ERR;
+		break;
+	case TERM_LAYER_DDP:
+		if (err->etype == DDP_ETYPE_TAGGED)
+			return IB_EVENT_QP_ACCESS_ERR;
+		if (err->etype == DDP_ETYPE_UNTAGGED)
+			return IB_EVENT_QP_REQ_ERR;
+		break;
+	}
+	return IB_EVENT_QP_FATAL;
+}
+
+/**
+ * iwm_qp_error() - a protocol error ends the stream: Terminate it
+ * @qp: queue pair; its state becomes TERMINATE
+ * @err: what the Terminate says (RFC 5040 section 4.8)
+ * @ddp_hdr: DDP header of the segment at fault, or NULL
+ * @ddp_len: octets of that segment
+ * @read_hdr: RDMAP header of the Read Request at fault, or NULL
+ *
+ * Raises the QP's event. Does nothing when the stream has ended already. From
+ * a receive upcall: return non-zero from it, which flushes the receive queue.
+ *
+ * Context: any that does not hold qp->lock.
+ */
+void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
+		  const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr)
+{
+	enum iwm_qp_state from;
+
+	if (!move(qp, IWM_QP_TERMINATE, &from))
+		return;
+	set_deadline(qp, TERMINATE_MAX_MS);
+	iwm_sq_terminate(qp, err, ddp_hdr, ddp_len, read_hdr);
+	iwm_sq_flush(qp);
+	queue_close(qp, TERMINATE_MAX_MS);
+	raise(qp, event_of(err));
+	raise_last_wqe(qp);
+}
+
+/**
+ * iwm_qp_terminated() - the transmit owner is done with the Terminate
+ * @qp: queue pair
+ *
+ * For the transmit owner, when the Terminate has been handed to TCP and also
+ * when that was not possible. It writes nothing any more after this.
+ *
+ * Context: process, may sleep; takes conn_lock and the socket lock.
+ */
+void iwm_qp_terminated(struct iwm_qp *qp)
+{
+	enum iwm_qp_state from;
+
+	might_sleep();
+	mutex_lock(&qp->conn_lock);
+	send_fin(qp);
+	mutex_unlock(&qp->conn_lock);
+	if (READ_ONCE(qp->state) != IWM_QP_TERMINATE ||
+	    !move(qp, IWM_QP_ERROR, &from))
+		return;		/* somebody else ends it */
+	queue_close(qp, CLOSE_MAX_MS);
+	finish(qp, -EPROTO);
+}
+
+/**
+ * iwm_qp_terminate_received() - the peer has found an error of ours
+ * @qp: queue pair; its state becomes ERROR
+ * @err: what the Terminate says
+ *
+ * The receive upcall has to return non-zero afterwards. Our side is shut down
+ * without a Terminate of its own (RFC 5040 section 5.4).
+ *
+ * Context: any that does not hold qp->lock.
+ */
+void iwm_qp_terminate_received(struct iwm_qp *qp,
+			       const struct rdmap_error *err)
+{
+	enum iwm_qp_state from;
+
+	if (!move(qp, IWM_QP_ERROR, &from))
+		return;
+	ibdev_dbg(&qp->dev->ibdev,
+		  "QP %u: peer terminated: layer %u type %u code %#x\n",
+		  qp->qpn, err->layer, err->etype, err->ecode);
+	if (is_up(from)) {
+		raise(qp, IB_EVENT_QP_FATAL);
+		raise_last_wqe(qp);
+	}
+	queue_close(qp, 0);
+	finish(qp, -ECONNRESET);
+}
+
+/* ---- Upcalls of MPA. Context: socket lock held, softirq or process. ---- */
+
+/* TCP is gone in the receive direction, or altogether. */
+static void lost(struct iwm_qp *qp, int status)
+{
+	enum iwm_qp_state from;
+
+	if (READ_ONCE(qp->state) == IWM_QP_IDLE) {
+		tell_cm(qp, status ? status : -ECONNRESET);
+		return;
+	}
+	if (move(qp, IWM_QP_ERROR, &from))
+		queue_close(qp, 0);
+	rx_end(qp);
+	if (status && is_up(from))
+		raise(qp, IB_EVENT_QP_FATAL);
+	if (is_up(from))
+		raise_last_wqe(qp);
+	finish(qp, status);
+}
+
+static void upcall_closed(void *ulp, enum mpa_error err, int status)
+{
+	const struct rdmap_error mpa_err = {
+		.layer = TERM_LAYER_LLP,
+		.etype = LLP_ETYPE_MPA,
+		.ecode = err,
+	};
+	struct iwm_qp *qp = ulp;
+
+	if (err != MPA_ERR_CRC && err != MPA_ERR_MARKER) {
+		lost(qp, status);
+		return;
+	}
+	/* TCP is intact: the peer gets to know the reason. */
+	iwm_qp_error(qp, &mpa_err, NULL, 0, NULL);
+	rx_end(qp);
+}
+
+/* Nothing is left to wait for. */
+static void upcall_gone(void *ulp)
+{
+	struct iwm_qp *qp = ulp;
+
+	if (READ_ONCE(qp->state) == IWM_QP_ERROR && READ_ONCE(qp->fin_sent))
+		cancel_delayed_work(&qp->close_work);
+}
+
+static int upcall_receive(void *ulp, struct mpa_cursor *cur, u32 len)
+{
+	struct iwm_qp *qp = ulp;
+	int ret = -ENOTCONN;
+
+	if (likely(is_up(READ_ONCE(qp->state))))
+		ret = iwm_receive(qp, cur, len);
+	if (unlikely(ret) && READ_ONCE(qp->state) != IWM_QP_IDLE)
+		rx_end(qp);
+	return ret;
+}
+
+static void upcall_writable(void *ulp)
+{
+	iwm_sq_kick(ulp);
+}
+
+/* The cep with a reference, or NULL. */
+static struct iwm_cep *get_cep(struct iwm_qp *qp)
+{
+	struct iwm_cep *cep;
+
+	spin_lock_bh(&qp->lock);
+	cep = qp->cep;
+	if (cep)
+		iwm_cep_get(cep);
+	spin_unlock_bh(&qp->lock);
+	return cep;
+}
+
+/* Startup has ended well. */
+static int enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr)
+{
+	int ret = -ECONNABORTED;
+
+	spin_lock_bh(&qp->lock);
+	if (qp->cep && move_locked(qp, IWM_QP_RTS)) {
+		qp->ird = ird;
+		qp->ord = ord;
+		qp->rtr = rtr;
+		ret = 0;
+	}
+	spin_unlock_bh(&qp->lock);
+	return ret;
+}
+
+/* The cep is of no use any more, if it is still there. */
+static void unclaim(struct iwm_qp *qp)
+{
+	struct iwm_cep *cep = take_cep(qp);
+
+	if (cep)
+		iwm_cep_put(cep);
+}
+
+/* What startup has left behind goes, in process context. */
+static void abandon(struct iwm_qp *qp)
+{
+	unclaim(qp);
+	if (READ_ONCE(qp->state) == IWM_QP_RTS)
+		lost(qp, -ECONNABORTED);
+	queue_close(qp, 0);
+}
+
+/* The Initiator's startup is over. */
+static void upcall_reply(void *ulp, int status, const struct mpa_offer *peer,
+			 const struct mpa_agreed *agreed, const void *pd)
+{
+	struct iwm_qp *qp = ulp;
+	struct iwm_cep *cep = get_cep(qp);
+
+	if (!cep)
+		return;		/* disconnected meanwhile */
+	if (!status)
+		status = iwm_cm_check_reply(cep, peer);
+	if (!status)
+		status = enter_rts(qp, agreed->ird, agreed->ord,
+				   agreed->p2p ? agreed->rtr : 0);
+	if (iwm_cm_reply(cep, status, peer, agreed, pd))
+		abandon(qp);
+	iwm_cep_put(cep);
+}
+
+const struct mpa_ulp_ops iwm_qp_ops = {
+	.reply		= upcall_reply,
+	.receive	= upcall_receive,
+	.receive_done	= iwm_receive_done,
+	.writable	= upcall_writable,
+	.closed		= upcall_closed,
+	.gone		= upcall_gone,
+};
+
+/* ---- Connecting, for cm.c ---- */
+
+/* Bind a cep to the QP; it can be bound to one at a time. */
+static int claim(struct iwm_qp *qp, struct iwm_cep *cep)
+{
+	int ret = 0;
+
+	lockdep_assert_held(&qp->conn_lock);
+	spin_lock_bh(&qp->lock);
+	if (qp->cep)
+		ret = -EISCONN;
+	else if (qp->state != IWM_QP_IDLE || qp->used)
+		ret = -EINVAL;
+	spin_unlock_bh(&qp->lock);
+	if (ret)
+		return ret;
+	/* What an attempt that failed has left behind. */
+	release_conn(qp, false);
+	iwm_cep_get(cep);
+	spin_lock_bh(&qp->lock);
+	qp->cep = cep;
+	spin_unlock_bh(&qp->lock);
+	return 0;
+}
+
+/* Upcalls may have come already: now the transmit owner can work. */
+static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
+{
+	lockdep_assert_held(&qp->conn_lock);
+	spin_lock_bh(&qp->lock);
+	qp->conn = conn;
+	spin_unlock_bh(&qp->lock);
+}
+
+/**
+ * iwm_qp_connect() - connect a queue pair as Initiator
+ * @qp: queue pair in IDLE
+ * @cep: who is told; the QP takes a reference until the end is reported
+ * @net: namespace of the addresses
+ * @local: local address
+ * @remote: remote address
+ * @params: policy
+ * @pd: Private Data
+ * @pd_len: octets of @pd
+ *
+ * Context: process, may sleep, does not wait for the network.
+ * Return: 0: iwm_cm_reply() follows or has come already. -EISCONN when the
+ * QP is busy, -EINVAL when it was used before, or an errno of mpa_connect().
+ */
+int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
+		   const struct sockaddr *local, const struct sockaddr *remote,
+		   const struct mpa_params *params, const void *pd, u16 pd_len)
+{
+	struct mpa_conn *conn;
+	int ret;
+
+	mutex_lock(&qp->conn_lock);
+	ret = claim(qp, cep);
+	if (ret)
+		goto out;
+	conn = mpa_connect(net, local, remote, params, pd, pd_len, &iwm_qp_ops,
+			   qp, qp->dev->mpa_mib);
+	if (IS_ERR(conn)) {
+		ret = PTR_ERR(conn);
+		unclaim(qp);
+	} else {
+		publish_conn(qp, conn);
+	}
+out:
+	mutex_unlock(&qp->conn_lock);
+	if (!ret)
+		iwm_sq_kick(qp);
+	return ret;
+}
+
+/* RTS was entered for a Reply that could not be sent. */
+static void leave_rts(struct iwm_qp *qp)
+{
+	spin_lock_bh(&qp->lock);
+	if (qp->state == IWM_QP_RTS) {
+		WRITE_ONCE(qp->state, IWM_QP_IDLE);
+		qp->used = false;
+	}
+	spin_unlock_bh(&qp->lock);
+}
+
+/**
+ * iwm_qp_accept() - make a queue pair the end of a Responder's connection
+ * @qp: queue pair in IDLE
+ * @cep: who is told of the end
+ * @conn: undecided connection; the QP's when this succeeds
+ * @params: IRD and ORD to answer with; the ORD is one that the peer can take
+ * @pd: Private Data
+ * @pd_len: octets of @pd
+ * @agreed: set to what is in force
+ *
+ * The QP is in RTS before the Reply leaves, since the peer may answer at
+ * once. iwm_cm_closed() may come before this returns.
+ *
+ * Context: process, may sleep; takes the socket lock.
+ * Return: 0, -EISCONN, -EINVAL, or an errno of mpa_accept(): the caller has
+ * to destroy @conn then.
+ */
+int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
+		  struct mpa_conn *conn, const struct mpa_params *params,
+		  const void *pd, u16 pd_len, struct mpa_agreed *agreed)
+{
+	int ret;
+
+	mutex_lock(&qp->conn_lock);
+	ret = claim(qp, cep);
+	if (ret)
+		goto out;
+	ret = enter_rts(qp, params->ird, params->ord, 0);
+	if (ret)
+		goto out_unclaim;
+	ret = mpa_accept(conn, params, pd, pd_len, &iwm_qp_ops, qp,
+			 qp->dev->mpa_mib, agreed);
+	if (ret) {
+		leave_rts(qp);
+		goto out_unclaim;
+	}
+	publish_conn(qp, conn);
+	goto out;
+
+out_unclaim:
+	unclaim(qp);
+out:
+	mutex_unlock(&qp->conn_lock);
+	if (!ret)
+		iwm_sq_kick(qp);
+	return ret;
+}
