@@ -190,8 +190,17 @@ private:
   std::uint64_t sent_ = 0, done_ = 0, next_ = 0;
 };
 
+/** Why it ended. A device that has gone refuses posts, which may be the first thing that a program notices. */
+std::string runToEnd(Side& side) {
+  try {
+    return side.run();
+  } catch (const std::system_error& e) {
+    return std::string("refused: ") + e.what();
+  }
+}
+
 int finish(const Arguments& a, Side& side) {
-  const std::string why = side.run();
+  const std::string why = runToEnd(side);
 
   std::cout << "ended: " << why << " after " << side.count() << " messages" << std::endl;
   if (why == "time")
