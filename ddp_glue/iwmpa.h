@@ -103,7 +103,6 @@ struct iwm_dev {
 
 struct iwm_ucontext {
 	struct ib_ucontext ibctx;
-	struct iwm_dev *dev;
 };
 
 struct iwm_pd {
@@ -188,7 +187,6 @@ struct iwm_rq {
 struct iwm_srq {
 	struct ib_srq ibsrq;
 	struct iwm_dev *dev;
-	struct iwm_pd *pd;
 	struct iwm_rq rq;
 	u32 limit;			/* rq.lock */
 	bool armed;			/* rq.lock */
@@ -242,13 +240,12 @@ struct iwm_rx;
  * @rx_ended: nothing more is received: what is posted is flushed at once
  * @dying: is being destroyed: what is outstanding gets no completion
  * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none
- * @sq: transmit side, see send.c
+ * @sq: transmit side, see sq.h
  * @rx: receive side, see recv.c; owned by whoever holds the socket lock
  */
 struct iwm_qp {
 	struct ib_qp ibqp;
 	struct iwm_dev *dev;
-	struct iwm_pd *pd;
 	struct kref ref;
 	struct completion freed;
 	u32 qpn;
@@ -276,7 +273,6 @@ struct iwm_qp {
 
 	bool user;
 	bool sig_all;
-	u32 max_inline;
 	u16 ird;			/* inbound Reads in force */
 	u16 ord;			/* outbound Reads in force */
 	struct ib_qp_attr attr;		/* as set by modify_qp, for query_qp */
@@ -287,8 +283,6 @@ struct iwm_qp {
 };
 
 #define to_iwm_dev(p)	container_of(p, struct iwm_dev, ibdev)
-#define to_iwm_ctx(p)	container_of(p, struct iwm_ucontext, ibctx)
-#define to_iwm_pd(p)	container_of(p, struct iwm_pd, ibpd)
 #define to_iwm_mr(p)	container_of(p, struct iwm_mr, ibmr)
 #define to_iwm_cq(p)	container_of(p, struct iwm_cq, ibcq)
 #define to_iwm_srq(p)	container_of(p, struct iwm_srq, ibsrq)
@@ -463,7 +457,7 @@ void iwm_qp_terminated(struct iwm_qp *qp);
 void iwm_qp_terminate_received(struct iwm_qp *qp,
 			       const struct rdmap_error *err);
 
-/* send.c */
+/* sq.c, post.c and send.c: the transmit side, see sq.h */
 int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe);
 void iwm_sq_destroy(struct iwm_qp *qp);
 void *iwm_sq_ring(struct iwm_qp *qp);

@@ -88,13 +88,11 @@ static void init_qp(struct iwm_qp *qp, const struct ib_qp_init_attr *attr,
 		    bool user)
 {
 	qp->dev = to_iwm_dev(qp->ibqp.device);
-	qp->pd = to_iwm_pd(qp->ibqp.pd);
 	qp->scq = to_iwm_cq(attr->send_cq);
 	qp->rcq = to_iwm_cq(attr->recv_cq);
 	qp->srq = attr->srq ? to_iwm_srq(attr->srq) : NULL;
 	qp->user = user;
 	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
-	qp->max_inline = IWM_MAX_INLINE;
 	qp->state = IWM_QP_IDLE;
 	qp->attr.qp_state = IB_QPS_RESET;
 	kref_init(&qp->ref);

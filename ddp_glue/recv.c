@@ -278,8 +278,7 @@ static void complete_receive(struct rx_segment *s, enum siw_wc_status status)
 		.bytes = status == SIW_WC_SUCCESS ? s->rx->mo : 0,
 		.inval_stag = s->seg.stag,
 		.invalidated = status == SIW_WC_SUCCESS &&
-			       (opcode == RDMAP_SEND_INVAL ||
-				opcode == RDMAP_SEND_SE_INVAL),
+			       rdmap_invalidates(opcode),
 		.solicited = opcode == RDMAP_SEND_SE ||
 			     opcode == RDMAP_SEND_SE_INVAL,
 	};
@@ -317,8 +316,7 @@ static int scatter(struct rx_segment *s)
 
 static int invalidate(struct rx_segment *s)
 {
-	if (s->seg.opcode != RDMAP_SEND_INVAL &&
-	    s->seg.opcode != RDMAP_SEND_SE_INVAL)
+	if (!rdmap_invalidates(s->seg.opcode))
 		return 0;
 	return iwm_mr_invalidate(s->qp->dev, s->qp->ibqp.pd, s->seg.stag);
 }

@@ -270,7 +270,6 @@ int iwm_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		return err;
 
 	srq->dev = dev;
-	srq->pd = to_iwm_pd(ibsrq->pd);
 	srq->limit = a->srq_limit;
 	srq->armed = a->srq_limit;
 	err = iwm_rq_init(&srq->rq, a->max_wr, a->max_sge, udata);

@@ -136,12 +136,10 @@ static struct net_device *iwm_get_netdev(struct ib_device *ibdev, u32 port_num)
 static int iwm_alloc_ucontext(struct ib_ucontext *ibctx,
 			      struct ib_udata *udata)
 {
-	struct iwm_ucontext *ctx = to_iwm_ctx(ibctx);
 	struct siw_uresp_alloc_ctx resp = {};
 
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
-	ctx->dev = to_iwm_dev(ibctx->device);
 	resp.dev_id = ibctx->device->index;
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }

@@ -103,17 +103,22 @@ static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
 	return 0;
 }
 
+/* Has the frame come? What is none to go on with has failed the startup. */
+static bool frame_is_here(struct mpa_conn *conn, bool reply, const u8 **pd)
+{
+	int ret = read_frame(conn, reply, pd);
+
+	if (ret && ret != -EAGAIN)
+		fail(conn, ret);
+	return !ret;
+}
+
 static void wait_request(struct mpa_conn *conn)
 {
 	const u8 *pd;
-	int ret = read_frame(conn, false, &pd);
 
-	if (ret == -EAGAIN)
+	if (!frame_is_here(conn, false, &pd))
 		return;
-	if (ret) {
-		fail(conn, ret);
-		return;
-	}
 	/* From here on the connection is the consumer's, unless it refuses. */
 	conn->state = MPA_UNDECIDED;
 	if (conn->ops->request(conn->ulp, conn, &conn->peer, pd)) {
@@ -128,14 +133,10 @@ static void wait_reply(struct mpa_conn *conn)
 {
 	const struct mpa_offer *peer = &conn->peer;
 	const u8 *pd;
-	int ret = read_frame(conn, true, &pd);
+	int ret;
 
-	if (ret == -EAGAIN)
+	if (!frame_is_here(conn, true, &pd))
 		return;
-	if (ret) {
-		fail(conn, ret);
-		return;
-	}
 	ret = mpa_startup_conclude(&conn->offer, peer, &conn->agreed);
 	if (ret == -ECONNREFUSED) {
 		conn->state = MPA_ENDED;
