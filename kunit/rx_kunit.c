@@ -611,6 +611,7 @@ static int rx_init(struct kunit *test)
 	ret = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &conn->sock);
 	if (ret)
 		return ret;
+	conn->sk = conn->sock->sk;
 	conn->mib = alloc_percpu(struct mpa_mib);
 	if (!conn->mib) {
 		sock_release(conn->sock);

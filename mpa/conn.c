@@ -15,16 +15,27 @@
 static void conn_work(struct work_struct *work);
 static void conn_timeout(struct work_struct *work);
 
+/* Take a policy over, the administrator's where the consumer has none. */
+void mpa_conn_set_params(struct mpa_conn *conn,
+			 const struct mpa_params *params)
+{
+	conn->params = *params;
+	if (!params->own_policy)
+		mpa_params_policy(&conn->params);
+}
+
 /**
  * mpa_conn_alloc() - make a connection object around a socket
- * @sock: socket; the connection owns it from here on
+ * @sk: TCP socket
+ * @sock: its socket, which the connection owns from here on; NULL when it
+ *	belongs to a program
  * @params: policy
  * @mib: counters
  *
  * Return: the connection with one reference, or NULL: @sock is the caller's
  * still.
  */
-struct mpa_conn *mpa_conn_alloc(struct socket *sock,
+struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_params *params,
 				struct mpa_mib __percpu *mib)
 {
@@ -38,8 +49,10 @@ struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 		return NULL;
 	}
 	kref_init(&conn->ref);
+	sock_hold(sk);
+	conn->sk = sk;
 	conn->sock = sock;
-	conn->params = *params;
+	mpa_conn_set_params(conn, params);
 	conn->mib = mib;
 	INIT_LIST_HEAD(&conn->entry);
 	INIT_WORK(&conn->work, conn_work);
@@ -51,7 +64,9 @@ static void conn_free(struct kref *ref)
 {
 	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
 
-	mpa_sock_close(conn->sock, conn->reset);
+	if (conn->sock)
+		mpa_sock_close(conn->sock, conn->reset);
+	sock_put(conn->sk);
 	mpa_tx_free(&conn->tx);
 	mpa_rx_free(&conn->rx);
 	kfree(conn->frame);

@@ -38,7 +38,8 @@ enum {
 /**
  * struct mpa_conn - one MPA connection
  * @ref: references, see above
- * @sock: the socket, for the connection's lifetime
+ * @sk: the TCP socket, with a reference of ours
+ * @sock: the socket that is ours to release, or NULL: it is a program's
  * @ops: upcalls, NULL once the consumer has let go
  * @ulp: the consumer's argument
  * @mib: the consumer's counters
@@ -61,6 +62,7 @@ enum {
  */
 struct mpa_conn {
 	struct kref ref;
+	struct sock *sk;
 	struct socket *sock;
 	const struct mpa_ulp_ops *ops;
 	void *ulp;
@@ -110,7 +112,7 @@ struct mpa_listener {
 
 static inline struct sock *mpa_conn_sk(const struct mpa_conn *conn)
 {
-	return conn->sock->sk;
+	return conn->sk;
 }
 
 static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
@@ -121,15 +123,16 @@ static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
 
 /* main.c */
 extern struct workqueue_struct *mpa_wq;
-extern bool mpa_markers;
-extern bool mpa_crc_wanted;
 extern unsigned int mpa_startup_timeout;
 extern unsigned int mpa_max_half_open;
+void mpa_params_policy(struct mpa_params *params);
 
 /* conn.c */
-struct mpa_conn *mpa_conn_alloc(struct socket *sock,
+struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_params *params,
 				struct mpa_mib __percpu *mib);
+void mpa_conn_set_params(struct mpa_conn *conn,
+			 const struct mpa_params *params);
 void mpa_conn_get(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_queue(struct mpa_conn *conn);

@@ -16,8 +16,8 @@ static void fill_offer(struct mpa_offer *offer,
 {
 	memset(offer, 0, sizeof(*offer));
 	offer->rev = params->max_rev;
-	offer->markers = READ_ONCE(mpa_markers);
-	offer->crc = READ_ONCE(mpa_crc_wanted);
+	offer->markers = params->markers;
+	offer->crc = params->crc;
 	offer->enhanced = params->max_rev >= MPA_REV_ENHANCED;
 	offer->p2p = offer->enhanced && params->p2p;
 	offer->rtr = MPA_RTR_ACCEPTED;
@@ -244,7 +244,7 @@ struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
 	ret = mpa_sock_create(net, remote->sa_family, &sock);
 	if (ret)
 		return ERR_PTR(ret);
-	conn = mpa_conn_alloc(sock, params, mib);
+	conn = mpa_conn_alloc(sock->sk, sock, params, mib);
 	if (!conn) {
 		sock_release(sock);
 		return ERR_PTR(-ENOMEM);
@@ -325,7 +325,8 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	lock_sock(sk);
 	if (conn->state != MPA_UNDECIDED)
 		goto out;
-	fill_offer(&conn->offer, params, pd_len);
+	mpa_conn_set_params(conn, params);
+	fill_offer(&conn->offer, &conn->params, pd_len);
 	ret = mpa_startup_answer(&conn->offer, &conn->peer, &reply,
 				 &conn->agreed);
 	if (ret)

@@ -51,7 +51,7 @@ static void incoming(struct mpa_listener *listener, struct socket *sock)
 	lock_sock(sk);
 	sk->sk_data_ready = listener->saved_data_ready;	/* not inherited */
 	release_sock(sk);
-	conn = mpa_conn_alloc(sock, &listener->params, listener->mib);
+	conn = mpa_conn_alloc(sk, sock, &listener->params, listener->mib);
 	if (!conn) {
 		mpa_sock_close(sock, true);
 		return;

@@ -8,15 +8,34 @@
 
 struct workqueue_struct *mpa_wq;
 
-bool mpa_markers;
+static bool mpa_markers;
 module_param_named(markers, mpa_markers, bool, 0644);
 MODULE_PARM_DESC(markers,
 		 "Require Markers in what we receive on new connections (default: N)");
 
-bool mpa_crc_wanted = true;
+static bool mpa_crc_wanted = true;
 module_param_named(crc, mpa_crc_wanted, bool, 0644);
 MODULE_PARM_DESC(crc,
 		 "Use CRC32c on new connections; off only when the peer wants it off too (default: Y)");
+
+static bool mpa_rdmac = true;
+module_param_named(rdmac, mpa_rdmac, bool, 0644);
+MODULE_PARM_DESC(rdmac,
+		 "Serve peers that speak the RDMA Consortium's revision 0 (default: Y)");
+
+static bool mpa_packing = true;
+module_param_named(packing, mpa_packing, bool, 0644);
+MODULE_PARM_DESC(packing,
+		 "Put several short FPDUs into one TCP segment (default: Y)");
+
+/* The administrator's policy for a connection that starts now. */
+void mpa_params_policy(struct mpa_params *params)
+{
+	params->markers = READ_ONCE(mpa_markers);
+	params->crc = READ_ONCE(mpa_crc_wanted);
+	params->rdmac = READ_ONCE(mpa_rdmac);
+	params->packing = READ_ONCE(mpa_packing);
+}
 
 static int set_in_range(const char *val, const struct kernel_param *kp,
 			unsigned int min, unsigned int max)

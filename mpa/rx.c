@@ -238,6 +238,21 @@ const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len)
 EXPORT_SYMBOL_NS_GPL(mpa_cursor_get, IWMPA);
 
 /**
+ * mpa_cursor_position() - the place in the stream (RFC 5044 section 3)
+ * @cur: the cursor that mpa_ulp_ops.receive() got
+ *
+ * ULPDUs are delivered in ascending order of their positions, modulo 2^32.
+ * Context: inside of mpa_ulp_ops.receive().
+ * Return: octets between the first octet of Full Operation and the cursor,
+ * modulo 2^32.
+ */
+u32 mpa_cursor_position(const struct mpa_cursor *cur)
+{
+	return cur->pos;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_cursor_position, IWMPA);
+
+/**
  * mpa_rx_peek() - how long is the FPDU that starts here?
  * @at: cursor at the FPDU's first octet
  * @avail: octets that are there

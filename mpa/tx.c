@@ -318,6 +318,8 @@ void mpa_tx_close(struct mpa_conn *conn)
 		extent_append(tx, &tx->piece[i]);
 	tx->written += wire;
 	tx->fpdus++;
+	if (unlikely(!tx->packing))
+		end_segment(tx);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_close, IWMPA);
 
@@ -457,6 +459,7 @@ void mpa_tx_start(struct mpa_conn *conn)
 
 	tx->markers = conn->agreed.tx_markers;
 	tx->crc = conn->agreed.crc;
+	tx->packing = conn->params.packing;
 	tx->allowed = conn->initiator;
 	update_emss(conn);
 	tx->room = tx->emss;

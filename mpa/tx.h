@@ -31,6 +31,7 @@ struct mpa_extent {
  * @markers: the peer wants Markers
  * @crc: the CRC field is filled
  * @emss: TCP's effective MSS at the last hand-over, a multiple of 4
+ * @packing: several FPDUs may share a segment
  * @ragged: the real EMSS is not a multiple of 4: each segment is ended by hand
  * @end_record: TCP's last octet is to end its segment, once there is the lock
  * @room: octets left in the TCP segment that is being filled
@@ -61,6 +62,7 @@ struct mpa_tx {
 	bool ready;
 	bool markers;
 	bool crc;
+	bool packing;
 	bool ragged;
 	bool end_record;
 	u32 emss;

@@ -55,15 +55,25 @@ struct mpa_mib {
 /**
  * struct mpa_params - policy of one connection or listener
  * @max_rev: highest MPA revision to speak, MPA_REV_IETF or MPA_REV_ENHANCED
+ * @own_policy: the four that follow are the caller's; otherwise those of the
+ *	administrator (module parameters of mpa.ko) count, as they are when the
+ *	connection starts
+ * @markers: require Markers in what we receive
+ * @crc: use CRCs; they are off only when the peer wants that too
+ * @rdmac: serve peers of revision 0 (RFC 5044 Appendix C)
+ * @packing: several FPDUs may share a TCP segment
  * @p2p: as Initiator ask for the peer-to-peer model of RFC 6581
  * @ird: inbound RDMA Read depth to offer, 0..0x3ffe
  * @ord: outbound RDMA Read depth to offer, 0..0x3ffe
  * @startup_ms: time for the whole startup in milliseconds, 0: the default
- *
- * Markers and CRC are the administrator's (module parameters of mpa.ko).
  */
 struct mpa_params {
 	u8 max_rev;
+	bool own_policy;
+	bool markers;
+	bool crc;
+	bool rdmac;
+	bool packing;
 	bool p2p;
 	u16 ird;
 	u16 ord;
@@ -144,6 +154,7 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn);
 /* Receive, inside of mpa_ulp_ops.receive() */
 int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
 const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len);
+u32 mpa_cursor_position(const struct mpa_cursor *cur);
 
 /*
  * Transmit. One context at a time may use these, and mpa_shutdown(), on a
