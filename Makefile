@@ -20,7 +20,7 @@ JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 } /^#   [A-Z]/ { s = s "\n" substr($$0, 3) } \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^#   [A-Z]/ { s = s "\n" substr($$0, 3) } \
 		END { print s }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: modules
@@ -32,7 +32,7 @@ demo: ## real RDMA programs between two hosts in a guest (HOST=1: on this kernel
 	@scripts/demo
 
 .PHONY: check
-check: ## every test: unit, static, kunit, scenarios; installs what is missing
+check: ## every test: unit, static, kunit, scenarios, conformance; installs what is missing
 	@scripts/check
 
 .PHONY: unit static kunit scenarios
@@ -44,6 +44,12 @@ kunit: ## KUnit suites in a User Mode Linux kernel with KASAN and lockdep
 	@scripts/check kunit
 scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
 	@scripts/check scenarios
+
+.PHONY: conformance conformance-doc
+conformance: ## run the tests that show requirements; a table of them: passed, failed, not shown
+	@TAGGED=1 scripts/check unit kunit scenarios conformance; status=$$?; cat build/logs/conformance.log; exit $$status
+conformance-doc: ## Documentation/conformance.md anew, from its rows and the tests' names
+	@scripts/conformance document >Documentation/conformance.md.new && mv Documentation/conformance.md.new Documentation/conformance.md
 
 .PHONY: bench
 bench: ## instructions per octet and per round trip: iwmpa, siw, plain TCP

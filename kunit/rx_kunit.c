@@ -496,6 +496,8 @@ static void frm_04_mrk_01_mrk_02_what_is_ignored(struct kunit *test)
  * @batches: receive_done() calls
  * @writable: writable() calls
  * @stop_at: ULPDU at which the consumer stops
+ * @place: stream position of the FPDU that comes next
+ * @misplaced: ULPDUs that were said to be elsewhere in the stream
  */
 struct pass_env {
 	struct rx_env *e;
@@ -506,6 +508,8 @@ struct pass_env {
 	u32 batches;
 	u32 writable;
 	u32 stop_at;
+	u32 place;
+	u32 misplaced;
 };
 
 /* What rx.c takes from its surroundings (src_rx.c). */
@@ -522,10 +526,23 @@ void mpa_conn_queue(struct mpa_conn *conn)
 	worker_queued++;
 }
 
+/* The ULPDU lies behind its length, and a Marker where one precedes that. */
+static void check_place(struct pass_env *p, const struct mpa_cursor *cur, u32 len)
+{
+	u32 content = (2 + len + 3) / 4 * 4 + 4, k;
+	bool marker = p->e->f.markers && p->place % 512 == 0;
+
+	if (mpa_cursor_position(cur) != p->place + (marker ? 4 : 0) + 2)
+		p->misplaced++;
+	for (k = 0; k < content; k += 4)
+		p->place += p->e->f.markers && p->place % 512 == 0 ? 8 : 4;
+}
+
 static int pass_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 {
 	struct pass_env *p = ulp;
 
+	check_place(p, cur, len);
 	if (p->got >= ARRAY_SIZE(lengths) || !ulpdu_matches(cur, p->got, len, 64))
 		p->wrong++;
 	return p->got++ == p->stop_at ? -EPIPE : 0;
@@ -570,6 +587,8 @@ static void pass_start(struct kunit *test, struct pass_env *p, bool markers, u32
 	p->batches = 0;
 	p->writable = 0;
 	p->stop_at = U32_MAX;
+	p->place = 0;
+	p->misplaced = 0;
 
 	__skb_queue_purge(&sk->sk_receive_queue);
 	tp->copied_seq = start;
@@ -678,7 +697,7 @@ static void pass_cut_in_two(struct kunit *test, bool markers, u32 start, u32 win
 	}
 }
 
-static void rcv_02_rcv_03_pass_cut_in_two(struct kunit *test)
+static void ddp_01_ddp_05_rcv_02_rcv_03_pass_cut_in_two(struct kunit *test)
 {
 	pass_cut_in_two(test, true, 1, WINDOW, 1);
 	pass_cut_in_two(test, false, 1, WINDOW, 3);
@@ -812,6 +831,25 @@ static void rcv_02_low_water_mark(struct kunit *test)
 	pass_feed(test, p, 20, LINEAR);
 	pass(p, NO_LIMIT, &err);
 	KUNIT_EXPECT_EQ(test, sk->sk_rcvlowat, 32);
+}
+
+/* Each ULPDU comes with its place, in order, however the stream is cut. */
+static void ddp_06_places_in_the_stream(struct kunit *test)
+{
+	struct pass_env *p = test->priv;
+	enum mpa_error err;
+	u32 each;
+
+	for (each = 1; each < 3000; each = each * 3 + 1) {
+		pass_start(test, p, each % 2, 0u - 1000, each % 4 ? WINDOW : 0);
+		while (p->fed < p->e->f.len) {
+			pass_feed(test, p, min(p->fed + each, p->e->f.len), LINEAR);
+			pass(p, NO_LIMIT, &err);
+		}
+		KUNIT_EXPECT_EQ_MSG(test, p->got, ALL, "%u octets", each);
+		KUNIT_EXPECT_EQ_MSG(test, p->misplaced, 0, "%u octets", each);
+		KUNIT_EXPECT_EQ_MSG(test, p->place, p->e->f.len, "%u octets", each);
+	}
 }
 
 static void pass_budget(struct kunit *test)
@@ -953,7 +991,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(frm_05_mrk_13_without_crc),
 	KUNIT_CASE(mrk_13_wrong_pointer_under_a_good_crc),
 	KUNIT_CASE(frm_04_mrk_01_mrk_02_what_is_ignored),
-	KUNIT_CASE(rcv_02_rcv_03_pass_cut_in_two),
+	KUNIT_CASE(ddp_01_ddp_05_rcv_02_rcv_03_pass_cut_in_two),
 	KUNIT_CASE(mrk_09_pass_across_the_wrap),
 	KUNIT_CASE(rcv_06_pass_cut_in_two_window_shut),
 	KUNIT_CASE(rcv_03_rcv_06_pass_segment_by_segment),
@@ -961,6 +999,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_06_pass_octet_by_octet_window_shut),
 	KUNIT_CASE(rcv_06_no_memory_for_the_stash),
 	KUNIT_CASE(rcv_02_low_water_mark),
+	KUNIT_CASE(ddp_06_places_in_the_stream),
 	KUNIT_CASE(pass_budget),
 	KUNIT_CASE(rcv_01_crc_08_err_02_err_05_bad_crc),
 	KUNIT_CASE(mrk_13_err_03_err_05_bad_marker),

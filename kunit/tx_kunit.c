@@ -241,7 +241,7 @@ static void octets(struct kunit *test, bool markers, bool crc, u32 piece)
 	KUNIT_EXPECT_EQ(test, mpa_tx_accepted(env->conn), env->f.len);
 }
 
-static void frm_01_to_frm_05_mrk_10_crc_02_octets(struct kunit *test)
+static void ddp_01_frm_01_to_frm_05_mrk_10_crc_02_octets(struct kunit *test)
 {
 	static const u32 pieces[] = { 1, 3, 14, 511, 65536 };
 	int i;
@@ -658,7 +658,7 @@ static void tx_suite_exit(struct kunit_suite *suite)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(frm_01_to_frm_05_mrk_10_crc_02_octets),
+	KUNIT_CASE(ddp_01_frm_01_to_frm_05_mrk_10_crc_02_octets),
 	KUNIT_CASE(crc_03_figure_5),
 	KUNIT_CASE(mrk_05_to_mrk_08_every_length),
 	KUNIT_CASE(mrk_09_position_wrap),

@@ -4,6 +4,7 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 BUILD=$ROOT/build
+RESULTS=$BUILD/results # what each test has shown: a folder for each stage, files of lines "name, IDs, ok|FAIL|skip, text"
 # Large things that do not depend on this checkout (kernel source, kernels) outlive it, so that a fresh clone starts fast.
 CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
 SERIES=6.1 # the stock kernel series this project is tested on
@@ -54,4 +55,14 @@ kdir() {
     if [ -e "$d/Makefile" ]; then echo "$d"; return; fi
   done
   die "no kernel headers for $1: apt-get install linux-headers-$1"
+}
+
+# spoil FILE STATUS: what is good in a file of results is not, because the whole ended with STATUS: the kernel's log is dirty, or it
+# died, or something else failed that has no line there. 1 with failures in the file says no more than these.
+spoil() {
+  case $2 in
+  0 | 77) return ;;
+  1) if grep -qP '\tFAIL\t' "$1"; then return; fi ;;
+  esac
+  sed -i "s/\tok\t[^\t]*$/\tFAIL\tthe whole ended with status $2/" "$1"
 }

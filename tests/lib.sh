@@ -4,6 +4,9 @@
 #
 # Exit status of a scenario: 0 passed, 77 skipped, anything else failed.
 #
+# What a check is about is said by the IDs of requirements at the end of its text: "what is true [TX-01 TX-05]". Results go to
+# TEST_RESULTS, a line each: name, IDs, ok or FAIL; the tools' cases add theirs to the same file.
+#
 #   IWMPA_DIR   the checkout (given by the runner)     TOOLS      where the tools were built (default: IWMPA_DIR/build/tools)
 #   LINKTYPE    link type to test (default: iwmpa)     MODULES    module files in loading order (default: mpa.ko iwmpa.ko)
 # shellcheck shell=bash
@@ -15,14 +18,29 @@ TOOLS=${TOOLS:-$IWMPA_DIR/build/tools}
 MODULES=${MODULES:-$IWMPA_DIR/mpa.ko $IWMPA_DIR/iwmpa.ko}
 export PATH=$TOOLS/peer:$TOOLS/verbs:$PATH:/usr/sbin:/sbin LC_ALL=C
 WORK=$(mktemp -d)
+export TEST_RESULTS=${TEST_RESULTS-${VMOUT:-$WORK}/$(basename "$0" .sh).tsv}
 failures=0
 finished=
 
 say() { echo "== $*"; }
 skip() { echo "skipped: $*"; finished=skip; exit 77; }
 
+# book ok|FAIL TEXT: a result, for those who count them.
+book() {
+  local ids=''
+  local pattern='\[([A-Z]{2,3}-[0-9]{2}( [A-Z]{2,3}-[0-9]{2})*)\]'
+  [[ ! $2 =~ $pattern ]] || ids=${BASH_REMATCH[1]}
+  [ -z "$TEST_RESULTS" ] || printf '%s\t%s\t%s\t\n' "$(tr '\t\n' '  ' <<<"${2%% \[*}")" "$ids" "$1" >>"$TEST_RESULTS"
+}
+
+good() {
+  echo "ok: $*"
+  book ok "$1"
+}
+
 fail() {
   echo "FAIL: $*"
+  book FAIL "$*"
   failures=$((failures + 1))
 }
 
@@ -30,7 +48,7 @@ fail() {
 check() {
   local text=$1 status=0; shift
   "$@" >"$WORK/out" 2>&1 || status=$?
-  if [ $status = 0 ]; then echo "ok: $text"; return 0; fi
+  if [ $status = 0 ]; then good "$text"; return 0; fi
   fail "$text (status $status): $*"
   tail -40 "$WORK/out" | sed 's/^/    /'
   return 1
@@ -44,7 +62,7 @@ refused() {
     fail "$text: does not say '$regex', but: $(tr '\n' ' ' <"$WORK/out")"
     return 1
   fi
-  echo "ok: $text: $(tail -1 "$WORK/out")"
+  good "$text" "($(tail -1 "$WORK/out"))"
 }
 
 # Runs a tool that prints a line per case, and passes its lines on.
@@ -53,7 +71,7 @@ cases() {
   say "$text"
   "$@" || status=$?
   case $status in
-  0) ;;
+  0) book ok "$text" ;;
   77) echo "nothing of this could be run here" ;;
   *) fail "$text (status $status)" ;;
   esac
@@ -62,8 +80,8 @@ cases() {
 # until_true SECONDS COMMAND...: asks ten times a second; fails when the time is over.
 until_true() {
   local end=$((SECONDS + $1)); shift
-  until "$@" >/dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || return 1
+  until "$@" >"$WORK/until" 2>&1; do
+    [ $SECONDS -lt $end ] || { cat "$WORK/until"; return 1; }
     sleep 0.1
   done
 }
@@ -199,9 +217,54 @@ client_server() {
   fi
   bounded "$limit" "${in_c[@]}" bash -c "$client" >"$WORK/client" 2>&1 || status=$?
   wait $spid || server_status=$?
-  if [ $status = 0 ] && [ $server_status = 0 ]; then echo "ok: $text"; return 0; fi
+  if [ $status = 0 ] && [ $server_status = 0 ]; then good "$text"; return 0; fi
   fail "$text: client status $status, server status $server_status"
   tail -15 "$WORK/client" | sed 's/^/    client: /'
   tail -15 "$WORK/server" | sed 's/^/    server: /'
   return 1
+}
+
+# --- programs that are told what to do, line by line: rdma-target, mpa-flood ---
+
+declare -A told_by told_from
+
+# talk_to NAME NAMESPACE COMMAND...: starts one.
+talk_to() {
+  local name=$1 ns=$2 fd; shift 2
+  mkfifo "$WORK/$name.in"
+  ip netns exec "$ns" "$@" <"$WORK/$name.in" >"$WORK/$name.out" 2>&1 &
+  exec {fd}>"$WORK/$name.in"
+  told_by[$name]=$fd
+}
+
+# tell NAME COMMAND: what heard looks at begins here.
+tell() {
+  told_from[$1]=$(($(wc -l <"$WORK/$1.out") + 1))
+  echo "$2" >&"${told_by[$1]}"
+}
+
+lines_of() { tail -n "+${told_from[$1]}" "$WORK/$1.out"; }
+
+# heard NAME REGEX: it has printed such a line since it was told something.
+heard() { lines_of "$1" | grep -E -- "$2"; }
+
+# answers TEXT NAME COMMAND REGEX [SECONDS]: it is told COMMAND, and prints such a line.
+answers() {
+  tell "$2" "$3"
+  if until_true "${5:-20}" heard "$2" "$4"; then good "$1"; return 0; fi
+  fail "$1: $2 does not print '$4' when told '$3', but: $(lines_of "$2" | tr '\n' ';')"
+  return 1
+}
+
+# counter LINK NAME: of rdma statistic.
+counter() {
+  rdma statistic show link "$1/1" | awk -v name="$2" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
+}
+
+# counts LINK NAME NUMBER: whether the counter is there; the core reads it anew after 10 ms.
+counts() {
+  local counted
+  counted=$(counter "$1" "$2")
+  echo "$2 is $counted, not $3"
+  [ "$counted" = "$3" ]
 }

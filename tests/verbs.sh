@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Everything that programs do with verbs: queues, errors, connections, between two hosts.
+# shows requirements by the IDs of its cases
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 begin "verbs"

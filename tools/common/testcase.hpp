@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -106,11 +107,11 @@ template <class Context> struct Case {
 /** Counts and prints results. */
 class Report {
 public:
-  /** @param tsv file for machine-readable results (name, IDs, result, text), or empty */
-  explicit Report(const std::string& tsv) : tsv_(tsv.empty() ? nullptr : std::fopen(tsv.c_str(), "w")) {
-    if (!tsv.empty() && !tsv_)
-      throw std::runtime_error("cannot write " + tsv + ": " + std::strerror(errno));
-  }
+  /**
+   * @param tsv file for machine-readable results (name, IDs, result, text). When it is empty they are added to the file that
+   * TEST_RESULTS in the environment names, if there is one
+   */
+  explicit Report(const std::string& tsv) : tsv_(tsv.empty() ? shared() : open(tsv, "w")) {}
   ~Report() {
     if (tsv_)
       std::fclose(tsv_);
@@ -138,6 +139,18 @@ public:
   }
 
 private:
+  static std::FILE* open(const std::string& file, const char* mode) {
+    if (const auto stream = std::fopen(file.c_str(), mode))
+      return stream;
+    throw std::runtime_error("cannot write " + file + ": " + std::strerror(errno));
+  }
+
+  static std::FILE* shared() {
+    const char* const file = std::getenv("TEST_RESULTS");
+
+    return file && *file ? open(file, "a") : nullptr;
+  }
+
   const char* outcome(const std::function<void()>& body, std::string& text) {
     try {
       body();
@@ -157,8 +170,17 @@ private:
   void print(const char* result, const std::string& name, const std::string& shows, const std::string& text, long long ms) {
     std::printf("%-4s %-44s %6lld ms  %s%s%s\n", result, name.c_str(), ms, shows.c_str(), text.empty() ? "" : "  # ", text.c_str());
     std::fflush(stdout);
-    if (tsv_)
-      std::fprintf(tsv_, "%s\t%s\t%s\t%s\n", name.c_str(), shows.c_str(), result, text.c_str());
+    if (tsv_) {
+      std::fprintf(tsv_, "%s\t%s\t%s\t%s\n", name.c_str(), shows.c_str(), result, oneLine(text).c_str());
+      std::fflush(tsv_); /* what is known stays known when the next case dies */
+    }
+  }
+
+  static std::string oneLine(std::string text) {
+    for (char& c : text)
+      if (c == '\n' || c == '\t')
+        c = ' ';
+    return text;
   }
 
   std::FILE* tsv_;
