@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Thousands of startups that never end, against one listener: bounded, refused beyond that, ended by timeout, forgotten afterwards.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+begin "half-open startups"
+[ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own limits"
+load_modules startup_timeout=200 || finish
+two_hosts || finish
+
+unreclaimed() { sync; echo 3 >/proc/sys/vm/drop_caches; awk '/^SUnreclaim:|^PageTables:|^VmallocUsed:/ { s += $2 } END { print s }' /proc/meminfo; }
+ours() { in2 ss -Htn "sport = :7471" | wc -l; }
+
+talk_to server h2 rdma-target
+talk_to client h1 rdma-target
+talk_to flood h1 mpa-flood 10.9.0.2 7471
+answers "a listener" server "listen 10.9.0.2 7471" "^= ok port=7471"
+
+# good_connection TEXT: from end to end, through the same listener.
+good_connection() {
+  tell server "sum 0" # nothing to sum: only what comes from now on counts
+  tell client "connect 10.9.0.2 7471"
+  until_true 20 heard server "event=CONNECT_REQUEST" || { fail "$1: no request: $(lines_of client)"; return; }
+  echo accept >&"${told_by[server]}"
+  check "$1" until_true 20 heard client "event=ESTABLISHED"
+  answers "  and ends" client "reset" "^= ok"
+  answers "  on both sides" server "reset" "^= ok"
+}
+good_connection "a good connection before"
+answers "ten that end, for the caches" flood "open 10" "^= ok"
+tell flood "close 10"
+check "which is noticed" until_true 20 counts rd2 startup_errors 10
+
+say "3000 silent ones"
+before=$(unreclaimed)
+answers "opened one by one" flood "open 3000" "^= ok .* answered=0" 120
+answers "1024 may stay, the others are reset [STA-15]" flood "wait 1024 60" "^= ok open=1024 .* answered=0" 70
+check "and counted [STA-15]" until_true 10 counts rd2 startup_refused 1976
+check "the device's side has no more than these" test "$(ours)" = 1024
+during=$(unreclaimed)
+say "memory that cannot be reclaimed: $before KiB before, $during KiB with 1024 of them: $((during - before)) more"
+# The guest's kmalloc fences every object, which nearly doubles it.
+check "no more than 32 KiB for each of them, both ends together [STA-15]" test $((during - before)) -lt $((1024 * 32))
+
+tell client "connect 10.9.0.2 7471"
+check "a good one is refused now" until_true 20 heard client "event=REJECTED status=-104"
+answers "  and let go" client "reset" "^= ok"
+answers "24 go" flood "close 24" "^= ok open=1000 "
+check "which makes room" until_true 20 counts rd2 startup_errors 34
+good_connection "a good connection below the limit [STA-15]"
+answers "the others go" flood "close 1000" "^= ok open=0 "
+check "which is noticed" until_true 30 counts rd2 startup_errors 1034
+check "nothing is left of them" test "$(ours)" = 0
+
+say "400 that only wait, then 400 that send an octet a second"
+set_parameter startup_timeout 4 || fail "startup_timeout"
+answers "400 silent ones" flood "open 400" "^= ok open=400 "
+answers "end by timeout [STA-15 ENB-03]" flood "wait 0 30" "^= ok open=0 .* answered=0" 40
+check "each of them [STA-15 ENB-03]" until_true 10 counts rd2 startup_timeouts 400
+answers "400 slow ones" flood "open 400" "^= ok open=400 "
+answers "end by timeout, whatever comes [STA-15]" flood "drip 30" "^= ok open=0 .* answered=0" 40
+check "each of them [STA-15]" until_true 10 counts rd2 startup_timeouts 800
+check "no other was refused" until_true 10 counts rd2 startup_refused 1977
+
+good_connection "a good connection after all this [STA-15]"
+# What TCP and RCU free late is no leak.
+back() { [ $(($(unreclaimed) - before)) -lt 1500 ]; }
+check "memory is back [STA-15]" until_true 90 back
+say "memory that cannot be reclaimed: $before KiB before, $(unreclaimed) KiB after"
+finish
