@@ -45,7 +45,7 @@ static const struct {
 };
 
 static const struct {
-	u8 initiator, responder, chosen;
+	u8 initiator, responder, named, chosen;
 } kinds[] = {
 #include "vectors/rtr.inc"
 };
@@ -164,6 +164,68 @@ static void sta_07_enh_02_longest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_build(frame, false, &offer, pd), -EMSGSIZE);
 }
 
+enum rnic { RDMAC, NON_PERMISSIVE, PERMISSIVE };
+#define CLOSE (-1)
+
+static const struct figure {
+	enum rnic initiator;
+	bool i_markers;
+	enum rnic responder;
+	bool r_markers;
+	int version;
+	bool to_initiator, to_responder;
+} figures[] = {
+#include "vectors/figures.inc"
+};
+
+static struct mpa_offer rnic(enum rnic kind, bool markers)
+{
+	return (struct mpa_offer) {
+		.rev = kind == RDMAC ? MPA_REV_RDMAC : MPA_REV_IETF,
+		.rdmac = kind == PERMISSIVE,
+		.markers = markers,
+		.crc = kind == RDMAC,
+		.ird = MPA_ENH_NO_DEPTH,
+		.ord = MPA_ENH_NO_DEPTH,
+	};
+}
+
+static void check_figure(struct kunit *test, const struct figure *row)
+{
+	struct mpa_offer initiator = rnic(row->initiator, row->i_markers);
+	struct mpa_offer responder = rnic(row->responder, row->r_markers);
+	bool as_responder = row->responder != RDMAC;
+	int want = row->version == CLOSE ? -EPROTONOSUPPORT : 0, ret;
+	struct mpa_offer reply;
+	struct mpa_agreed agreed;
+
+	if (as_responder)
+		ret = mpa_startup_answer(&responder, &initiator, &reply, &agreed);
+	else
+		ret = mpa_startup_conclude(&initiator, &responder, &agreed);
+	KUNIT_EXPECT_EQ(test, ret, want);
+	if (as_responder)
+		KUNIT_EXPECT_EQ(test, reply.rev, row->version ? MPA_REV_IETF : MPA_REV_RDMAC);
+	if (want)
+		return;
+	KUNIT_EXPECT_EQ(test, agreed.rev, row->version);
+	KUNIT_EXPECT_EQ(test, as_responder ? agreed.tx_markers : agreed.rx_markers,
+			row->to_initiator);
+	KUNIT_EXPECT_EQ(test, as_responder ? agreed.rx_markers : agreed.tx_markers,
+			row->to_responder);
+	KUNIT_EXPECT_EQ(test, agreed.crc, row->version == 0);
+	if (as_responder && !row->version)
+		KUNIT_EXPECT_TRUE(test, reply.markers && reply.crc);
+}
+
+static void rdc_01_to_rdc_05_figures_15_to_17(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(figures); i++)
+		check_figure(test, &figures[i]);
+}
+
 /* Figure 17: Markers to Initiator and Responder follow the other's M. */
 static void rdc_05_crc_07_figure_17(struct kunit *test)
 {
@@ -224,7 +286,8 @@ static void enh_05_enh_06_kinds(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, mpa_startup_answer(&local, &request, &reply, &responder), 0);
 		KUNIT_ASSERT_EQ(test, mpa_startup_conclude(&request, &reply, &initiator), 0);
 		KUNIT_EXPECT_TRUE(test, reply.p2p);
-		KUNIT_EXPECT_EQ(test, responder.rtr, kinds[i].chosen);
+		KUNIT_EXPECT_EQ(test, reply.rtr, kinds[i].named);
+		KUNIT_EXPECT_EQ(test, responder.rtr, kinds[i].named);
 		KUNIT_EXPECT_EQ(test, initiator.rtr, kinds[i].chosen);
 	}
 }
@@ -254,6 +317,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(sta_01_sta_06_sta_07_sta_13_enh_10_bad_frames),
 	KUNIT_CASE(sta_05_sta_08_enh_02_round_trip),
 	KUNIT_CASE(sta_07_enh_02_longest),
+	KUNIT_CASE(rdc_01_to_rdc_05_figures_15_to_17),
 	KUNIT_CASE(rdc_05_crc_07_figure_17),
 	KUNIT_CASE(enh_03_enh_04_depths),
 	KUNIT_CASE(enh_05_enh_06_kinds),

@@ -274,6 +274,45 @@ static void crc_03_figure_5(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stream_matches(env));
 }
 
+/*
+ * The RDMA Consortium's start: both sides may begin, with a Marker, and the
+ * draft's vector for a header of version 0 is what comes.
+ */
+static void rdc_06_crc_05_original_start(struct kunit *test)
+{
+	static const u8 first[] = {
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x2a, 0x40, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x4c, 0x86, 0xb3, 0x84,
+	};
+	struct tx_env *env = test->priv;
+	struct mpa_conn *conn = env->conn;
+	int initiator;
+
+	for (initiator = 0; initiator < 2; initiator++) {
+		tx_start(env, false, false, 1448);
+		conn->initiator = initiator;
+		conn->tx.allowed = false;
+		conn->params.ird = 5;
+		conn->params.ord = 6;
+		mpa_conn_begin_rdmac(conn);
+		mpa_tx_start(conn);
+		KUNIT_EXPECT_EQ(test, conn->agreed.rev, MPA_REV_RDMAC);
+		KUNIT_EXPECT_TRUE(test, conn->agreed.rx_markers && conn->agreed.crc);
+		KUNIT_EXPECT_EQ(test, conn->agreed.ird, 5);
+		KUNIT_EXPECT_EQ(test, conn->agreed.ord, 6);
+		KUNIT_EXPECT_GT(test, mpa_tx_room(conn, 42), 0);
+		KUNIT_ASSERT_EQ(test, mpa_tx_open(conn, first + 6, 18, 42), 0);
+		mpa_tx_put(conn, first + 24, 24);
+		mpa_tx_close(conn);
+		memcpy(env->stream, first, sizeof(first));
+		env->f.len = sizeof(first);
+		KUNIT_ASSERT_EQ(test, push(env, false), 0);
+		KUNIT_EXPECT_TRUE(test, stream_matches(env));
+	}
+}
+
 /* Every length up to three Markers, one after the other. */
 static void mrk_05_to_mrk_08_every_length(struct kunit *test)
 {
@@ -452,6 +491,7 @@ static void sta_12_ddp_02_when_nothing_may_be_sent(struct kunit *test)
 	env->conn->tx.ready = true;
 	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
 	env->conn->initiator = false;
+	env->conn->tx.allowed = false;
 	mpa_tx_start(env->conn);
 	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 0);
 }
@@ -660,6 +700,7 @@ static void tx_suite_exit(struct kunit_suite *suite)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(ddp_01_frm_01_to_frm_05_mrk_10_crc_02_octets),
 	KUNIT_CASE(crc_03_figure_5),
+	KUNIT_CASE(rdc_06_crc_05_original_start),
 	KUNIT_CASE(mrk_05_to_mrk_08_every_length),
 	KUNIT_CASE(mrk_09_position_wrap),
 	KUNIT_CASE(ddp_03_ddp_04_large_ulpdus),

@@ -118,9 +118,25 @@ void mpa_conn_start_timer(struct mpa_conn *conn)
 
 	if (!ms)
 		ms = READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
+	conn->deadline = jiffies + msecs_to_jiffies(ms);
 	mpa_conn_get(conn);
 	queue_delayed_work(mpa_wq, &conn->timer, msecs_to_jiffies(ms));
 }
+
+/**
+ * mpa_startup_left() - time that an Initiator's startup still has
+ * @conn: connection of mpa_connect()
+ *
+ * For who tries again on another connection. Context: any.
+ * Return: milliseconds, 0 when the time is over.
+ */
+unsigned int mpa_startup_left(const struct mpa_conn *conn)
+{
+	long left = conn->deadline - jiffies;
+
+	return left > 0 ? jiffies_to_msecs(left) : 0;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_startup_left, IWMPA);
 
 static void stop_timer(struct mpa_conn *conn)
 {

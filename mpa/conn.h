@@ -56,6 +56,7 @@ enum {
  * @frame_len: octets of our Request that waits for TCP
  * @work: everything that needs process context
  * @timer: limit of the whole startup
+ * @deadline: jiffies at which @timer fires
  * @flags: atomic bits
  * @rx: receive direction
  * @tx: transmit direction
@@ -82,6 +83,7 @@ struct mpa_conn {
 
 	struct work_struct work;
 	struct delayed_work timer;
+	unsigned long deadline;
 	unsigned long flags;
 
 	void (*saved_data_ready)(struct sock *sk);
@@ -119,6 +121,29 @@ static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
 			     u64 n)
 {
 	this_cpu_add(conn->mib->v[stat], n);
+}
+
+/**
+ * mpa_conn_begin_rdmac() - the RDMA Consortium's original start
+ * @conn: connection before Full Operation; mpa_conn_begin_full() has to follow
+ *
+ * There are no startup frames: both ULPs know the octet at which Full
+ * Operation begins (draft-culley-iwarp-mpa-01 section 8.1). Markers and CRC
+ * are on both ways, and the protocols above use version 0. Who sends first is
+ * the ULPs' affair as well: the draft has no rule like RFC 5044 7.1.2 rule 4,
+ * and without a Request and a Reply there is no Responder that could wait.
+ *
+ * Context: process, socket lock held.
+ */
+static inline void mpa_conn_begin_rdmac(struct mpa_conn *conn)
+{
+	const struct mpa_offer local = {
+		.ird = conn->params.ird,
+		.ord = conn->params.ord,
+	};
+
+	mpa_startup_rdmac(&local, &conn->agreed);
+	conn->tx.allowed = true;
 }
 
 /* main.c */

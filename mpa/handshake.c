@@ -8,36 +8,40 @@
 #include "conn.h"
 #include "sock.h"
 
-/* Responders take what needs no message of its own as ready-to-receive. */
-#define MPA_RTR_ACCEPTED	(MPA_RTR_WRITE | MPA_RTR_READ)
+/* RFC 6581 section 9.2: all that we can send and take is named. */
+#define MPA_RTR_KINDS	(MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ)
 
 static void fill_offer(struct mpa_offer *offer,
 		       const struct mpa_params *params, u16 pd_len)
 {
 	memset(offer, 0, sizeof(*offer));
 	offer->rev = params->max_rev;
+	offer->rdmac = params->rdmac;
 	offer->markers = params->markers;
 	offer->crc = params->crc;
 	offer->enhanced = params->max_rev >= MPA_REV_ENHANCED;
 	offer->p2p = offer->enhanced && params->p2p;
-	offer->rtr = MPA_RTR_ACCEPTED;
+	offer->rtr = MPA_RTR_KINDS;
 	offer->ird = params->ird;
 	offer->ord = params->ord;
 	offer->pd_len = pd_len;
 }
 
-/*
- * Startup has failed. The connection is closed at once (error 4), the
- * consumer of an Initiator is told.
- */
+/* Startup has failed. The consumer of an Initiator is told. */
+static void end_startup(struct mpa_conn *conn, int status, bool reset)
+{
+	conn->state = MPA_ENDED;
+	conn->reset = reset;
+	if (conn->initiator)
+		conn->ops->reply(conn->ulp, status, NULL, NULL, NULL);
+}
+
+/* The connection is closed at once (error 4). */
 static void fail(struct mpa_conn *conn, int status)
 {
 	if (status == -ETIMEDOUT)
 		mpa_count(conn, MPA_STAT_STARTUP_TIMEOUTS, 1);
-	conn->state = MPA_ENDED;
-	conn->reset = true;
-	if (conn->initiator)
-		conn->ops->reply(conn->ulp, status, NULL, NULL, NULL);
+	end_startup(conn, status, true);
 }
 
 static void send_request(struct mpa_conn *conn)
@@ -93,7 +97,7 @@ static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
 	ret = mpa_startup_parse(conn->frame, have, reply,
 				conn->params.max_rev, &conn->peer, pd);
 	if (ret == -EAGAIN && (sk->sk_shutdown & RCV_SHUTDOWN))
-		ret = -ECONNRESET;	/* cut short, or silent */
+		ret = have ? -EPROTO : -ECONNRESET;	/* cut short, silent */
 	if (ret < 0) {
 		if (ret != -EAGAIN)
 			mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
@@ -113,12 +117,38 @@ static bool frame_is_here(struct mpa_conn *conn, bool reply, const u8 **pd)
 	return !ret;
 }
 
+static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
+		      const void *pd)
+{
+	int ret = mpa_startup_build(conn->frame, true, reply, pd);
+
+	if (ret < 0)
+		return ret;
+	return mpa_sock_send_frame(mpa_conn_sk(conn), conn->frame, ret);
+}
+
+/* RFC 5044 section C.2.1: a Reply says why, and a FIN ends it. */
+static void refuse_rdmac(struct mpa_conn *conn)
+{
+	struct mpa_offer reply;
+
+	mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
+	fill_offer(&conn->offer, &conn->params, 0);
+	mpa_startup_answer(&conn->offer, &conn->peer, &reply, &conn->agreed);
+	send_reply(conn, &reply, NULL);
+	end_startup(conn, -EPROTONOSUPPORT, false);
+}
+
 static void wait_request(struct mpa_conn *conn)
 {
 	const u8 *pd;
 
 	if (!frame_is_here(conn, false, &pd))
 		return;
+	if (conn->peer.rev == MPA_REV_RDMAC && !conn->params.rdmac) {
+		refuse_rdmac(conn);
+		return;
+	}
 	/* From here on the connection is the consumer's, unless it refuses. */
 	conn->state = MPA_UNDECIDED;
 	if (conn->ops->request(conn->ulp, conn, &conn->peer, pd)) {
@@ -129,29 +159,39 @@ static void wait_request(struct mpa_conn *conn)
 	mpa_listener_forget(conn);
 }
 
+/* Tell the consumer, and let it send: data, or a Terminate. */
+static void enter_full(struct mpa_conn *conn, int status, const u8 *pd)
+{
+	conn->ops->reply(conn->ulp, status, &conn->peer, &conn->agreed, pd);
+	mpa_conn_begin_full(conn);
+	if (conn->ops->writable)
+		conn->ops->writable(conn->ulp);
+}
+
 static void wait_reply(struct mpa_conn *conn)
 {
-	const struct mpa_offer *peer = &conn->peer;
 	const u8 *pd;
 	int ret;
 
 	if (!frame_is_here(conn, true, &pd))
 		return;
-	ret = mpa_startup_conclude(&conn->offer, peer, &conn->agreed);
-	if (ret == -ECONNREFUSED) {
-		conn->state = MPA_ENDED;
-		conn->ops->reply(conn->ulp, ret, peer, NULL, pd);
-		return;
-	}
-	if (ret) {
+	ret = mpa_startup_conclude(&conn->offer, &conn->peer, &conn->agreed);
+	if (ret && ret != -ECONNREFUSED)
 		mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
-		fail(conn, ret);
-		return;
+	switch (ret) {
+	case 0:
+	case -ENOBUFS:		/* the Terminate that says so is an FPDU */
+	case -ENOPROTOOPT:
+		enter_full(conn, ret, pd);
+		break;
+	case -ECONNREFUSED:
+		conn->state = MPA_ENDED;
+		conn->ops->reply(conn->ulp, ret, &conn->peer, NULL, pd);
+		break;
+	default:
+		/* RFC 5044 section C.2.2: revision 0 is left in order. */
+		end_startup(conn, ret, conn->peer.rev != MPA_REV_RDMAC);
 	}
-	conn->ops->reply(conn->ulp, 0, peer, &conn->agreed, pd);
-	mpa_conn_begin_full(conn);
-	if (conn->ops->writable)
-		conn->ops->writable(conn->ulp);
 }
 
 /* The consumer takes its time; the peer may not. */
@@ -179,7 +219,8 @@ void mpa_handshake_step(struct mpa_conn *conn)
 		return;
 	}
 	if (sk->sk_err) {
-		fail(conn, -sk->sk_err);
+		/* EPIPE is an RST, too: one behind a FIN. */
+		fail(conn, sk->sk_err == EPIPE ? -ECONNRESET : -sk->sk_err);
 		return;
 	}
 	if (test_bit(MPA_CONN_TIMED_OUT, &conn->flags)) {
@@ -285,16 +326,6 @@ err_put:
 }
 EXPORT_SYMBOL_NS_GPL(mpa_connect, IWMPA);
 
-static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
-		      const void *pd)
-{
-	int ret = mpa_startup_build(conn->frame, true, reply, pd);
-
-	if (ret < 0)
-		return ret;
-	return mpa_sock_send_frame(mpa_conn_sk(conn), conn->frame, ret);
-}
-
 /**
  * mpa_accept() - answer a Request and enter Full Operation
  * @conn: connection that mpa_ulp_ops.request() handed over
@@ -304,7 +335,7 @@ static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
  * @ops: upcalls from now on
  * @ulp: their argument; must be able to take ULPDUs when this is called
  * @mib: counters from now on
- * @agreed: set to what is in force
+ * @agreed: set to what is in force, before the first of these upcalls
  *
  * RFC 5044 section 7.1.2: FPDUs are sent only after the first has come in.
  * Context: process, may sleep; takes the socket lock.

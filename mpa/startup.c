@@ -139,13 +139,12 @@ static int key_check(const __u8 *frame, __u32 have, bool reply)
 }
 
 /*
- * Revision 0 is what RDMA Consortium peers say (RFC 5044 Appendix C). To
- * speak it takes an administrator's permission and version 0 headers above:
- * this is the place to let it in.
+ * Revision 0 is what RDMA Consortium peers say (RFC 5044 Appendix C): it
+ * takes @local's permission. Who does not give it is "non-permissive".
  */
-static bool rev_usable(__u8 rev, __u8 max_rev)
+static bool rev_usable(const struct mpa_offer *local, __u8 rev)
 {
-	return rev != MPA_REV_RDMAC && rev <= max_rev;
+	return rev == MPA_REV_RDMAC ? local->rdmac : rev <= local->rev;
 }
 
 /* With revision 1 the S bit is a reserved one, which is not looked at. */
@@ -206,7 +205,8 @@ static void header_decode(const __u8 *frame, bool reply,
  * -EAGAIN: nothing is wrong so far, more octets are needed;
  * -EISCONN: a Request where a Reply is expected: both sides are Initiators;
  * -EPROTO: not an MPA key, or S set and no room for the enhanced data;
- * -EPROTONOSUPPORT: a revision above @max_rev, or 0;
+ * -EPROTONOSUPPORT: a revision above @max_rev. Revision 0 is read whatever
+ * becomes of it: who refuses it answers, too (RFC 5044 section C.2.1);
  * -EMSGSIZE: PD_Length exceeds 512.
  * All but -EAGAIN mean MPA error 4.
  */
@@ -225,7 +225,7 @@ int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
 	if (have <= FRAME_REV)
 		return -EAGAIN;
 	header_decode(frame, reply, offer);
-	if (!rev_usable(offer->rev, max_rev))
+	if (offer->rev > max_rev)
 		return -EPROTONOSUPPORT;
 	if (have <= FRAME_PD_LEN)
 		return -EAGAIN;
@@ -246,9 +246,10 @@ int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
 }
 
 /*
- * One RTR kind out of several. A zero-length Write costs neither side
- * anything; a Read takes an inbound Read slot; a Send is hard to tell from
- * the ULP's own, so it is the last.
+ * One RTR kind out of several, which is the Initiator's choice (RFC 6581
+ * section 1.1). A zero-length Write costs neither side anything; a Read takes
+ * an inbound Read slot; a Send takes an MSN of the ULP's queue, so it is the
+ * last.
  */
 static __u8 rtr_choose(__u8 kinds)
 {
@@ -281,9 +282,9 @@ static void depths_answer(const struct mpa_offer *local,
 }
 
 /*
- * RFC 6581 section 9.2, Responder. Of the common kinds one is named, so that
- * both sides know which one comes. Without a common kind those that we have
- * are named, and the Initiator ends the connection with error 7.
+ * RFC 6581 section 9.2, Responder. All common kinds are named: the Initiator
+ * chooses. Without a common kind those that we have are named, and the
+ * Initiator ends the connection with error 7.
  */
 static void rtr_answer(const struct mpa_offer *local,
 		       const struct mpa_offer *request,
@@ -294,15 +295,35 @@ static void rtr_answer(const struct mpa_offer *local,
 	if (!request->p2p)
 		return;
 	agreed->p2p = true;
-	agreed->rtr = rtr_choose(ours & request->rtr);
+	agreed->rtr = ours & request->rtr;
 	reply->p2p = true;
 	reply->rtr = agreed->rtr ? agreed->rtr : ours;
-	if (agreed->rtr != MPA_RTR_READ || agreed->ird)
+	if (!(agreed->rtr & MPA_RTR_READ) || agreed->ird)
 		return;
-	/* Section 9.1: the Read that is the RTR needs a place to arrive. */
+	/* Section 9.1: a Read that is the RTR needs a place to arrive. */
 	agreed->ird = 1;
 	if (reply->ird != MPA_ENH_NO_DEPTH)
 		reply->ird = 1;
+}
+
+/**
+ * mpa_startup_rdmac() - what the RDMA Consortium's protocols use
+ * @local: our depths; its other wishes do not count
+ * @agreed: set to what Full Operation uses
+ *
+ * Figure 14: version 0 above, Markers and CRC both ways. With revision 0 in
+ * the startup frames, and also when there were none.
+ */
+void mpa_startup_rdmac(const struct mpa_offer *local,
+		       struct mpa_agreed *agreed)
+{
+	memset(agreed, 0, sizeof(*agreed));
+	agreed->rev = MPA_REV_RDMAC;
+	agreed->tx_markers = true;
+	agreed->rx_markers = true;
+	agreed->crc = true;
+	agreed->ird = local->ird;
+	agreed->ord = local->ord;
 }
 
 /**
@@ -324,8 +345,14 @@ static void rtr_answer(const struct mpa_offer *local,
  * Initiator has to adapt. @agreed->rtr is 0 with @agreed->p2p when there is
  * no common RTR kind. Depths that nobody negotiated are those of @local.
  *
- * Return: 0, or -EPROTONOSUPPORT when the Request's revision is 0 or above
- * @local->rev (MPA error 4).
+ * A Request of revision 0 is answered with revision 0, M and C, whatever
+ * @local wishes (RFC 5044 section C.2.4). Without @local->rdmac it is refused,
+ * and @reply set all the same: section C.2.1 wants a Reply of revision 1
+ * before the connection is closed. It says R=1, so that an Initiator that does
+ * not look at the revision knows, too.
+ *
+ * Return: 0, or -EPROTONOSUPPORT when the Request's revision is above
+ * @local->rev, or 0 without @local->rdmac (MPA error 4).
  */
 int mpa_startup_answer(const struct mpa_offer *local,
 		       const struct mpa_offer *request,
@@ -333,21 +360,30 @@ int mpa_startup_answer(const struct mpa_offer *local,
 {
 	memset(agreed, 0, sizeof(*agreed));
 	*reply = *local;
-	if (!rev_usable(request->rev, local->rev))
+	reply->rev = request->enhanced ? request->rev : MPA_REV_IETF;
+	reply->enhanced = request->enhanced;
+	reply->p2p = false;
+	reply->rtr = 0;
+	if (!rev_usable(local, request->rev)) {
+		reply->reject = true;
 		return -EPROTONOSUPPORT;
+	}
+	if (request->rev == MPA_REV_RDMAC) {
+		mpa_startup_rdmac(local, agreed);
+		reply->rev = MPA_REV_RDMAC;
+		reply->markers = true;
+		reply->crc = true;
+		return 0;
+	}
 
-	agreed->rev = request->enhanced ? request->rev : MPA_REV_IETF;
+	agreed->rev = reply->rev;
 	agreed->tx_markers = request->markers;
 	agreed->rx_markers = local->markers;
 	agreed->crc = local->crc || request->crc;
 	agreed->ird = local->ird;
 	agreed->ord = local->ord;
 
-	reply->rev = agreed->rev;
 	reply->crc = agreed->crc;
-	reply->enhanced = request->enhanced;
-	reply->p2p = false;
-	reply->rtr = 0;
 	if (request->enhanced) {
 		depths_answer(local, request, reply, agreed);
 		rtr_answer(local, request, reply, agreed);
@@ -385,13 +421,13 @@ static int rtr_conclude(const struct mpa_offer *sent,
 static int reply_check(const struct mpa_offer *sent,
 		       const struct mpa_offer *reply)
 {
-	if (!rev_usable(reply->rev, sent->rev))
+	if (!rev_usable(sent, reply->rev))
 		return -EPROTONOSUPPORT;
 	if (reply->enhanced && !sent->enhanced)
 		return -EPROTO;
 	if (reply->reject)
 		return -ECONNREFUSED;
-	if (sent->enhanced && !reply->enhanced)
+	if (sent->enhanced && !reply->enhanced && reply->rev != MPA_REV_RDMAC)
 		return -EPROTO;
 	return 0;
 }
@@ -406,13 +442,14 @@ static int reply_check(const struct mpa_offer *sent,
  *
  * A depth that was not negotiated is the one of @sent. A refusal counts
  * before a missing S bit: a Responder that knows no enhanced frames may
- * refuse what it cannot read.
+ * refuse what it cannot read. A Reply of revision 0 counts for Markers and
+ * CRC both ways, whatever the two frames say (RFC 5044 section C.2.5).
  *
  * Return: 0, or
  * -ECONNREFUSED: the Reply rejects the connection; the TCP connection stays
  * open for the ULP (RFC 5044 section 7.1.2, rule 3);
- * -EPROTONOSUPPORT: revision 0, or one above that of our Request (MPA
- * error 4);
+ * -EPROTONOSUPPORT: a revision above that of our Request, or 0 without
+ * @sent->rdmac (MPA error 4; on 0 close in order: section C.2.2);
  * -EPROTO: an enhanced Reply to a Request that was not, or the other way
  * round (MPA error 4; RFC 6581 section 10);
  * -ENOBUFS: the Responder's ORD exceeds our IRD (send MPA_ERR_IRD);
@@ -429,6 +466,10 @@ int mpa_startup_conclude(const struct mpa_offer *sent,
 	ret = reply_check(sent, reply);
 	if (ret)
 		return ret;
+	if (reply->rev == MPA_REV_RDMAC) {
+		mpa_startup_rdmac(sent, agreed);
+		return 0;
+	}
 
 	agreed->rev = reply->rev;
 	agreed->tx_markers = reply->markers;

@@ -129,7 +129,8 @@ u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
 	struct mpa_tx *tx = &conn->tx;
 	u32 n;
 
-	if (!READ_ONCE(tx->ready) || !READ_ONCE(tx->allowed))
+	/* Pairs with mpa_tx_start(): what startup has agreed on is known */
+	if (!smp_load_acquire(&tx->ready) || !READ_ONCE(tx->allowed))
 		return 0;
 	if (tx->written - tx->accepted >= MPA_TX_AHEAD ||
 	    tx->last - tx->first > MPA_TX_EXTENTS - MPA_TX_PIECES)
@@ -460,10 +461,12 @@ void mpa_tx_start(struct mpa_conn *conn)
 	tx->markers = conn->agreed.tx_markers;
 	tx->crc = conn->agreed.crc;
 	tx->packing = conn->params.packing;
-	tx->allowed = conn->initiator;
+	if (conn->initiator)
+		tx->allowed = true;
 	update_emss(conn);
 	tx->room = tx->emss;
-	WRITE_ONCE(tx->ready, true);
+	/* Pairs with mpa_tx_room() */
+	smp_store_release(&tx->ready, true);
 }
 
 /* The last reference to the connection is gone. */

@@ -26,7 +26,7 @@ struct mpa_extent {
 /**
  * struct mpa_tx - transmit direction of a connection
  * @allowed: FPDUs may be sent: an Initiator's always, a Responder's once it
- *	has received one (RFC 5044 7.1.2 rule 4)
+ *	has received one (RFC 5044 7.1.2 rule 4); without startup frames always
  * @ready: Full Operation has begun and TCP can still be written to
  * @markers: the peer wants Markers
  * @crc: the CRC field is filled

@@ -60,7 +60,8 @@ struct mpa_mib {
  *	connection starts
  * @markers: require Markers in what we receive
  * @crc: use CRCs; they are off only when the peer wants that too
- * @rdmac: serve peers of revision 0 (RFC 5044 Appendix C)
+ * @rdmac: serve peers of revision 0 (RFC 5044 Appendix C), the "permissive"
+ *	mode
  * @packing: several FPDUs may share a TCP segment
  * @p2p: as Initiator ask for the peer-to-peer model of RFC 6581
  * @ird: inbound RDMA Read depth to offer, 0..0x3ffe
@@ -87,9 +88,13 @@ struct mpa_params {
  *	with mpa_accept(), mpa_reject() or mpa_destroy(). A negative return
  *	refuses: MPA drops the connection and its reference
  * @reply: Initiator: startup has ended. @status is 0 when the peer accepted;
- *	-ECONNREFUSED when it rejected (@pd holds its Private Data); otherwise
- *	the errno of the failure, and @peer and @agreed are NULL. With @status
- *	0 Full Operation begins when this returns
+ *	-ECONNREFUSED when it rejected (@pd holds its Private Data), or TCP was
+ *	refused (@peer is NULL); -ECONNRESET when it closed TCP in place of a
+ *	Reply, as those do that know revision 1 only (RFC 6581 section 10).
+ *	-ENOBUFS (its ORD exceeds our IRD) and -ENOPROTOOPT (no common RTR)
+ *	want a Terminate with MPA_ERR_IRD or MPA_ERR_RTR: with these, as with
+ *	0, Full Operation begins when this returns, and only then @agreed is
+ *	not NULL. Any other errno: @peer is NULL
  * @receive: one verified ULPDU of @len octets, to be read with
  *	mpa_cursor_copy(). Non-zero stops the receive direction: all that
  *	follows is dropped
@@ -128,6 +133,7 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 				const struct mpa_ulp_ops *ops, void *ulp,
 				struct mpa_mib __percpu *mib);
 void mpa_listener_destroy(struct mpa_listener *listener);
+unsigned int mpa_startup_left(const struct mpa_conn *conn);
 
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	       const void *pd, u16 pd_len, const struct mpa_ulp_ops *ops,

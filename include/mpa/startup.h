@@ -11,6 +11,7 @@
 /**
  * struct mpa_offer - one side's wishes and what its startup frame says
  * @rev: MPA revision, 0..2
+ * @rdmac: a wish that no frame carries: a peer of revision 0 is served
  * @markers: M: Markers are required in what the sender of the frame receives
  * @crc: C: CRCs are wanted
  * @reject: R: connection refused (Reply only)
@@ -23,6 +24,7 @@
  */
 struct mpa_offer {
 	__u8 rev;
+	bool rdmac;
 	bool markers;
 	bool crc;
 	bool reject;
@@ -40,12 +42,13 @@ struct mpa_offer {
 
 /**
  * struct mpa_agreed - what Full Operation uses after the exchange
- * @rev: revision in use
+ * @rev: revision in use. MPA_REV_RDMAC: the protocols above use version 0
  * @tx_markers: put Markers into what we send
  * @rx_markers: expect Markers in what we receive
  * @crc: CRCs are generated and checked both ways
  * @p2p: peer-to-peer model: the Initiator's first FPDU is an RTR
- * @rtr: the one RTR kind to use, 0 when not @p2p
+ * @rtr: Initiator: the one RTR kind to send; Responder: the kinds that may
+ *	come, 0 when there is no common one. 0 when not @p2p
  * @ird: our inbound RDMA Read depth in force
  * @ord: our outbound RDMA Read depth in force
  */
@@ -70,5 +73,7 @@ int mpa_startup_answer(const struct mpa_offer *local,
 int mpa_startup_conclude(const struct mpa_offer *sent,
 			 const struct mpa_offer *reply,
 			 struct mpa_agreed *agreed);
+void mpa_startup_rdmac(const struct mpa_offer *local,
+		       struct mpa_agreed *agreed);
 
 #endif /* MPA_STARTUP_H */

@@ -71,6 +71,21 @@ TEST(Crc, CRC_02_CRC_03_CRC_04_CRC_05_Vectors) {
   }
 }
 
+// What DDP writes for a stream of version 0 is what the draft's vectors begin with.
+TEST(Crc, CRC_05_DDP_08_HeadersOfVersion0) {
+  const struct {
+    __u32 msn, start;
+    const char* crc;
+  } rows[] = {{1, 0, "4c 86 b3 84"}, {2, 512 - 20, "a1 9c d1 03"}};
+  for (const auto& row : rows) {
+    const ddp_segment segment{.opcode = RDMAP_SEND, .last = true, .msn = row.msn};
+    Octets ulpdu(DDP_MAX_HDR_LEN);
+    ulpdu.resize(ddp_segment_build(ulpdu.data(), &segment, DDP_VERSION_RDMAC));
+    const Fpdu fpdu = Framer(true, row.start).frame(ulpdu + Octets(24));
+    EXPECT_EQ(Octets(fpdu.wire.end() - 4, fpdu.wire.end()), hex(row.crc)) << "MSN " << row.msn;
+  }
+}
+
 TEST(Crc, CRC_02_MRK_06_MarkerBeforeTheLengthIsCovered) {
   const Octets covered = image(Octets(42), 512);
   EXPECT_EQ(Octets(covered.begin(), covered.begin() + 6), hex("00000000 002a"));

@@ -44,29 +44,128 @@ struct Conclusion {
   Conclusion(const mpa_offer& sent, const mpa_offer& reply) { result = mpa_startup_conclude(&sent, &reply, &agreed); }
 };
 
-// Figure 17: the Markers of the directions to Initiator / Responder, whatever the kind of either (without revision 0 the two
-// kinds cannot be told apart).
-TEST(Negotiation, RDC_05_STA_02_MRK_10_MRK_11_Figure17) {
-  const struct {
-    bool initiator, responder;
-    bool to_initiator, to_responder;
-  } rows[] = {{false, false, false, false}, {false, true, false, true}, {true, false, true, false}, {true, true, true, true}};
-  for (const __u8 rev : {1, 2})
-    for (const auto& row : rows) {
-      SCOPED_TRACE(testing::Message() << "M=" << row.initiator << "/" << row.responder << " Responder's revision " << int{rev});
-      const mpa_offer request = plain(row.initiator, true);
-      const Answer answer(plain(row.responder, true, rev), request);
+/** RFC 5044 Figure 14: an RDMA Consortium peer, and ours with rdmac=N and rdmac=Y. */
+enum Kind { RDMAC, NON_PERMISSIVE, PERMISSIVE };
+
+constexpr int CLOSE = -1;
+
+struct FigureRow {
+  Kind initiator;
+  bool initiator_m;
+  Kind responder;
+  bool responder_m;
+  int version;
+  bool to_initiator, to_responder;
+};
+
+const FigureRow figures[] = {
+#define ROW(...) {__VA_ARGS__},
+#include "kunit/vectors/figures.inc"
+#undef ROW
+};
+
+std::ostream& operator<<(std::ostream& out, const FigureRow& row) {
+  static const char* const names[] = {"RDMAC", "non-permissive", "permissive"};
+  return out << names[row.initiator] << " M=" << row.initiator_m << " to " << names[row.responder] << " M=" << row.responder_m;
+}
+
+mpa_offer rnic(Kind kind, bool markers, bool crc, __u8 rev) {
+  mpa_offer offer = kind == RDMAC ? plain(true, true, 0) : plain(markers, crc, rev);
+  offer.rdmac = kind == PERMISSIVE;
+  offer.enhanced = kind != RDMAC && rev == 2;
+  offer.ird = offer.ord = 8;
+  return offer;
+}
+
+void expect_framing(const mpa_agreed& agreed, const FigureRow& row, bool is_initiator) {
+  EXPECT_EQ(agreed.rev == 0, row.version == 0);
+  EXPECT_EQ(agreed.rx_markers, is_initiator ? row.to_initiator : row.to_responder);
+  EXPECT_EQ(agreed.tx_markers, is_initiator ? row.to_responder : row.to_initiator);
+  if (row.version)
+    return;
+  EXPECT_TRUE(agreed.crc); // whatever C said
+  EXPECT_FALSE(agreed.p2p);
+  EXPECT_EQ(agreed.ird, 8);
+  EXPECT_EQ(agreed.ord, 8);
+}
+
+/** Our Responder's part of a row. Of what it answers an RDMAC Initiator takes revision 0 only. */
+void figure_as_responder(const FigureRow& row, bool crc, __u8 rev) {
+  const mpa_offer request = rnic(row.initiator, row.initiator_m, crc, rev);
+  const Answer answer(rnic(row.responder, row.responder_m, crc, 2), request);
+  if (row.version == CLOSE) {
+    EXPECT_EQ(answer.result, -EPROTONOSUPPORT);
+    EXPECT_EQ(answer.reply.rev, 1); // section C.2.1
+    EXPECT_TRUE(answer.reply.reject);
+    EXPECT_FALSE(answer.reply.enhanced);
+    EXPECT_EQ(answer.reply.markers, row.responder_m);
+    return;
+  }
+  ASSERT_EQ(answer.result, 0);
+  EXPECT_EQ(answer.reply.rev, row.initiator == RDMAC ? 0 : rev);
+  EXPECT_EQ(answer.reply.markers, row.initiator == RDMAC || row.responder_m);
+  EXPECT_EQ(answer.reply.crc, row.initiator == RDMAC || crc);
+  EXPECT_FALSE(answer.reply.reject);
+  expect_framing(answer.agreed, row, false);
+  if (row.initiator == RDMAC)
+    return;
+  const Conclusion end(request, answer.reply);
+  ASSERT_EQ(end.result, 0);
+  expect_framing(end.agreed, row, true);
+}
+
+/** Our Initiator's part of a row with an RDMAC Responder, which always answers the same. */
+void figure_as_initiator(const FigureRow& row, bool crc, __u8 rev) {
+  const Conclusion end(rnic(row.initiator, row.initiator_m, crc, rev), rnic(RDMAC, true, true, 0));
+  EXPECT_EQ(end.result, row.version == CLOSE ? -EPROTONOSUPPORT : 0);
+  if (row.version != CLOSE)
+    expect_framing(end.agreed, row, true);
+}
+
+TEST(Negotiation, RDC_01_RDC_02_RDC_03_RDC_04_RDC_05_DDP_08_STA_02_MRK_10_MRK_11_Figures15To17) {
+  for (const auto& row : figures)
+    for (const __u8 rev : {1, 2})
+      for (const bool crc : {false, true}) {
+        SCOPED_TRACE(testing::Message() << row << " our revision " << int{rev} << " C=" << crc);
+        if (row.responder == RDMAC)
+          figure_as_initiator(row, crc, rev);
+        else
+          figure_as_responder(row, crc, rev);
+      }
+}
+
+// A revision 0 frame that does not say M or C: its sender uses both all the same (Figure 14).
+TEST(Negotiation, RDC_01_RDC_03_FlagsOfRevision0DoNotCount) {
+  for (const bool markers : {false, true})
+    for (const bool crc : {false, true}) {
+      const Answer answer(rnic(PERMISSIVE, false, false, 2), plain(markers, crc, 0));
       ASSERT_EQ(answer.result, 0);
-      EXPECT_EQ(answer.reply.markers, row.responder);
-      EXPECT_EQ(answer.agreed.tx_markers, row.to_initiator);
-      EXPECT_EQ(answer.agreed.rx_markers, row.to_responder);
-      const Conclusion end(request, answer.reply);
+      EXPECT_TRUE(answer.agreed.tx_markers && answer.agreed.rx_markers && answer.agreed.crc);
+      const Conclusion end(rnic(PERMISSIVE, false, false, 2), plain(markers, crc, 0));
       ASSERT_EQ(end.result, 0);
-      EXPECT_EQ(end.agreed.rx_markers, row.to_initiator);
-      EXPECT_EQ(end.agreed.tx_markers, row.to_responder);
-      EXPECT_EQ(end.agreed.rev, 1);
-      EXPECT_EQ(answer.agreed.rev, 1);
+      EXPECT_TRUE(end.agreed.tx_markers && end.agreed.rx_markers && end.agreed.crc);
     }
+}
+
+TEST(Negotiation, RDC_01_RDC_02_RejectOfRevision0) {
+  mpa_offer local = rnic(PERMISSIVE, false, true, 2);
+  local.reject = true;
+  const Answer answer(local, plain(true, true, 0));
+  EXPECT_EQ(answer.result, 0);
+  EXPECT_EQ(answer.reply.rev, 0);
+  EXPECT_TRUE(answer.reply.reject && answer.reply.markers && answer.reply.crc);
+  EXPECT_EQ(Conclusion(rnic(PERMISSIVE, false, true, 2), answer.reply).result, -ECONNREFUSED);
+}
+
+TEST(Negotiation, RDC_06_NoFramesAtAll) {
+  const mpa_offer local = rnic(NON_PERMISSIVE, false, false, 2);
+  mpa_agreed agreed;
+  mpa_startup_rdmac(&local, &agreed);
+  EXPECT_EQ(agreed.rev, 0);
+  EXPECT_TRUE(agreed.tx_markers && agreed.rx_markers && agreed.crc);
+  EXPECT_FALSE(agreed.p2p);
+  EXPECT_EQ(agreed.ird, 8);
+  EXPECT_EQ(agreed.ord, 8);
 }
 
 TEST(Negotiation, CRC_07_STA_03_OneSideIsEnough) {
@@ -104,7 +203,7 @@ TEST(Negotiation, ENH_01_ReplyIsAsEnhancedAsTheRequest) {
   EXPECT_EQ(enhanced.agreed.rev, 2);
 }
 
-TEST(Negotiation, STA_06_DDP_08_RevisionsThatCannotBeSpoken) {
+TEST(Negotiation, STA_06_RevisionsThatCannotBeSpoken) {
   EXPECT_EQ(Answer(plain(false, true, 1), depths(1, 1)).result, -EPROTONOSUPPORT);
   EXPECT_EQ(Answer(plain(false, true, 2), plain(true, true, 0)).result, -EPROTONOSUPPORT);
   EXPECT_EQ(Answer(plain(false, true, 2), plain(false, true, 3)).result, -EPROTONOSUPPORT);
@@ -200,10 +299,10 @@ TEST(Negotiation, ENH_08_TerminateGoesOutInFullOperation) {
   EXPECT_TRUE(end.agreed.crc);
 }
 
-TEST(Negotiation, ENH_06_ResponderChoosesACommonKind) {
+TEST(Negotiation, ENH_06_ResponderNamesTheCommonKindsAndTheInitiatorChooses) {
   const struct {
     int initiator, responder;
-    int chosen;
+    int named, chosen;
   } rows[] = {
 #define ROW(...) {__VA_ARGS__},
 #include "kunit/vectors/rtr.inc"
@@ -214,9 +313,9 @@ TEST(Negotiation, ENH_06_ResponderChoosesACommonKind) {
     const Answer answer(kinds(row.responder), kinds(row.initiator));
     ASSERT_EQ(answer.result, 0);
     EXPECT_TRUE(answer.reply.p2p);
-    EXPECT_EQ(answer.reply.rtr, row.chosen);
+    EXPECT_EQ(answer.reply.rtr, row.named);
     EXPECT_TRUE(answer.agreed.p2p);
-    EXPECT_EQ(answer.agreed.rtr, row.chosen);
+    EXPECT_EQ(answer.agreed.rtr, row.named);
     const Conclusion end(kinds(row.initiator), answer.reply);
     EXPECT_EQ(end.result, 0);
     EXPECT_TRUE(end.agreed.p2p);

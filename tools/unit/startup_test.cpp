@@ -14,8 +14,12 @@ namespace {
 const char* const request_key = "4d 50 41 20 49 44 20 52 65 71 20 46 72 61 6d 65 ";
 const char* const reply_key = "4d 50 41 20 49 44 20 52 65 70 20 46 72 61 6d 65 ";
 
-Octets request(const std::string& rest) { return hex(request_key + rest); }
-Octets reply(const std::string& rest) { return hex(reply_key + rest); }
+Octets request(const std::string& rest) {
+  return hex(request_key + rest);
+}
+Octets reply(const std::string& rest) {
+  return hex(reply_key + rest);
+}
 
 /** What mpa_startup_parse() says about the first @p have octets; it gets no more than those. */
 struct Parsed {
@@ -147,8 +151,8 @@ TEST(StartupBuild, ENH_02_RefusesWhatTheFrameCannotHold) {
 }
 
 TEST(StartupParse, STA_09_STA_11_STA_19_CutAtEveryOctet) {
-  for (const char* rest : {"00 01 0000", "c0 01 0001 aa", "40 01 000a 00010203040506070809", "50 02 0004 0001 0002",
-                           "50 02 0006 8001 8002 aabb"}) {
+  for (const char* rest :
+       {"00 01 0000", "c0 01 0001 aa", "40 01 000a 00010203040506070809", "50 02 0004 0001 0002", "50 02 0006 8001 8002 aabb"}) {
     SCOPED_TRACE(rest);
     expect_complete_at_the_end(request(rest), false);
     expect_complete_at_the_end(reply(rest), true);
@@ -191,7 +195,7 @@ TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_08_ENH_02_ENH_05_ENH_06_GoodF
   }
 }
 
-TEST(StartupParse, STA_01_STA_06_STA_07_STA_13_ENH_10_RDC_04_BadFrames) {
+TEST(StartupParse, STA_01_STA_06_STA_07_STA_13_ENH_10_BadFrames) {
   const struct {
     const char *what, *frame;
     bool is_reply;
@@ -264,9 +268,8 @@ TEST(StartupParse, STA_01_STA_14_ReplyWhereARequestIsExpected) {
 }
 
 TEST(StartupParse, ENB_01_ENB_02_OtherProtocolsAreRefusedAtOnce) {
-  for (const std::string text :
-       {"GET / HTTP/1.1\r\n", "HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "220 mail ESMTP\r\n",
-        "Tue Nov 21 06:56:42 2023\r\n", " !\"#$%&'()*+,-./0123456789"}) {
+  for (const std::string text : {"GET / HTTP/1.1\r\n", "HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-OpenSSH_9.2\r\n",
+                                 "220 mail ESMTP\r\n", "Tue Nov 21 06:56:42 2023\r\n", " !\"#$%&'()*+,-./0123456789"}) {
     const Octets octets(text.begin(), text.end());
     expect_refused_at(octets, true, 0, -EPROTO);
     expect_refused_at(octets, false, 0, -EPROTO);
@@ -275,7 +278,7 @@ TEST(StartupParse, ENB_01_ENB_02_OtherProtocolsAreRefusedAtOnce) {
   expect_refused_at(Octets(monday.begin(), monday.end()), true, 1, -EPROTO);
   const std::string nearly = "MPA id Req Frame";
   expect_refused_at(Octets(nearly.begin(), nearly.end()), false, 4, -EPROTO);
-  expect_refused_at(hex("00 2a 4143"), true, 0, -EPROTO); // an FPDU without startup
+  expect_refused_at(hex("00 2a 4143"), true, 0, -EPROTO);  // an FPDU without startup
   expect_refused_at(hex("e9 7a 3b 00"), true, 0, -EPROTO); // the time protocol
 }
 
@@ -288,9 +291,15 @@ TEST(StartupParse, STA_06_RevisionIsCheckedAtItsOctet) {
   EXPECT_EQ(Parsed(request("40 01 0000"), false, 1).result, 20);
 }
 
-TEST(StartupParse, STA_06_RDC_04_RefusedRevisionIsReported) {
-  EXPECT_EQ(Parsed(request("c0 00 0000"), false).offer.rev, 0);
+TEST(StartupParse, STA_06_RefusedRevisionIsReported) {
   EXPECT_EQ(Parsed(request("c0 07 0000"), false).offer.rev, 7);
+}
+
+// Whether revision 0 is served is decided when all of it has come: who refuses it answers, too.
+TEST(StartupParse, RDC_01_RDC_04_Revision0IsReadAnyhow) {
+  expect_complete_at_the_end(request("c0 00 0003 aabbcc"), false);
+  expect_complete_at_the_end(reply("c0 00 0000"), true);
+  EXPECT_EQ(Parsed(request("c0 00 0000"), false, 1).offer.rev, 0);
 }
 
 TEST(StartupParse, STA_07_TooMuchPrivateData) {
