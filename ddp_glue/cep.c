@@ -37,11 +37,19 @@ struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 	return cep;
 }
 
+static void free_again(struct cep_again *again)
+{
+	if (again)
+		put_net(again->net);
+	kfree(again);
+}
+
 static void cep_free(struct kref *ref)
 {
 	struct iwm_cep *cep = container_of(ref, struct iwm_cep, ref);
 
 	xa_erase_bh(&ceps, cep->index);
+	free_again(cep->again);
 	kfree(cep);
 	wake_up_all(&ceps_wait);
 }
@@ -135,6 +143,9 @@ static int deliver_reply(struct iwm_cep *cep, int status,
 	if (status) {
 		event.local_addr = cep->id->local_addr;
 		event.remote_addr = cep->id->remote_addr;
+		/* RFC 6581 9.1: the peer's depths reach the ULP here, too. */
+		if (peer)
+			set_depths(&event, peer->ird, peer->ord);
 	} else {
 		set_depths(&event, agreed->ord, agreed->ird);
 	}
@@ -251,19 +262,68 @@ int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
 int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 		 const struct mpa_agreed *agreed, const void *pd)
 {
+	struct cep_again *again;
+
 	spin_lock_bh(&cep->lock);
 	if (cep->state != CEP_CONNECTING) {
 		spin_unlock_bh(&cep->lock);
 		return -ECONNABORTED;
 	}
+	again = cep->again;
+	cep->again = NULL;
 	status = deliver_reply(cep, status, peer, agreed, pd);
 	if (status) {
 		cep_close_and_unlock(cep);
-		return status;
+	} else {
+		cep->state = CEP_CONNECTED;
+		spin_unlock_bh(&cep->lock);
 	}
-	cep->state = CEP_CONNECTED;
+	free_again(again);
+	return status;
+}
+
+/**
+ * iwm_cm_retry() - the peer has closed in place of a Reply
+ * @cep: endpoint
+ *
+ * RFC 6581 section 10: that is what one does that knows revision 1 only. A
+ * second attempt follows with that, on a connection of its own. iw_cm's
+ * consumers cannot say that they need what is negotiated in revision 2:
+ * depths and the first message are their affair then.
+ *
+ * Context: any. Return: whether there is a second attempt, which ends with
+ * iwm_cm_reply() or iwm_cm_closed(), too.
+ */
+bool iwm_cm_retry(struct iwm_cep *cep)
+{
+	bool retry;
+
+	spin_lock_bh(&cep->lock);
+	retry = cep->state == CEP_CONNECTING && cep->again && !cep->gone;
+	cep->retry = retry;
 	spin_unlock_bh(&cep->lock);
-	return 0;
+	if (retry)
+		cep_queue(cep, 0);
+	return retry;
+}
+
+/**
+ * iwm_cm_refuse() - the peer's Reply cannot be lived with
+ * @cep: endpoint
+ * @status: what the consumer is to be told by iwm_cm_closed(), which follows
+ *	when the peer has been told
+ * @peer: what the Reply says
+ *
+ * Context: any.
+ */
+void iwm_cm_refuse(struct iwm_cep *cep, int status,
+		   const struct mpa_offer *peer)
+{
+	spin_lock_bh(&cep->lock);
+	cep->status = status;
+	cep->peer = *peer;
+	cep->peer.pd_len = 0;
+	spin_unlock_bh(&cep->lock);
 }
 
 /**
@@ -279,8 +339,11 @@ void iwm_cm_closed(struct iwm_cep *cep, int status)
 	spin_lock_bh(&cep->lock);
 	switch (cep->state) {
 	case CEP_CONNECTING:
-		deliver_reply(cep, status ? status : -ECONNRESET, NULL, NULL,
-			      NULL);
+		if (cep->status)
+			deliver_reply(cep, cep->status, &cep->peer, NULL, NULL);
+		else
+			deliver_reply(cep, status ? status : -ECONNRESET, NULL,
+				      NULL, NULL);
 		break;
 	case CEP_CONNECTED:
 		deliver_close(cep, status);
@@ -356,6 +419,43 @@ static void refuse_request(struct iwm_cep *cep)
 	iwm_cep_put(cep);
 }
 
+/* The second attempt, if one is due. */
+static struct cep_again *take_again(struct iwm_cep *cep, struct iwm_qp **qp)
+{
+	struct cep_again *again = NULL;
+
+	spin_lock_bh(&cep->lock);
+	if (cep->retry && !cep->gone && cep->state == CEP_CONNECTING) {
+		again = cep->again;
+		cep->again = NULL;
+		*qp = cep->qp;
+		kref_get(&cep->qp->ref);
+	}
+	cep->retry = false;
+	spin_unlock_bh(&cep->lock);
+	return again;
+}
+
+static void connect_again(struct iwm_cep *cep)
+{
+	struct cep_again *again;
+	struct iwm_qp *qp;
+	int ret;
+
+	again = take_again(cep, &qp);
+	if (!again)
+		return;
+	iwm_count(cep->dev, IWM_STAT_CM_FALLBACKS);
+	ret = iwm_qp_reconnect(qp, cep, again->net,
+			       (struct sockaddr *)&again->local,
+			       (struct sockaddr *)&again->remote,
+			       &again->params, again->pd, again->pd_len);
+	if (ret)
+		iwm_cm_closed(cep, ret);
+	iwm_qp_put(qp);
+	free_again(again);
+}
+
 /* The device goes: end the connection, if there is one. */
 static void end_connection(struct iwm_cep *cep)
 {
@@ -380,6 +480,7 @@ static void cep_work(struct work_struct *work)
 
 	drop_request(cep);
 	refuse_request(cep);
+	connect_again(cep);
 	end_connection(cep);
 	iwm_cep_put(cep);
 }

@@ -3,6 +3,7 @@
  * Connection management: iw_cm's connect, accept and reject, with what startup
  * is to negotiate.
  */
+#include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/rdma_cm.h>
 #include <mpa/startup.h>
@@ -46,7 +47,7 @@ static void accept_params(struct mpa_params *params,
 	params->ird = param->ird;
 	params->ord = min_t(u32, param->ord, peer->ird);
 	/* The Read that may be the RTR needs a place: RFC 6581 section 9.1. */
-	if (peer->p2p && !params->ird)
+	if (peer->rtr & MPA_RTR_READ && !params->ird)
 		params->ird = 1;
 }
 
@@ -94,6 +95,31 @@ static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 	return iwm_dev_net(dev);
 }
 
+/* What iwm_cm_retry() needs, should it come to that. Takes over @net. */
+static int prepare_again(struct iwm_cep *cep, const struct iw_cm_id *id,
+			 struct net *net, const struct mpa_params *params,
+			 const struct iw_cm_conn_param *param)
+{
+	struct cep_again *again;
+
+	again = kmalloc(struct_size(again, pd, param->private_data_len),
+			GFP_KERNEL);
+	if (!again) {
+		put_net(net);
+		return -ENOMEM;
+	}
+	again->net = net;
+	again->local = id->m_local_addr;
+	set_port(&again->local, 0);
+	again->remote = id->m_remote_addr;
+	again->params = *params;
+	again->params.max_rev = MPA_REV_IETF;
+	again->pd_len = param->private_data_len;
+	memcpy(again->pd, param->private_data, again->pd_len);
+	cep->again = again;
+	return 0;
+}
+
 /*
  * rdma_cm's ports are a space of their own: the one that it has chosen may be
  * in use by TCP, and then any other is as good.
@@ -110,6 +136,9 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 	if (!net)
 		return -ENODEV;
 	connect_params(&params, param);
+	ret = prepare_again(cep, id, net, &params, param);
+	if (ret)
+		return ret;
 	do {
 		ret = iwm_qp_connect(qp, cep, net, (struct sockaddr *)&local,
 				     (struct sockaddr *)&id->m_remote_addr,
@@ -117,7 +146,6 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 				     param->private_data_len);
 		set_port(&local, 0);
 	} while (--tries && ret == -EADDRINUSE);
-	put_net(net);
 	return ret;
 }
 

@@ -30,7 +30,8 @@
 #include "iwmpa.h"
 
 /*
- * Active:  CONNECTING -> CONNECTED -> CLOSED, or CONNECTING -> CLOSED
+ * Active:  CONNECTING -> CONNECTED -> CLOSED, or CONNECTING -> CLOSED; a
+ *          second attempt, with revision 1, is made within CONNECTING
  * Passive: REQUEST -> ACCEPTING -> CONNECTED -> CLOSED; whoever takes the cep
  *          out of REQUEST has to deal with its connection. REFUSED is for what
  *          iw_cm cannot carry.
@@ -45,21 +46,42 @@ enum cep_state {
 };
 
 /**
+ * struct cep_again - what a second attempt to connect needs
+ * @net: namespace, with a reference
+ * @local: address, and any port: the first attempt's may be in use still
+ * @remote: whom to connect to
+ * @params: policy
+ * @pd_len: octets of @pd
+ * @pd: Private Data
+ */
+struct cep_again {
+	struct net *net;
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	struct mpa_params params;
+	u8 pd_len;
+	u8 pd[];
+};
+
+/**
  * struct iwm_cep - one end of a connection, as iw_cm sees it
  * @ref: the QP's, the queued work's, those of calls that are running, and in
  *	REQUEST and REFUSED the pending decision's
  * @dev: device; waits for its ceps before it goes
  * @index: in ceps; provider_data of a request
- * @work: drops an undecided request; ends a connection when the device goes
+ * @work: drops an undecided request; connects a second time; ends a connection
+ *	when the device goes
  * @lock: guards what follows
  * @state: enum cep_state
  * @gone: the device is going
  * @closed: the connection has ended while ACCEPTING, with @status
- * @status: for the CLOSE event
+ * @retry: the second attempt is due
+ * @again: for the second attempt, NULL once it has been made
+ * @status: for the CLOSE event; CONNECTING: why the Reply was refused, or 0
  * @id: with a reference, until CLOSED
  * @qp: with a reference, until CLOSED
  * @conn: REQUEST and REFUSED: undecided connection
- * @peer: what the Request offered
+ * @peer: what the Request offered, or the Reply that was refused
  */
 struct iwm_cep {
 	struct kref ref;
@@ -71,6 +93,8 @@ struct iwm_cep {
 	enum cep_state state;
 	bool gone;
 	bool closed;
+	bool retry;
+	struct cep_again *again;
 	int status;
 	struct iw_cm_id *id;
 	struct iwm_qp *qp;

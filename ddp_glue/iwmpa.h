@@ -24,6 +24,7 @@
 #include <rdma/siw-abi.h>
 
 #include <mpa/mpa.h>
+#include <mpa/startup.h>
 #include "ddp.h"
 
 /* Device limits: what query_device reports and create_* enforces. */
@@ -62,6 +63,7 @@ enum iwm_stat {
 	IWM_STAT_CQ_OVERFLOWS,
 	IWM_STAT_DOORBELLS,
 	IWM_STAT_CM_REFUSED,		/* what iw_cm cannot carry */
+	IWM_STAT_CM_FALLBACKS,		/* second attempts, with revision 1 */
 	IWM_NUM_STATS
 };
 
@@ -240,6 +242,8 @@ struct iwm_rx;
  * @rx_ended: nothing more is received: what is posted is flushed at once
  * @dying: is being destroyed: what is outstanding gets no completion
  * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none
+ * @responder: the peer is the Initiator; set before it can send
+ * @agreed: what startup came to; complete before Full Operation begins
  * @sq: transmit side, see sq.h
  * @rx: receive side, see recv.c; owned by whoever holds the socket lock
  */
@@ -263,6 +267,8 @@ struct iwm_qp {
 	bool rx_ended;
 	bool dying;
 	u8 rtr;
+	bool responder;
+	struct mpa_agreed agreed;
 
 	struct iwm_cq *scq;
 	struct iwm_cq *rcq;
@@ -287,6 +293,15 @@ struct iwm_qp {
 #define to_iwm_cq(p)	container_of(p, struct iwm_cq, ibcq)
 #define to_iwm_srq(p)	container_of(p, struct iwm_srq, ibsrq)
 #define to_iwm_qp(p)	container_of(p, struct iwm_qp, ibqp)
+
+/*
+ * Version of the DDP and RDMAP headers, both ways: that of MPA decides, for
+ * the three are never mixed (RFC 5044 section C.1).
+ */
+static inline u8 iwm_qp_version(const struct iwm_qp *qp)
+{
+	return qp->agreed.rev ? DDP_VERSION : DDP_VERSION_RDMAC;
+}
 
 /* One more of @count unless there are @max: release with atomic_dec(). */
 static inline int iwm_claim(atomic_t *count, int max)
@@ -439,6 +454,11 @@ struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn);
 int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
 		   const struct sockaddr *local, const struct sockaddr *remote,
 		   const struct mpa_params *params, const void *pd, u16 pd_len);
+int iwm_qp_reconnect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
+		     const struct sockaddr *local,
+		     const struct sockaddr *remote,
+		     const struct mpa_params *params, const void *pd,
+		     u16 pd_len);
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 		  struct mpa_conn *conn, const struct mpa_params *params,
 		  const void *pd, u16 pd_len, struct mpa_agreed *agreed);
@@ -512,6 +532,9 @@ void iwm_cep_put(struct iwm_cep *cep);
 int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer);
 int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 		 const struct mpa_agreed *agreed, const void *pd);
+bool iwm_cm_retry(struct iwm_cep *cep);
+void iwm_cm_refuse(struct iwm_cep *cep, int status,
+		   const struct mpa_offer *peer);
 void iwm_cm_closed(struct iwm_cep *cep, int status);
 
 #endif /* IWMPA_H */

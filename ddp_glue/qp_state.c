@@ -7,6 +7,7 @@
  *
  *   state      ib            left for
  *   IDLE       RESET..RTR    RTS: startup has ended well
+ *                            TERMINATE: the peer's Reply was refused
  *                            ERROR: modify_qp
  *   RTS        RTS           CLOSING: modify_qp to SQD
  *                            TERMINATE: a protocol error was found here
@@ -30,6 +31,7 @@
 #define TERMINATE_MAX_MS	2000	/* for the Terminate to reach TCP */
 #define CLOSE_MAX_MS		5000	/* for the peer to close, too */
 
+/* IDLE -> TERMINATE is refuse_reply()'s alone: nothing else can go wrong. */
 static const u8 next_states[] = {
 	[IWM_QP_IDLE]		= BIT(IWM_QP_RTS) | BIT(IWM_QP_ERROR),
 	[IWM_QP_RTS]		= BIT(IWM_QP_CLOSING) | BIT(IWM_QP_TERMINATE) |
@@ -185,22 +187,28 @@ static void send_fin(struct iwm_qp *qp)
 	mpa_shutdown(qp->conn);
 }
 
-/* Give the connection back. The transmit owner is out of it. */
-static void release_conn(struct iwm_qp *qp, bool reset)
+/* Give the connection back, if there is one. */
+static void drop_conn(struct iwm_qp *qp)
 {
 	struct mpa_conn *conn = qp->conn;
 
 	lockdep_assert_held(&qp->conn_lock);
 	if (!conn)
 		return;
-	if (reset)
-		mpa_abort(conn);
-	else
-		send_fin(qp);
 	spin_lock_bh(&qp->lock);
 	qp->conn = NULL;
 	spin_unlock_bh(&qp->lock);
 	mpa_destroy(conn);
+}
+
+/* End it first. The transmit owner is out of it. */
+static void release_conn(struct iwm_qp *qp, bool reset)
+{
+	if (reset && qp->conn)
+		mpa_abort(qp->conn);
+	else
+		send_fin(qp);
+	drop_conn(qp);
 }
 
 /**
@@ -247,7 +255,7 @@ static void drop_dead_conn(struct iwm_qp *qp)
 {
 	mutex_lock(&qp->conn_lock);
 	if (!READ_ONCE(qp->cep))
-		release_conn(qp, false);
+		drop_conn(qp);
 	mutex_unlock(&qp->conn_lock);
 }
 
@@ -349,6 +357,16 @@ static enum ib_event_type event_of(const struct rdmap_error *err)
 	return IB_EVENT_QP_FATAL;
 }
 
+/* Send a Terminate as the last message, in state TERMINATE. */
+static void terminate(struct iwm_qp *qp, const struct rdmap_error *err,
+		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr)
+{
+	set_deadline(qp, TERMINATE_MAX_MS);
+	iwm_sq_terminate(qp, err, ddp_hdr, ddp_len, read_hdr);
+	iwm_sq_flush(qp);
+	queue_close(qp, TERMINATE_MAX_MS);
+}
+
 /**
  * iwm_qp_error() - a protocol error ends the stream: Terminate it
  * @qp: queue pair; its state becomes TERMINATE
@@ -369,10 +387,7 @@ void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
 
 	if (!move(qp, IWM_QP_TERMINATE, &from))
 		return;
-	set_deadline(qp, TERMINATE_MAX_MS);
-	iwm_sq_terminate(qp, err, ddp_hdr, ddp_len, read_hdr);
-	iwm_sq_flush(qp);
-	queue_close(qp, TERMINATE_MAX_MS);
+	terminate(qp, err, ddp_hdr, ddp_len, read_hdr);
 	raise(qp, event_of(err));
 	raise_last_wqe(qp);
 }
@@ -507,7 +522,7 @@ static struct iwm_cep *get_cep(struct iwm_qp *qp)
 	return cep;
 }
 
-/* Startup has ended well. */
+/* Startup has ended well, or is about to. */
 static int enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr)
 {
 	int ret = -ECONNABORTED;
@@ -532,13 +547,89 @@ static void unclaim(struct iwm_qp *qp)
 		iwm_cep_put(cep);
 }
 
-/* What startup has left behind goes, in process context. */
+/*
+ * What a Terminate says about a failure of startup: RFC 6581 section 8. The
+ * code of "any error locally" is the enhanced protocol's (section 9.3): whoever
+ * speaks another revision knows RDMAP's.
+ */
+static struct rdmap_error startup_error(const struct iwm_qp *qp, int status)
+{
+	struct rdmap_error err = {
+		.layer = TERM_LAYER_LLP,
+		.etype = LLP_ETYPE_MPA,
+		.ecode = MPA_ERR_LOCAL,
+	};
+
+	if (status == -ENOBUFS)
+		err.ecode = MPA_ERR_IRD;
+	else if (status == -ENOPROTOOPT)
+		err.ecode = MPA_ERR_RTR;
+	else if (qp->agreed.rev < MPA_REV_ENHANCED)
+		err = (struct rdmap_error) {
+			.layer = TERM_LAYER_RDMAP,
+			.etype = RDMAP_ETYPE_LOCAL,
+		};
+	return err;
+}
+
+/*
+ * The peer has accepted, and we cannot go on. It is told so first, and the CM
+ * then: who hears of it there may take the QP down.
+ */
+static void refuse_reply(struct iwm_qp *qp, struct iwm_cep *cep, int status,
+			 const struct mpa_offer *peer)
+{
+	struct rdmap_error err = startup_error(qp, status);
+	bool moved;
+
+	iwm_cm_refuse(cep, status, peer);
+	spin_lock_bh(&qp->lock);
+	moved = qp->cep == cep && qp->state == IWM_QP_IDLE;
+	if (moved) {
+		WRITE_ONCE(qp->state, IWM_QP_TERMINATE);
+		qp->used = true;
+	}
+	spin_unlock_bh(&qp->lock);
+	if (moved)
+		terminate(qp, &err, NULL, 0, NULL);
+}
+
+/* The CM has not taken the end of startup as it was. */
 static void abandon(struct iwm_qp *qp)
 {
+	struct rdmap_error err = startup_error(qp, -ENOMEM);
+
 	unclaim(qp);
 	if (READ_ONCE(qp->state) == IWM_QP_RTS)
-		lost(qp, -ECONNABORTED);
-	queue_close(qp, 0);
+		iwm_qp_error(qp, &err, NULL, 0, NULL);
+	else
+		queue_close(qp, 0);
+}
+
+/* Startup has failed, and the peer is not to be told. */
+static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
+			   const struct mpa_offer *peer, const void *pd)
+{
+	if (status == -ECONNRESET && iwm_cm_retry(cep))
+		return;
+	iwm_cm_reply(cep, status, peer, NULL, pd);
+	abandon(qp);
+}
+
+static void reply_accepted(struct iwm_qp *qp, struct iwm_cep *cep, int status,
+			   const struct mpa_offer *peer, const void *pd)
+{
+	const struct mpa_agreed *agreed = &qp->agreed;
+
+	if (!status)
+		status = iwm_cm_check_reply(cep, peer);
+	if (status) {
+		refuse_reply(qp, cep, status, peer);
+		return;
+	}
+	status = enter_rts(qp, agreed->ird, agreed->ord, agreed->rtr);
+	if (iwm_cm_reply(cep, status, peer, agreed, pd))
+		abandon(qp);
 }
 
 /* The Initiator's startup is over. */
@@ -550,13 +641,12 @@ static void upcall_reply(void *ulp, int status, const struct mpa_offer *peer,
 
 	if (!cep)
 		return;		/* disconnected meanwhile */
-	if (!status)
-		status = iwm_cm_check_reply(cep, peer);
-	if (!status)
-		status = enter_rts(qp, agreed->ird, agreed->ord,
-				   agreed->p2p ? agreed->rtr : 0);
-	if (iwm_cm_reply(cep, status, peer, agreed, pd))
-		abandon(qp);
+	if (agreed) {
+		qp->agreed = *agreed;
+		reply_accepted(qp, cep, status, peer, pd);
+	} else {
+		startup_failed(qp, cep, status, peer, pd);
+	}
 	iwm_cep_put(cep);
 }
 
@@ -586,7 +676,7 @@ static int claim(struct iwm_qp *qp, struct iwm_cep *cep)
 	if (ret)
 		return ret;
 	/* What an attempt that failed has left behind. */
-	release_conn(qp, false);
+	drop_conn(qp);
 	iwm_cep_get(cep);
 	spin_lock_bh(&qp->lock);
 	qp->cep = cep;
@@ -601,6 +691,24 @@ static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
 	spin_lock_bh(&qp->lock);
 	qp->conn = conn;
 	spin_unlock_bh(&qp->lock);
+}
+
+static int start_conn(struct iwm_qp *qp, struct net *net,
+		      const struct sockaddr *local,
+		      const struct sockaddr *remote,
+		      const struct mpa_params *params, const void *pd,
+		      u16 pd_len)
+{
+	struct mpa_conn *conn = mpa_connect(net, local, remote, params, pd,
+					    pd_len, &iwm_qp_ops, qp,
+					    qp->dev->mpa_mib);
+
+	if (IS_ERR(conn)) {
+		unclaim(qp);
+		return PTR_ERR(conn);
+	}
+	publish_conn(qp, conn);
+	return 0;
 }
 
 /**
@@ -622,20 +730,66 @@ int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
 		   const struct sockaddr *local, const struct sockaddr *remote,
 		   const struct mpa_params *params, const void *pd, u16 pd_len)
 {
-	struct mpa_conn *conn;
 	int ret;
 
 	mutex_lock(&qp->conn_lock);
 	ret = claim(qp, cep);
-	if (ret)
+	if (!ret) {
+		qp->responder = false;
+		ret = start_conn(qp, net, local, remote, params, pd, pd_len);
+	}
+	mutex_unlock(&qp->conn_lock);
+	if (!ret)
+		iwm_sq_kick(qp);
+	return ret;
+}
+
+/* Is @cep's startup as Initiator what the QP is doing? */
+static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
+{
+	bool ret;
+
+	lockdep_assert_held(&qp->conn_lock);
+	spin_lock_bh(&qp->lock);
+	ret = qp->cep == cep && qp->state == IWM_QP_IDLE && qp->conn;
+	spin_unlock_bh(&qp->lock);
+	return ret;
+}
+
+/**
+ * iwm_qp_reconnect() - connect a second time, when the first has failed
+ * @qp: queue pair
+ * @cep: that of iwm_qp_connect(), after iwm_cm_retry()
+ * @net: namespace of the addresses
+ * @local: local address
+ * @remote: remote address
+ * @params: policy; startup has as long as the first attempt has left over
+ * @pd: Private Data
+ * @pd_len: octets of @pd
+ *
+ * Context: process, may sleep, does not wait for the network.
+ * Return: 0: iwm_cm_reply() follows, or @cep was disconnected meanwhile.
+ * -ETIMEDOUT when no time is left, or an errno of mpa_connect().
+ */
+int iwm_qp_reconnect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
+		     const struct sockaddr *local,
+		     const struct sockaddr *remote,
+		     const struct mpa_params *params, const void *pd,
+		     u16 pd_len)
+{
+	struct mpa_params rest = *params;
+	int ret = 0;
+
+	mutex_lock(&qp->conn_lock);
+	if (!is_connecting(qp, cep))
 		goto out;
-	conn = mpa_connect(net, local, remote, params, pd, pd_len, &iwm_qp_ops,
-			   qp, qp->dev->mpa_mib);
-	if (IS_ERR(conn)) {
-		ret = PTR_ERR(conn);
-		unclaim(qp);
+	rest.startup_ms = mpa_startup_left(qp->conn);
+	drop_conn(qp);
+	if (rest.startup_ms) {
+		ret = start_conn(qp, net, local, remote, &rest, pd, pd_len);
 	} else {
-		publish_conn(qp, conn);
+		ret = -ETIMEDOUT;
+		unclaim(qp);
 	}
 out:
 	mutex_unlock(&qp->conn_lock);
@@ -682,15 +836,17 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 	ret = claim(qp, cep);
 	if (ret)
 		goto out;
+	qp->responder = true;
 	ret = enter_rts(qp, params->ird, params->ord, 0);
 	if (ret)
 		goto out_unclaim;
 	ret = mpa_accept(conn, params, pd, pd_len, &iwm_qp_ops, qp,
-			 qp->dev->mpa_mib, agreed);
+			 qp->dev->mpa_mib, &qp->agreed);
 	if (ret) {
 		leave_rts(qp);
 		goto out_unclaim;
 	}
+	*agreed = qp->agreed;
 	publish_conn(qp, conn);
 	goto out;
 

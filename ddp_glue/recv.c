@@ -321,6 +321,23 @@ static int invalidate(struct rx_segment *s)
 	return iwm_mr_invalidate(s->qp->dev, s->qp->ibqp.pd, s->seg.stag);
 }
 
+/*
+ * RFC 6581 section 9.2: in the peer-to-peer model the first FPDU that a
+ * Responder gets is the ready-to-receive message. It is one when it is a Send
+ * without payload and the Reply has named that kind. It belongs to startup
+ * and not to the ULP: it takes no receive work request and completes none
+ * (section 4.4.2). For DDP it is a message of its queue like any other and
+ * has used up the MSN 1, as with a Read on its queue.
+ */
+static bool is_rtr(const struct rx_segment *s)
+{
+	const struct iwm_qp *qp = s->qp;
+
+	return qp->responder && (qp->agreed.rtr & MPA_RTR_SEND) &&
+	       s->seg.opcode == RDMAP_SEND && !s->seg.payload_len &&
+	       s->seg.last;
+}
+
 static int receive_send(struct rx_segment *s)
 {
 	struct iwm_rx *rx = s->rx;
@@ -330,6 +347,10 @@ static int receive_send(struct rx_segment *s)
 		return ret;
 	if (s->seg.mo != (rx->bound ? rx->mo : 0))
 		return untagged_fault(s, DDP_ECODE_UT_INVALID_MO);
+	if (unlikely(rx->segments == 1 && is_rtr(s))) {
+		rx->msn[DDP_QN_SEND]++;
+		return 0;
+	}
 	ret = bind(s);
 	if (ret == -EPROTO)
 		return ret;
@@ -452,7 +473,8 @@ int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	bool has_hdr;
 	u8 buf[DDP_MAX_HDR_LEN] = { };
 	const u8 *hdr = read_header(&s, buf, len);
-	int ret = ddp_segment_parse(hdr, len, DDP_VERSION, &s.seg, &s.err);
+	int ret = ddp_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg,
+				    &s.err);
 
 	WRITE_ONCE(qp->rx->segments, qp->rx->segments + 1);
 	if (likely(!ret))

@@ -74,11 +74,11 @@ static int gather_sources(struct mpa_conn *conn, const struct tx_source *src,
 	return ret;
 }
 
-static int open_segment(struct mpa_conn *conn, const struct ddp_segment *seg,
-			u32 len)
+static int open_segment(const struct iwm_qp *qp, struct mpa_conn *conn,
+			const struct ddp_segment *seg, u32 len)
 {
 	u8 hdr[DDP_MAX_HDR_LEN];
-	u32 hdr_len = ddp_segment_build(hdr, seg, DDP_VERSION);
+	u32 hdr_len = ddp_segment_build(hdr, seg, iwm_qp_version(qp));
 
 	return mpa_tx_open(conn, hdr, hdr_len, hdr_len + len);
 }
@@ -120,7 +120,7 @@ static int send_segment(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
 		if (n < 0)
 			return n;
 	}
-	ret = open_segment(conn, &msg->seg, len);
+	ret = open_segment(qp, conn, &msg->seg, len);
 	if (ret)
 		goto out;
 	if (msg->in_body)
@@ -260,8 +260,9 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	int ret;
 
 	sq->msg.kind = MSG_NONE;	/* cut off: nothing may follow */
+	/* Without a connection yet there is a kick when it has appeared. */
 	if (!conn)
-		return true;
+		return test_bit(SQ_STOPPED, &sq->flags);
 	len = seg.hdr_len + sq->term_len;
 	if (!mpa_tx_room(conn, len)) {
 		ret = mpa_tx_flush(conn, true);
@@ -270,7 +271,7 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 		if (!mpa_tx_room(conn, len))
 			return false;
 	}
-	ret = open_segment(conn, &seg, sq->term_len);
+	ret = open_segment(qp, conn, &seg, sq->term_len);
 	if (ret)
 		return false;
 	mpa_tx_put(conn, sq->term, sq->term_len);

@@ -37,6 +37,7 @@ static const struct rdma_stat_desc iwm_stat_descs[] = {
 	[IWM_STAT(CQ_OVERFLOWS)].name = "cq_overflows",
 	[IWM_STAT(DOORBELLS)].name = "doorbells",
 	[IWM_STAT(CM_REFUSED)].name = "cm_refused",
+	[IWM_STAT(CM_FALLBACKS)].name = "cm_fallbacks",
 };
 
 static_assert(ARRAY_SIZE(iwm_stat_descs) == MPA_NUM_STATS + IWM_NUM_STATS,

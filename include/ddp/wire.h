@@ -22,6 +22,7 @@
 #define DDP_CTRL_RSVD		0x3c
 #define DDP_CTRL_VERSION	0x03
 #define DDP_VERSION		1
+#define DDP_VERSION_RDMAC	0	/* RDMA Consortium; RDMAP's likewise */
 
 /* RDMAP control field, RFC 5040 section 4.1 */
 #define RDMAP_CTRL_VERSION	0xc0

@@ -20,6 +20,8 @@ struct WireCase {
 };
 
 std::span<const WireCase> startupCases();
+std::span<const WireCase> enhancedCases();
+std::span<const WireCase> rdmacCases();
 std::span<const WireCase> framingCases();
 std::span<const WireCase> ddpCases();
 std::span<const WireCase> rdmapCases();
@@ -33,7 +35,9 @@ inline constexpr TermCode readStag{0, 1, 0x00}, readBounds{0, 1, 0x01}, readRigh
 inline constexpr TermCode ddpCatastrophe{1, 0, 0x00}, taggedStag{1, 1, 0x00}, taggedBounds{1, 1, 0x01},
     taggedOtherStream{1, 1, 0x02}, taggedWrap{1, 1, 0x03}, taggedVersion{1, 1, 0x04}, queue{1, 2, 0x01}, noBuffer{1, 2, 0x02},
     msnRange{1, 2, 0x03}, offset{1, 2, 0x04}, tooLong{1, 2, 0x05}, untaggedVersion{1, 2, 0x06};
-inline constexpr TermCode crc{2, 0, 0x02}, marker{2, 0, 0x03};
+inline constexpr TermCode crc{2, 0, 0x02}, marker{2, 0, 0x03}, startupLocal{2, 0, 0x05}, startupIrd{2, 0, 0x06},
+    startupRtr{2, 0, 0x07};
+inline constexpr TermCode rdmapLocal{0, 0, 0x00};
 } // namespace term
 
 } // namespace peer

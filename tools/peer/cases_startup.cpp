@@ -254,7 +254,8 @@ static void enhancedTooShort(Context& c) {
 static void partialFrame(Context& c) {
   const Bytes whole = ownFrame(c).encode();
 
-  for (const std::size_t length : {0u, 1u, 16u, 19u})
+  /* Nothing at all in place of a Reply is a case of its own: enhanced-fallback. */
+  for (const std::size_t length : {c.role == Role::Initiator ? 0u : 2u, 1u, 16u, 19u})
     refused(c, Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)), format("FIN after %zu octets", length),
             true);
 }

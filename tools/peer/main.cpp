@@ -28,7 +28,7 @@ selftest needs nothing. run talks to a device under test at address A, where CMD
   --target CMD         runs rdma-target (default: rdma-target)
   --markers 0|1        M bit that the peer sends: wants Markers in what it receives (0)
   --crc 0|1            C bit that the peer sends (1)
-  --rev 1|2            MPA revision of the peer's Request (2)
+  --rev 0|1|2          MPA revision of the peer: 0 is the RDMA Consortium's, in Reply and Request; else that of its Request (2)
   --startup-bound S    seconds within which an unfinished startup has to be cut off (30)
   --seed N             of everything random (1)
   --tsv FILE           results, machine-readable
@@ -131,7 +131,8 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
 std::vector<WireCase> allCases() {
   std::vector<WireCase> all;
 
-  for (const auto table : {startupCases(), framingCases(), ddpCases(), rdmapCases(), teardownCases()})
+  for (const auto table :
+       {startupCases(), enhancedCases(), rdmacCases(), framingCases(), ddpCases(), rdmapCases(), teardownCases()})
     all.insert(all.end(), table.begin(), table.end());
   return all;
 }

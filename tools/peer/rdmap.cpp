@@ -48,11 +48,11 @@ Bytes Segment::encode() const {
   return out;
 }
 
-static void checkControl(const Segment& s) {
+static void checkControl(const Segment& s, std::uint8_t version) {
   if (s.ddpReserved || s.rdmapReserved)
     throw ProtocolError("reserved bits are set in the DDP or RDMAP control field");
-  if (s.ddpVersion != 1 || s.rdmapVersion != 1)
-    throw ProtocolError(format("DDP version %u, RDMAP version %u: want 1 and 1", s.ddpVersion, s.rdmapVersion));
+  if (s.ddpVersion != version || s.rdmapVersion != version)
+    throw ProtocolError(format("DDP version %u, RDMAP version %u: want %u", s.ddpVersion, s.rdmapVersion, version));
   if (s.opcode > opTerminate)
     throw ProtocolError(format("opcode %u does not exist", s.opcode));
   const bool wantTagged = s.opcode == opWrite || s.opcode == opReadResponse;
@@ -60,7 +60,7 @@ static void checkControl(const Segment& s) {
     throw ProtocolError(format("%s with T=%d", opcodeName(s.opcode), s.tagged));
 }
 
-Segment Segment::decode(View ulpdu) {
+Segment Segment::decode(View ulpdu, std::uint8_t version) {
   const auto ddp = get<std::uint8_t>(ulpdu, 0), rdmap = get<std::uint8_t>(ulpdu, 1);
   Segment s;
 
@@ -71,7 +71,7 @@ Segment Segment::decode(View ulpdu) {
   s.rdmapVersion = rdmap >> 6;
   s.rdmapReserved = rdmap >> 4 & 3;
   s.opcode = rdmap & 15;
-  checkControl(s);
+  checkControl(s, version);
   if (s.tagged) {
     s.stag = get<std::uint32_t>(ulpdu, 2);
     s.to = get<std::uint64_t>(ulpdu, 6);

@@ -51,8 +51,8 @@ struct Segment {
   Bytes encode() const;
   /** Only the DDP header, as a Terminate quotes it. */
   Bytes header() const;
-  /** Strict about reserved fields and versions; throws ProtocolError. */
-  static Segment decode(View ulpdu);
+  /** Strict about reserved fields and versions, which both have to be @p version; throws ProtocolError. */
+  static Segment decode(View ulpdu, std::uint8_t version = 1);
   /** One line for the trace. */
   std::string describe() const;
 };

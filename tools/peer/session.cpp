@@ -61,6 +61,8 @@ StartupFrame startupFrame(FrameKind kind, const Options& options) {
   f.crc = options.crc;
   f.revision = options.revision;
   f.privateData = options.privateData;
+  if (options.revision == 0) /* RFC 5044 Figure 14: it knows nothing else */
+    f.markers = f.crc = true;
   if (options.revision >= 2)
     f.enhanced = options.enhanced;
   return f;
@@ -77,9 +79,9 @@ static void chooseRtr(Enhanced& reply, const Enhanced& request, Rtr rtr) {
 StartupFrame replyTo(const StartupFrame& request, const Options& options) {
   Options o = options;
 
-  o.revision = request.revision;
+  o.revision = options.revision == 0 ? options.revision : request.revision;
   StartupFrame f = startupFrame(FrameKind::Reply, o);
-  if (!request.enhanced) {
+  if (!request.enhanced || o.revision == 0) {
     f.enhanced.reset();
     return f;
   }
@@ -133,15 +135,26 @@ Stream Session::openAsInitiator(const Options& options) {
   return s;
 }
 
+Stream Session::acceptRequest() {
+  Stream s = context.listener.accept(Deadline(receiveBudget));
+
+  remote = receiveStartup(s, FrameKind::Request, rest_, context.trace);
+  expect(rest_.empty(), "the Initiator sent more before it had the Reply");
+  return s;
+}
+
 Stream Session::openAsResponder(const Options& options) {
   Target& target = context.target;
   const auto& c = context.config;
 
   region = RemoteRegion::parse(target.command("connect " + (c.ownAddress.empty() ? c.address : c.ownAddress) + " " +
                                               context.listener.port() + " " + applicationOptions(options)));
-  Stream s = context.listener.accept(Deadline(receiveBudget));
-  remote = receiveStartup(s, FrameKind::Request, rest_, context.trace);
-  expect(rest_.empty(), "the Initiator sent more before it had the Reply");
+  Stream s = acceptRequest();
+  if (options.firstAttempt != End::Open) {
+    options.firstAttempt == End::Fin ? s.finish() : s.abort();
+    Stream again = acceptRequest();
+    s = std::move(again);
+  }
   local = replyTo(remote, options);
   context.trace.add("> " + describe(local));
   s.send(local.encode());
@@ -156,11 +169,22 @@ Stream Session::open(const Options& options) {
   return context.role == Role::Initiator ? openAsInitiator(options) : openAsResponder(options);
 }
 
+/** RFC 5044 §7.1.1: M speaks for what its sender receives, one C turns CRCs on for both. Revision 0 has both on. */
+Framing Session::framing(bool markers) const {
+  return {markers || version() == 0, local.crc || remote.crc};
+}
+
+/** RFC 5044 §C.2.4: the Reply to a revision 0 Request. */
+void Session::checkRevision0() const {
+  if (context.role != Role::Initiator || local.revision)
+    return;
+  expectEqual(remote.revision, 0, "revision of the Reply");
+  expect(remote.markers && remote.crc, "a Reply of revision 0 without M and C");
+}
+
 Session::Session(Context& c, const Options& options)
-    : context(c), stream(open(options)),
-      /* RFC 5044 §7.1.1: M speaks for what its sender receives, one C turns CRCs on for both. */
-      encoder({remote.markers, local.crc || remote.crc}), decoder({local.markers, local.crc || remote.crc}),
-      posted_(options.recvs) {
+    : context(c), stream(open(options)), encoder(framing(remote.markers)), decoder(framing(local.markers)), posted_(options.recvs) {
+  checkRevision0();
   memory_ = context.target.command("sum 0").number("sum");
   if (context.role == Role::Responder && local.enhanced && local.enhanced->peerToPeer)
     expectRtr();
@@ -213,10 +237,23 @@ Bytes Session::frameRaw(View ulpdu, const Faults& faults) {
 }
 
 Bytes Session::frame(const Segment& segment, const Faults& faults) {
-  const Bytes octets = frameRaw(segment.encode(), faults);
+  const Segment sent = asSent(segment);
+  const Bytes octets = frameRaw(sent.encode(), faults);
 
-  context.trace.add("             " + segment.describe());
+  context.trace.add("             " + sent.describe());
   return octets;
+}
+
+Segment Session::asSent(const Segment& segment) const {
+  Segment out = segment;
+
+  if (mixVersions)
+    return out;
+  if (out.ddpVersion == 1)
+    out.ddpVersion = version();
+  if (out.rdmapVersion == 1)
+    out.rdmapVersion = version();
+  return out;
 }
 
 void Session::sendRaw(View octets, const Cuts& cuts) {
@@ -245,7 +282,7 @@ Segment Session::receive() {
     if (const auto fpdu = decoder.next()) {
       context.trace.add(format("< %8" PRIu64 " FPDU %zu ULPDU %zu Markers %u", fpdu->position, fpdu->wireLength, fpdu->ulpdu.size(),
                                fpdu->markers));
-      const Segment s = Segment::decode(fpdu->ulpdu);
+      const Segment s = Segment::decode(fpdu->ulpdu, version());
 
       context.trace.add("             " + s.describe());
       order.check(s);
@@ -385,7 +422,7 @@ void Session::expectTerminate(const std::vector<TermCode>& allowed, const Segmen
   expect(std::find(allowed.begin(), allowed.end(), t.code) != allowed.end(),
          "Terminate says " + t.code.describe() + ", want " + want);
   if (offender)
-    checkQuotation(t, *offender);
+    checkQuotation(t, asSent(*offender));
 }
 
 void Session::expectRefused(const std::vector<TermCode>& allowed, const Segment* offender) {

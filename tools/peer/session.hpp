@@ -80,6 +80,7 @@ struct Options {
   std::string application = {}; /**< more options of rdma-target's accept or connect */
   bool hello = true;            /**< exchange the first FPDU, which the Responder has to wait for */
   std::uint32_t sequence = 0;   /**< initial TCP sequence number, 0: any */
+  End firstAttempt = End::Open; /**< as Responder: End::Fin or End::Reset ends the first connection without a Reply */
 
   explicit Options(const Config& config) : markers(config.markers), crc(config.crc), revision(config.revision) {}
 };
@@ -125,6 +126,11 @@ public:
   /** The memory that the application advertises (region 0), with the pages around it, is as it was at first. */
   void expectMemoryUntouched();
 
+  /** Version of DDP and RDMAP on this connection: 0 when either side speaks revision 0 (RFC 5044 Appendix C). */
+  std::uint8_t version() const { return local.revision && remote.revision ? 1 : 0; }
+  /** @p segment as send() puts it on the wire: with this connection's version, unless it has one of its own. */
+  Segment asSent(const Segment& segment) const;
+
   /** The next segment is this Terminate, with the quotations that RFC 5040 Figure 10 asks for. */
   void expectTerminate(const std::vector<TermCode>& allowed, const Segment* offender);
   /** expectTerminate(), then a FIN, the application told, and the memory untouched. */
@@ -137,6 +143,7 @@ public:
   StartupFrame local, remote;
   Line request; /**< the application's CONNECT_REQUEST or, as Initiator, ESTABLISHED event */
   RemoteRegion region;
+  bool mixVersions = false; /**< send segments with the versions that they have */
 
 private:
   Bytes rest_; /* behind the startup frame */
@@ -151,6 +158,9 @@ private:
   Stream open(const Options& options);
   Stream openAsInitiator(const Options& options);
   Stream openAsResponder(const Options& options);
+  Stream acceptRequest();
+  void checkRevision0() const;
+  Framing framing(bool markers) const;
   void hello();
   void expectRtr();
   End more(const test::Deadline& deadline);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/** @file cases_rdmac.cpp @brief Revision 0, the RDMA Consortium's (RFC 5044 Appendix C): the peer is an "upgraded RDMAC RNIC". */
+#include "cases.hpp"
+
+namespace peer {
+
+using test::Deadline;
+using test::expect;
+using test::expectEqual;
+using test::format;
+using test::milliseconds;
+
+static constexpr std::uint32_t sinkStag = 0x66554400;
+static constexpr std::uint64_t sinkTo = 0x0102030405060000ULL;
+
+static Options revision0(const Context& c) {
+  Options o(c.config);
+
+  o.revision = 0;
+  return o;
+}
+
+/* --- everything both ways --- */
+
+static void sends(Session& s) {
+  const Segment m = s.nextSend(3000, 6);
+
+  s.send(m);
+  s.expectRecv(m);
+  s.context.target.command("send 5000 7");
+  expect(s.receiveMessage() == patternData(5000, 7), "SEND came changed");
+  s.expectCompletion("SEND");
+}
+
+static void peerWrites(Session& s) {
+  const Bytes data = patternData(1000, 21);
+
+  s.send(makeWrite(s.region.stag, s.region.address + 100, data));
+  const Segment fence = s.nextSend(1, 1);
+  s.send(fence);
+  s.expectRecv(fence);
+  expectEqual(s.context.target.command("sum 0 100 1000").number("sum"), test::checksum(data), "checksum of what was written");
+}
+
+static void deviceWrites(Session& s) {
+  Segment first;
+
+  s.context.target.command(format("write 2000 22 %u %llu", sinkStag, static_cast<unsigned long long>(sinkTo)));
+  expect(s.receiveMessage(&first) == patternData(2000, 22), "WRITE came changed");
+  expect(first.opcode == opWrite && first.stag == sinkStag && first.to == sinkTo,
+         "not the WRITE that was posted: " + first.describe());
+  s.expectCompletion("WRITE");
+}
+
+static void peerReads(Session& s) {
+  const ReadRequest r{sinkStag, sinkTo, 4000, s.region.stag, s.region.address};
+
+  s.context.target.command("fill 0 1");
+  s.order.expectResponse(r);
+  s.send(makeReadRequest(1, r));
+  expect(s.receiveMessage() == patternData(4000, 1), "READ response came changed");
+}
+
+static void deviceReads(Session& s) {
+  s.context.target.command(format("read 1000 %u %llu", sinkStag, static_cast<unsigned long long>(sinkTo)));
+  const Segment request = s.receive();
+  expect(request.opcode == opReadRequest, "a READ request was due: " + request.describe());
+  const auto r = ReadRequest::decode(request.payload);
+  s.send(makeReadResponse(r.sinkStag, r.sinkTo, patternData(r.size, 23)));
+  const Line wc = s.expectCompletion("READ");
+  expectEqual(wc.number("bytes"), 1000u, "octets that were read");
+}
+
+/** The session's decoder wants Markers, CRC and version 0 in all that comes. */
+static void talk(Context& c) {
+  Session s(c, revision0(c));
+
+  if (c.role == Role::Initiator)
+    expect(s.remote.privateData.empty() && !s.remote.enhanced, "more in the Reply than revision 0 has");
+  sends(s);
+  peerWrites(s);
+  deviceWrites(s);
+  peerReads(s);
+  deviceReads(s);
+}
+
+static void terminates(Context& c) {
+  {
+    Session s(c, revision0(c));
+    const Segment bad = makeWrite(s.region.stag ^ 0x5a5a00, s.region.address, patternData(64, 1));
+
+    s.send(bad);
+    s.expectRefused({term::taggedStag}, &bad);
+  }
+  Session s(c, revision0(c));
+  s.send(makeTerminate({.code = term::rdmapLocal}));
+  s.expectFin();
+  s.expectDown();
+}
+
+/** No mixing: a header of version 1 is an error then, and what says so has version 0. */
+static void mixed(Context& c) {
+  const struct {
+    bool tagged;
+    std::uint8_t ddp, rdmap;
+    TermCode want;
+  } rows[] = {{false, 1, 1, term::untaggedVersion}, {true, 1, 1, term::taggedVersion}, {false, 1, 0, term::untaggedVersion},
+              {false, 0, 1, term::rdmapVersion},    {true, 0, 1, term::rdmapVersion},  {true, 2, 0, term::taggedVersion}};
+
+  for (const auto& row : rows) {
+    Session s(c, revision0(c));
+    Segment bad = row.tagged ? makeWrite(s.region.stag, s.region.address, patternData(64, 1)) : s.nextSend(64, 1);
+
+    bad.ddpVersion = row.ddp;
+    bad.rdmapVersion = row.rdmap;
+    s.mixVersions = true;
+    s.send(bad);
+    s.expectRefused({row.want}, &bad);
+  }
+}
+
+/** Version 0 is nothing that revisions 1 and 2 have. */
+static void unasked(Context& c) {
+  for (const bool tagged : {false, true}) {
+    Options o(c.config);
+    o.revision = 1;
+    Session s(c, o);
+    Segment bad = tagged ? makeWrite(s.region.stag, s.region.address, patternData(64, 1)) : s.nextSend(64, 1);
+
+    bad.ddpVersion = bad.rdmapVersion = 0;
+    s.send(bad);
+    s.expectRefused({tagged ? term::taggedVersion : term::untaggedVersion}, &bad);
+  }
+}
+
+static void rejected(Context& c) {
+  const Bytes data = patternData(30, 12);
+  Stream s = Stream::connect(c.config.address, c.config.port);
+  Bytes rest;
+
+  s.send(startupFrame(FrameKind::Request, revision0(c)).encode());
+  c.target.expectEvent("cm");
+  c.target.command("reject pd=" + hex(data, 1024));
+  const auto reply = receiveStartup(s, FrameKind::Reply, rest, c.trace);
+  expectEqual(reply.revision, 0, "revision of the Reply");
+  expect(reply.reject && reply.markers && reply.crc, "R, M or C is 0");
+  expect(reply.privateData == data, "Private Data of the reject came changed");
+}
+
+/* --- the non-permissive device: rdmac=N --- */
+
+/** Nothing but @p s's FIN may come. */
+static void expectFinOnly(Stream& s, const char* what) {
+  Bytes octets;
+  const End end = s.receive(octets, Deadline(milliseconds(10000)));
+
+  expect(octets.empty(), format("%s: the device sent %s", what, hex(octets).c_str()));
+  expect(end == End::Fin, format("%s: a FIN was due", what));
+}
+
+/** RFC 5044 §C.2.1. The rest of the Request comes late: nothing of it may turn the FIN into an RST. */
+static void refusedRequest(Context& c) {
+  for (const std::size_t length : {0u, 100u})
+    for (const bool cut : {false, true}) {
+      Options o = revision0(c);
+      o.privateData = patternData(length, 3);
+      const Bytes frame = startupFrame(FrameKind::Request, o).encode();
+      Stream s = Stream::connect(c.config.address, c.config.port);
+      Bytes rest;
+
+      s.send(frame, cut ? Cuts{18, frame.size()} : Cuts{});
+      const auto reply = receiveStartup(s, FrameKind::Reply, rest, c.trace);
+      expectEqual(reply.revision, 1, "revision of the Reply");
+      expect(reply.reject && !reply.enhanced, "the Reply accepts");
+      expect(rest.empty(), "more than the Reply came");
+      expectFinOnly(s, "refused Request");
+      expect(!c.target.event("cm", Deadline(milliseconds(50))), "the application was told of a connection");
+    }
+}
+
+/** RFC 5044 §C.2.2. */
+static void refusedReply(Context& c) {
+  const auto& config = c.config;
+  Bytes rest;
+
+  c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port());
+  Stream s = c.listener.accept(Deadline(milliseconds(10000)));
+  const auto request = receiveStartup(s, FrameKind::Request, rest, c.trace);
+  s.send(replyTo(request, revision0(c)).encode());
+  const Line event = c.target.expectEvent("cm");
+  expect(event.at("event") != "ESTABLISHED", "the application was told of a connection");
+  expectFinOnly(s, "refused Reply");
+}
+
+static void refused(Context& c) {
+  if (c.role == Role::Initiator)
+    refusedRequest(c);
+  else
+    refusedReply(c);
+}
+
+static const WireCase table[] = {
+    {"rdmac-talk", asBoth, "RDC-01 RDC-02 RDC-03 DDP-08 CRC-05", "revision 0: SEND, WRITE and READ both ways in version 0", talk},
+    {"rdmac-terminates", asBoth, "RDC-01 DDP-08", "revision 0: Terminates of version 0, both ways", terminates},
+    {"rdmac-mixed", asBoth, "RDC-01 DDP-08", "revision 0: other versions of DDP or RDMAP are refused", mixed},
+    {"rdmac-unasked", asBoth, "DDP-08", "version 0 without revision 0 is refused", unasked},
+    {"rdmac-rejects", asInitiator, "RDC-02 STA-10", "revision 0: a reject with Private Data", rejected},
+    {"no-rdmac-refused", asBoth, "RDC-04 STA-06", "rdmac=N: revision 0 is answered with 1, then FIN; a Reply of 0 with FIN",
+     refused},
+};
+
+std::span<const WireCase> rdmacCases() {
+  return table;
+}
+
+} // namespace peer
