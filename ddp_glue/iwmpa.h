@@ -503,14 +503,16 @@ void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_error *err,
 		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr);
 void iwm_sq_kick_responses(struct iwm_qp *qp);
 const struct iwm_read_out *iwm_sq_oldest_read(struct iwm_qp *qp);
+bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len);
 int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status, u32 len);
 
-/* recv.c: mpa_ulp_ops.receive and receive_done */
+/* recv.c: mpa_ulp_ops.receive, place and receive_done */
 int iwm_rx_create(struct iwm_qp *qp);
 void iwm_rx_destroy(struct iwm_qp *qp);
 u32 iwm_rx_segments(const struct iwm_qp *qp);
 int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len);
+int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
 void iwm_receive_done(void *ulp);
 void iwm_rx_flush(struct iwm_qp *qp);
 

@@ -504,6 +504,13 @@ static int upcall_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	return ret;
 }
 
+static int upcall_place(void *ulp, struct mpa_cursor *cur, u32 len)
+{
+	struct iwm_qp *qp = ulp;
+
+	return is_up(READ_ONCE(qp->state)) ? iwm_place_early(qp, cur, len) : 0;
+}
+
 static void upcall_writable(void *ulp)
 {
 	iwm_sq_kick(ulp);
@@ -653,6 +660,7 @@ static void upcall_reply(void *ulp, int status, const struct mpa_offer *peer,
 const struct mpa_ulp_ops iwm_qp_ops = {
 	.reply		= upcall_reply,
 	.receive	= upcall_receive,
+	.place		= upcall_place,
 	.receive_done	= iwm_receive_done,
 	.writable	= upcall_writable,
 	.closed		= upcall_closed,

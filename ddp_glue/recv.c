@@ -490,6 +490,42 @@ int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	return ret;
 }
 
+/**
+ * iwm_place_early() - place a segment before its turn: mpa_ulp_ops.place()
+ * @qp: the QP
+ * @cur: cursor over the ULPDU
+ * @len: octets in it
+ *
+ * Tagged segments say themselves where they belong (RFC 5041 section 5.3,
+ * RFC 5040 section 5.5). The buffer of a Send is known by its turn only.
+ * What fails here is left to iwm_receive(), which finds it again.
+ *
+ * Context: softirq or process, socket lock held.
+ * Return: octets of the header when the payload is in place, else 0.
+ */
+int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
+{
+	struct rx_segment s = { .qp = qp, .rx = qp->rx, .cur = cur };
+	u8 buf[DDP_MAX_HDR_LEN] = { };
+	const u8 *hdr = read_header(&s, buf, len);
+	const struct ddp_segment *seg = &s.seg;
+	int access = IB_ACCESS_REMOTE_WRITE;
+
+	if (ddp_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg,
+			      &s.err) ||
+	    !seg->tagged || !seg->payload_len)
+		return 0;
+	if (seg->opcode == RDMAP_READ_RESPONSE) {
+		if (!iwm_sq_is_read_sink(qp, seg->stag, seg->to,
+					 seg->payload_len))
+			return 0;
+		access = IB_ACCESS_LOCAL_WRITE;
+	}
+	if (place(&s, seg->stag, seg->to, seg->payload_len, access))
+		return 0;
+	return seg->hdr_len;
+}
+
 /* A pass over TCP's queue has ended: answer Reads that came in it. */
 void iwm_receive_done(void *ulp)
 {

@@ -155,6 +155,33 @@ const struct iwm_read_out *iwm_sq_oldest_read(struct iwm_qp *qp)
 }
 
 /**
+ * iwm_sq_is_read_sink() - is this where the Response to a Read belongs?
+ * @qp: QP
+ * @stag: STag of a Response's segment
+ * @to: its Tagged Offset
+ * @len: octets of payload
+ *
+ * Context: receive upcall.
+ * Return: whether the segment lies within the sink of an outstanding Read.
+ */
+bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len)
+{
+	struct iwm_sq *sq = qp->sq;
+	/* Pairs with prepare_read() and next_rtr() */
+	u32 end = smp_load_acquire(&sq->orq_put), i;
+
+	for (i = sq->orq_get; i != end; i++) {
+		const struct iwm_read_out *rd =
+			&sq->orq[i % IWM_MAX_ORD].rd;
+
+		if (rd->stag == stag && len <= rd->len &&
+		    to - rd->to <= rd->len - len)
+			return true;
+	}
+	return false;
+}
+
+/**
  * iwm_sq_read_done() - the oldest outstanding Read has ended
  * @qp: QP
  * @status: how

@@ -9,6 +9,7 @@ static const struct rdma_stat_desc iwm_stat_descs[] = {
 	[MPA_STAT_RX_OCTETS].name = "rx_octets",
 	[MPA_STAT_RX_PASSES].name = "rx_passes",
 	[MPA_STAT_RX_STASHED].name = "rx_stashed",
+	[MPA_STAT_RX_PLACED_EARLY].name = "rx_placed_early",
 	[MPA_STAT_RX_CRC_ERRORS].name = "rx_crc_errors",
 	[MPA_STAT_RX_MARKER_ERRORS].name = "rx_marker_errors",
 	[MPA_STAT_TX_FPDUS].name = "tx_fpdus",

@@ -7,6 +7,7 @@
 #include <linux/net.h>
 #include <linux/sizes.h>
 #include <net/tcp.h>
+#include "buffers.h"
 #include "conn.h"
 #include "crc.h"
 #include "framer.h"
@@ -24,14 +25,6 @@ static u8 ulpdu_octet(u32 index, u32 i)
 {
 	return index * 31 + i * 7 + 1;
 }
-
-enum shape {
-	LINEAR,
-	FRAGS,		/* the head holds the first octets */
-	EMPTY_HEAD,	/* fragments only */
-	FRAG_LIST,	/* members of all the others */
-	NUM_SHAPES
-};
 
 /**
  * struct rx_env - a stream, and a queue that holds it
@@ -78,77 +71,11 @@ static struct rx_env *env_create(struct kunit *test)
 	return env;
 }
 
-static struct sk_buff *linear_skb(struct kunit *test, const u8 *data, u32 len)
-{
-	struct sk_buff *skb = alloc_skb(len + 3, GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, skb);
-	skb_reserve(skb, 3);
-	skb_put_data(skb, data, len);
-	return skb;
-}
-
-/* The first @head octets in the head, the rest in up to 16 fragments. */
-static struct sk_buff *frags_skb(struct kunit *test, const u8 *data, u32 len, u32 head)
-{
-	struct sk_buff *skb;
-	u32 done, n, each;
-	int i;
-
-	head = min(head, len);
-	skb = linear_skb(test, data, head);
-	each = max(DIV_ROUND_UP(len - head, 16), 1u);
-	for (i = 0, done = head; done < len; i++, done += n) {
-		struct page *page = alloc_page(GFP_KERNEL);
-
-		KUNIT_ASSERT_NOT_NULL(test, page);
-		n = min(each, len - done);
-		memcpy(page_address(page) + 7, data + done, n);
-		skb_add_rx_frag(skb, i, page, 7, n, PAGE_SIZE);
-	}
-	return skb;
-}
-
-/* Quarters: in the head, then three members, the second without octets. */
-static struct sk_buff *frag_list_skb(struct kunit *test, const u8 *data, u32 len)
-{
-	u32 quarter = len / 4;
-	struct sk_buff *head = frags_skb(test, data, quarter, quarter / 2);
-	struct sk_buff *member[3];
-	int i;
-
-	member[0] = linear_skb(test, data + quarter, quarter);
-	member[1] = linear_skb(test, data, 0);
-	member[2] = frags_skb(test, data + 2 * quarter, len - 2 * quarter, 0);
-	skb_shinfo(head)->frag_list = member[0];
-	for (i = 0; i < 3; i++) {
-		member[i]->next = i < 2 ? member[i + 1] : NULL;
-		head->len += member[i]->len;
-		head->data_len += member[i]->len;
-		head->truesize += member[i]->truesize;
-	}
-	return head;
-}
-
-static struct sk_buff *shaped_skb(struct kunit *test, const u8 *data, u32 len, enum shape shape)
-{
-	switch (shape) {
-	case FRAGS:
-		return frags_skb(test, data, len, 5);
-	case EMPTY_HEAD:
-		return frags_skb(test, data, len, 0);
-	case FRAG_LIST:
-		return frag_list_skb(test, data, len);
-	default:
-		return linear_skb(test, data, len);
-	}
-}
-
 /* Queue the stream's octets from @from to @to. */
 static void feed(struct kunit *test, struct rx_env *env, struct sk_buff_head *queue, u32 from,
 		 u32 to, enum shape shape)
 {
-	struct sk_buff *skb = shaped_skb(test, env->stream + from, to - from, shape);
+	struct sk_buff *skb = buffer_make(test, env->stream + from, to - from, shape);
 
 	TCP_SKB_CB(skb)->seq = env->start + from;
 	TCP_SKB_CB(skb)->end_seq = env->start + to;

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "conn.h"
+#include "early.h"
 #include "sock.h"
 
 /* Octets in one go: a flow must not starve its neighbours. */
@@ -267,6 +268,12 @@ void mpa_conn_writable(struct mpa_conn *conn)
 		conn->ops->writable(conn->ulp);
 }
 
+/* TCP has put something aside. Context: as the callbacks. */
+void mpa_conn_out_of_order(struct mpa_conn *conn)
+{
+	mpa_early_pass(conn, MPA_SOFTIRQ_BUDGET);
+}
+
 /**
  * mpa_conn_begin_full() - enter Full Operation
  * @conn: connection whose startup frames have been exchanged: what comes next
@@ -282,6 +289,9 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	conn->rx.start = tp->copied_seq;
 	conn->rx.markers = conn->agreed.rx_markers;
 	conn->rx.crc = conn->agreed.crc;
+	if (conn->params.early && conn->ops->place &&
+	    mpa_early_create(&conn->rx))
+		mpa_sock_watch_acks(conn);
 	mpa_tx_start(conn);
 	conn->state = MPA_FULL;
 	kfree(conn->frame);

@@ -76,4 +76,30 @@ static inline bool mpa_marker_check(__be32 marker, __u32 pos,
 	return (be32_to_cpu(marker) & MPA_FPDUPTR_MASK) == want;
 }
 
+/**
+ * mpa_marker_find() - the FPDU that a received Marker points to
+ * @marker: the four octets as received
+ * @pos: stream position of the Marker
+ * @start: set to the stream position of that FPDU's first octet, as for
+ *	mpa_marker_encode()
+ *
+ * What the Marker says is not to be believed before the FPDU is verified.
+ *
+ * Return: whether an FPDU can start there at all.
+ */
+static inline bool mpa_marker_find(__be32 marker, __u32 pos, __u32 *start)
+{
+	__u32 ptr = be32_to_cpu(marker) & MPA_FPDUPTR_MASK;
+
+	*start = pos - ptr;
+	if (!ptr)
+		return true;
+	/* ULPDU_Length is where this Marker points, so no Marker is there. */
+	if (!mpa_marker_gap(*start))
+		return false;
+	if (!mpa_marker_gap(*start - MPA_MARKER_LEN))
+		*start -= MPA_MARKER_LEN;
+	return true;
+}
+
 #endif /* MPA_FPDU_H */

@@ -28,6 +28,11 @@ module_param_named(packing, mpa_packing, bool, 0644);
 MODULE_PARM_DESC(packing,
 		 "Put several short FPDUs into one TCP segment (default: Y)");
 
+static bool mpa_early = true;
+module_param_named(early_placement, mpa_early, bool, 0644);
+MODULE_PARM_DESC(early_placement,
+		 "Place what TCP holds out of order, on new connections with Markers and CRC (default: Y)");
+
 /* The administrator's policy for a connection that starts now. */
 void mpa_params_policy(struct mpa_params *params)
 {
@@ -35,6 +40,7 @@ void mpa_params_policy(struct mpa_params *params)
 	params->crc = READ_ONCE(mpa_crc_wanted);
 	params->rdmac = READ_ONCE(mpa_rdmac);
 	params->packing = READ_ONCE(mpa_packing);
+	params->early = READ_ONCE(mpa_early);
 }
 
 static int set_in_range(const char *val, const struct kernel_param *kp,

@@ -9,6 +9,7 @@
 #include <net/tcp.h>
 #include "conn.h"
 #include "crc.h"
+#include "early.h"
 #include "fpdu.h"
 
 static void cursor_enter(struct mpa_cursor *cur, struct sk_buff *part)
@@ -17,6 +18,16 @@ static void cursor_enter(struct mpa_cursor *cur, struct sk_buff *part)
 	cur->frag = 0;
 	cur->ptr = part->data;
 	cur->left = skb_headlen(part);
+}
+
+/* The buffer behind @skb in the list, or in the tree. */
+static struct sk_buff *skb_behind(const struct sk_buff_head *queue,
+				  struct sk_buff *skb)
+{
+	if (!queue)
+		return skb_rb_next(skb);
+	return skb_queue_is_last(queue, skb) ? NULL :
+					       skb_queue_next(queue, skb);
 }
 
 /*
@@ -33,8 +44,7 @@ static struct sk_buff *cursor_next_skb(struct mpa_cursor *cur, u32 *off)
 		return cur->first;
 	}
 	seq = TCP_SKB_CB(skb)->seq + skb->len;
-	while (!skb_queue_is_last(cur->queue, skb)) {
-		skb = skb_queue_next(cur->queue, skb);
+	while ((skb = skb_behind(cur->queue, skb))) {
 		*off = seq - TCP_SKB_CB(skb)->seq;
 		if (*off < skb->len)
 			return skb;
@@ -134,12 +144,32 @@ void mpa_cursor_init(struct mpa_cursor *cur, const struct mpa_rx *rx,
 	cur->pos = pos;
 	cur->ulpdu_left = 0;
 	cur->markers = rx->markers;
+	cur->placed = false;
 	cur->frag = 0;
 	cur->part = NULL;
 	cur->skb = NULL;
 	cur->queue = queue;
 	cur->first = first;
 	cur->first_off = first_off;
+}
+
+/**
+ * mpa_cursor_init_out_of_order() - point a cursor at what waits for its turn
+ * @cur: the cursor
+ * @rx: receive direction
+ * @skb: a buffer in the tree of what TCP holds out of order
+ * @off: offset in @skb
+ * @pos: stream position of the octet there
+ *
+ * Context: socket lock held for as long as the cursor is used.
+ */
+void mpa_cursor_init_out_of_order(struct mpa_cursor *cur,
+				  const struct mpa_rx *rx,
+				  struct sk_buff *skb, u32 off, u32 pos)
+{
+	mpa_cursor_init(cur, rx, NULL, skb, off, pos);
+	cur->left = 0;		/* what is stashed comes before all this */
+	cursor_fill(cur);
 }
 
 /**
@@ -175,7 +205,9 @@ int mpa_cursor_read(struct mpa_cursor *cur, void *dst, u32 len)
  * @dst: kernel address
  * @len: octets
  *
- * Markers are left out. Context: inside of mpa_ulp_ops.receive().
+ * Markers are left out. Of a ULPDU that mpa_ulp_ops.place() has placed only the
+ * header is there: nothing is copied from behind it.
+ * Context: inside of mpa_ulp_ops.receive() and place().
  * Return: 0; -EMSGSIZE when the ULPDU has fewer octets left: nothing is
  * copied then.
  */
@@ -190,6 +222,8 @@ int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 		cursor_step(cur, len);
 		return 0;
 	}
+	if (unlikely(cur->placed))
+		return 0;
 	while (len) {
 		u32 n = len;
 
@@ -218,7 +252,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy, IWMPA);
  * @buf: room for @len octets, used when they do not lie in one piece
  * @len: octets
  *
- * Context: inside of mpa_ulp_ops.receive(); what is returned dies with it.
+ * Context: inside of mpa_ulp_ops.receive() and place(); what is returned dies
+ * with it.
  * Return: the octets, or NULL when the ULPDU has fewer left.
  */
 const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len)
@@ -229,7 +264,8 @@ const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len)
 		return NULL;
 	if (unlikely(!cursor_fill(cur) || len > cur->left ||
 		     (cur->markers && len > mpa_marker_gap(cur->pos))))
-		return mpa_cursor_copy(cur, buf, len) ? NULL : buf;
+		return cur->placed || mpa_cursor_copy(cur, buf, len) ? NULL :
+								       buf;
 	at = cur->ptr;
 	cur->ulpdu_left -= len;
 	cursor_step(cur, len);
@@ -242,7 +278,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_cursor_get, IWMPA);
  * @cur: the cursor that mpa_ulp_ops.receive() got
  *
  * ULPDUs are delivered in ascending order of their positions, modulo 2^32.
- * Context: inside of mpa_ulp_ops.receive().
+ * Context: inside of mpa_ulp_ops.receive() and place().
  * Return: octets between the first octet of Full Operation and the cursor,
  * modulo 2^32.
  */
@@ -374,15 +410,39 @@ enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,
 	return MPA_ERR_NONE;
 }
 
+/* From an FPDU's first octet to its ULPDU of @len octets. */
+void mpa_cursor_enter_ulpdu(struct mpa_cursor *cur, u32 len)
+{
+	if (at_marker(cur))
+		cursor_skip(cur, MPA_MARKER_LEN);
+	cursor_skip(cur, MPA_HDR_LEN);
+	cur->ulpdu_left = len;
+}
+
 static int deliver(struct mpa_conn *conn, const struct mpa_cursor *at, u32 len)
 {
 	struct mpa_cursor cur = *at;
 
-	if (at_marker(&cur))
-		cursor_skip(&cur, MPA_MARKER_LEN);
-	cursor_skip(&cur, MPA_HDR_LEN);
-	cur.ulpdu_left = len;
+	mpa_cursor_enter_ulpdu(&cur, len);
 	return conn->ops->receive(conn->ulp, &cur, len);
+}
+
+/*
+ * What was placed before its turn was verified then, and is not read again:
+ * TCP may hold other octets for it by now (RFC 5044 A.3).
+ */
+static int deliver_placed(struct mpa_conn *conn,
+			  const struct mpa_placed *placed)
+{
+	struct mpa_cursor cur = {
+		.ptr = placed->hdr,
+		.left = placed->hdr_len,
+		.pos = placed->ulpdu_pos,
+		.ulpdu_left = placed->ulpdu_len,
+		.placed = true,
+	};
+
+	return conn->ops->receive(conn->ulp, &cur, placed->ulpdu_len);
 }
 
 static void consume(struct mpa_conn *conn, u32 done)
@@ -462,17 +522,25 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 	mpa_cursor_init(&cur, rx, &sk->sk_receive_queue, skb, off,
 			tcp_sk(sk)->copied_seq - rx->stash_len - rx->start);
 	for (;;) {
+		struct mpa_placed *placed = NULL;
 		u32 ulpdu_len, wire;
+		int ret;
 
 		cursor_fill(&cur);
-		wire = mpa_rx_peek(&cur, avail - done, &ulpdu_len, &rx->need);
+		if (unlikely(rx->early))
+			placed = mpa_early_first(rx->early, cur.pos);
+		wire = placed ? mpa_early_peek(placed, avail - done,
+					       &rx->need) :
+				mpa_rx_peek(&cur, avail - done, &ulpdu_len,
+					    &rx->need);
 		if (!wire)
 			break;
 		if (done >= budget) {
 			result = MPA_RX_MORE;
 			break;
 		}
-		*err = mpa_rx_verify(rx, &cur, wire);
+		if (likely(!placed))
+			*err = mpa_rx_verify(rx, &cur, wire);
 		if (unlikely(*err)) {
 			result = MPA_RX_ENDED;
 			break;
@@ -480,7 +548,13 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
 		fpdus++;
 		done += wire;
-		if (unlikely(deliver(conn, &cur, ulpdu_len))) {
+		if (likely(!placed)) {
+			ret = deliver(conn, &cur, ulpdu_len);
+		} else {
+			ret = deliver_placed(conn, placed);
+			mpa_early_forget(rx->early, placed);
+		}
+		if (unlikely(ret)) {
 			result = MPA_RX_ENDED;
 			break;
 		}
@@ -556,10 +630,13 @@ void mpa_rx_drop_all(struct mpa_conn *conn)
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	if (queued > 0)
 		tcp_read_done(sk, queued);
+	if (conn->rx.early)
+		mpa_early_drop(conn->rx.early);
 }
 
 void mpa_rx_free(struct mpa_rx *rx)
 {
+	mpa_early_destroy(rx);
 	kvfree(rx->stash);
 	rx->stash = NULL;
 }

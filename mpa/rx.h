@@ -8,6 +8,8 @@
 #include <linux/skbuff.h>
 #include <mpa/mpa.h>
 
+struct mpa_early;
+
 /**
  * struct mpa_rx - receive direction of a connection; socket lock
  * @start: TCP sequence number of the first octet of Full Operation
@@ -20,6 +22,7 @@
  *	queue to keep its window open (RFC 5044 A.5.2); NULL when there are none
  * @stash_len: octets in @stash
  * @stash_size: octets that @stash can hold
+ * @early: what was placed before its turn; NULL when that is not done
  */
 struct mpa_rx {
 	u32 start;
@@ -30,6 +33,7 @@ struct mpa_rx {
 	u8 *stash;
 	u32 stash_len;
 	u32 stash_size;
+	struct mpa_early *early;
 };
 
 /**
@@ -39,10 +43,12 @@ struct mpa_rx {
  * @pos: stream position of @ptr
  * @ulpdu_left: octets of the ULPDU that the consumer has not read
  * @markers: Markers are to be skipped
+ * @placed: the payload is in its place already: copying it does nothing
  * @frag: next fragment of @part
  * @part: @skb itself, or the member of its frag_list that @ptr lies in
  * @skb: buffer in TCP's queue, NULL while in the stash
- * @queue: TCP's receive queue
+ * @queue: TCP's receive queue, or NULL while in the tree of what TCP holds out
+ *	of order
  * @first: what follows the stash: the first buffer with unread octets
  * @first_off: offset of the first unread octet in @first
  *
@@ -54,6 +60,7 @@ struct mpa_cursor {
 	u32 pos;
 	u32 ulpdu_left;
 	bool markers;
+	bool placed;
 	int frag;
 	struct sk_buff *part;
 	struct sk_buff *skb;
@@ -74,7 +81,11 @@ struct mpa_conn;
 void mpa_cursor_init(struct mpa_cursor *cur, const struct mpa_rx *rx,
 		     struct sk_buff_head *queue, struct sk_buff *first,
 		     u32 first_off, u32 pos);
+void mpa_cursor_init_out_of_order(struct mpa_cursor *cur,
+				  const struct mpa_rx *rx,
+				  struct sk_buff *skb, u32 off, u32 pos);
 int mpa_cursor_read(struct mpa_cursor *cur, void *dst, u32 len);
+void mpa_cursor_enter_ulpdu(struct mpa_cursor *cur, u32 len);
 u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 		u32 *need);
 enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,

@@ -14,6 +14,7 @@ struct mpa_listener;
 int mpa_sock_create(struct net *net, int family, struct socket **sock);
 void mpa_sock_attach(struct mpa_conn *conn);
 void mpa_sock_detach(struct mpa_conn *conn);
+void mpa_sock_watch_acks(struct mpa_conn *conn);
 void mpa_sock_attach_listener(struct mpa_listener *listener,
 			      struct socket *sock);
 void mpa_sock_detach_listener(struct mpa_listener *listener,

@@ -34,6 +34,7 @@ enum mpa_stat {
 	MPA_STAT_RX_OCTETS,		/* of the stream, Markers included */
 	MPA_STAT_RX_PASSES,		/* looks into the receive queue */
 	MPA_STAT_RX_STASHED,		/* FPDUs copied out under pressure */
+	MPA_STAT_RX_PLACED_EARLY,	/* FPDUs placed before their turn */
 	MPA_STAT_RX_CRC_ERRORS,
 	MPA_STAT_RX_MARKER_ERRORS,
 	MPA_STAT_TX_FPDUS,
@@ -55,7 +56,7 @@ struct mpa_mib {
 /**
  * struct mpa_params - policy of one connection or listener
  * @max_rev: highest MPA revision to speak, MPA_REV_IETF or MPA_REV_ENHANCED
- * @own_policy: the four that follow are the caller's; otherwise those of the
+ * @own_policy: the five that follow are the caller's; otherwise those of the
  *	administrator (module parameters of mpa.ko) count, as they are when the
  *	connection starts
  * @markers: require Markers in what we receive
@@ -63,6 +64,8 @@ struct mpa_mib {
  * @rdmac: serve peers of revision 0 (RFC 5044 Appendix C), the "permissive"
  *	mode
  * @packing: several FPDUs may share a TCP segment
+ * @early: place what TCP holds out of order, when there are Markers and CRCs
+ *	and the consumer can
  * @p2p: as Initiator ask for the peer-to-peer model of RFC 6581
  * @ird: inbound RDMA Read depth to offer, 0..0x3ffe
  * @ord: outbound RDMA Read depth to offer, 0..0x3ffe
@@ -75,11 +78,15 @@ struct mpa_params {
 	bool crc;
 	bool rdmac;
 	bool packing;
+	bool early;
 	bool p2p;
 	u16 ird;
 	u16 ord;
 	unsigned int startup_ms;
 };
+
+/* Octets of a ULPDU that are kept when its payload is placed early. */
+#define MPA_PLACED_HDR_MAX	24
 
 /**
  * struct mpa_ulp_ops - what the consumer of a connection provides
@@ -98,8 +105,16 @@ struct mpa_params {
  * @receive: one verified ULPDU of @len octets, to be read with
  *	mpa_cursor_copy(). Non-zero stops the receive direction: all that
  *	follows is dropped
- * @receive_done: a pass over the receive queue that delivered something has
- *	ended: the place for wake-ups that can be per batch. Optional
+ * @place: one verified ULPDU of @len octets that has come before its turn,
+ *	because octets in front of it are missing still. The consumer may put
+ *	its payload where it belongs, and nothing else: no state changes, no
+ *	error is one yet (RFC 5041 section 5.3). A positive return says that
+ *	this was done, and how many octets in front of the payload receive()
+ *	will want, MPA_PLACED_HDR_MAX at most: when its turn comes receive()
+ *	gets the ULPDU with these octets, and copies of what is behind them do
+ *	nothing. On any other return receive() gets all of it. Optional
+ * @receive_done: a pass that delivered or placed something has ended: the
+ *	place for wake-ups that can be per batch. Optional
  * @writable: room for transmission has appeared (Full Operation began, the
  *	first FPDU arrived at a Responder, or TCP took or freed something)
  * @closed: the receive direction has ended: @err is the RFC's error number;
@@ -115,6 +130,7 @@ struct mpa_ulp_ops {
 	void (*reply)(void *ulp, int status, const struct mpa_offer *peer,
 		      const struct mpa_agreed *agreed, const void *pd);
 	int (*receive)(void *ulp, struct mpa_cursor *cur, u32 len);
+	int (*place)(void *ulp, struct mpa_cursor *cur, u32 len);
 	void (*receive_done)(void *ulp);
 	void (*writable)(void *ulp);
 	void (*closed)(void *ulp, enum mpa_error err, int status);
@@ -157,7 +173,7 @@ void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 u32 mpa_conn_mulpdu(struct mpa_conn *conn);
 
-/* Receive, inside of mpa_ulp_ops.receive() */
+/* Receive, inside of mpa_ulp_ops.receive() and place() */
 int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
 const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len);
 u32 mpa_cursor_position(const struct mpa_cursor *cur);

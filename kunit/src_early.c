@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/slab.h>
+#include "no_exports.h"
+#include "surroundings.h"
+
+/* So that a case can run out of memory. */
+#define kmalloc(size, flags) early_kunit_kmalloc(size, flags)
+#include "../mpa/early.c"

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Early placement: what TCP holds out of order lies in a tree of buffers. A
+ * Marker there tells where an FPDU starts, ULPDU_Length where the next one
+ * does (RFC 5044 section 6). Each FPDU that is complete is verified as any
+ * other, handed to mpa_ulp_ops.place(), and noted. When its turn comes it is
+ * delivered from the note: nothing is copied or summed up again, and whatever
+ * TCP holds for it by then does not matter (Appendix A.3).
+ *
+ * All of this may be left undone at any time, for want of memory or of room,
+ * because the FPDU is delivered in its turn anyhow. Nothing here is an error:
+ * that is for mpa/rx.c to say, in the order of the stream.
+ */
+#include <linux/slab.h>
+#include "conn.h"
+#include "early.h"
+#include "fpdu.h"
+
+/**
+ * mpa_early_create() - prepare early placement
+ * @rx: receive direction whose @markers and @crc are set
+ *
+ * Without Markers no FPDU is found, and without a CRC none can be trusted.
+ * Context: process, socket lock held. Return: whether it will be done.
+ */
+bool mpa_early_create(struct mpa_rx *rx)
+{
+	if (!rx->markers || !rx->crc)
+		return false;
+	rx->early = kzalloc(sizeof(*rx->early), GFP_NOIO);
+	if (!rx->early)
+		return false;
+	rx->early->placed = RB_ROOT_CACHED;
+	return true;
+}
+
+/* Drop a note: the FPDU was delivered, or never will be. */
+void mpa_early_forget(struct mpa_early *early, struct mpa_placed *placed)
+{
+	rb_erase_cached(&placed->node, &early->placed);
+	early->num_placed--;
+	kfree(placed);
+}
+
+static struct mpa_placed *first_placed(const struct mpa_early *early)
+{
+	return rb_entry_safe(rb_first_cached(&early->placed),
+			     struct mpa_placed, node);
+}
+
+/* Nothing more will be delivered. Context: socket lock held, or no socket. */
+void mpa_early_drop(struct mpa_early *early)
+{
+	struct mpa_placed *placed;
+
+	while ((placed = first_placed(early)))
+		mpa_early_forget(early, placed);
+}
+
+void mpa_early_destroy(struct mpa_rx *rx)
+{
+	if (rx->early)
+		mpa_early_drop(rx->early);
+	kfree(rx->early);
+	rx->early = NULL;
+}
+
+/**
+ * mpa_early_first() - was the FPDU whose turn it is placed already?
+ * @early: early placement of the connection
+ * @pos: stream position of the FPDU
+ *
+ * Notes in front of @pos are dropped: delivery took another way.
+ * Context: socket lock held. Return: the note, or NULL.
+ */
+struct mpa_placed *mpa_early_first(struct mpa_early *early, u32 pos)
+{
+	struct mpa_placed *placed;
+
+	while ((placed = first_placed(early)) && before(placed->pos, pos))
+		mpa_early_forget(early, placed);
+	return placed && placed->pos == pos ? placed : NULL;
+}
+
+/* As mpa_rx_peek(), for an FPDU that was placed: it is not looked at again. */
+u32 mpa_early_peek(const struct mpa_placed *placed, u32 avail, u32 *need)
+{
+	*need = placed->wire_len;
+	return avail < placed->wire_len ? 0 : placed->wire_len;
+}
+
+static int compare_pos(const void *key, const struct rb_node *node)
+{
+	u32 at = rb_entry(node, struct mpa_placed, node)->pos;
+	u32 pos = *(const u32 *)key;
+
+	return before(pos, at) ? -1 : pos != at;
+}
+
+static bool placed_less(struct rb_node *node, const struct rb_node *other)
+{
+	return compare_pos(&rb_entry(node, struct mpa_placed, node)->pos,
+			   other) < 0;
+}
+
+static struct mpa_placed *find_placed(const struct mpa_early *early, u32 pos)
+{
+	return rb_entry_safe(rb_find(&pos, &early->placed.rb_root,
+				     compare_pos),
+			     struct mpa_placed, node);
+}
+
+/* The buffer out of order that holds the octet at @pos, and where in it. */
+static struct sk_buff *find_octet(const struct mpa_conn *conn, u32 pos,
+				  u32 *off)
+{
+	struct rb_node *node =
+		tcp_sk(mpa_conn_sk(conn))->out_of_order_queue.rb_node;
+	u32 seq = conn->rx.start + pos;
+	struct sk_buff *found = NULL;
+
+	while (node) {
+		struct sk_buff *skb = rb_to_skb(node);
+
+		if (before(seq, TCP_SKB_CB(skb)->seq)) {
+			node = node->rb_left;
+		} else {
+			found = skb;
+			node = node->rb_right;
+		}
+	}
+	if (!found)
+		return NULL;
+	*off = seq - TCP_SKB_CB(found)->seq;
+	return *off < found->len ? found : NULL;
+}
+
+static bool cursor_at(const struct mpa_conn *conn, struct mpa_cursor *cur,
+		      u32 pos)
+{
+	struct sk_buff *skb;
+	u32 off;
+
+	skb = find_octet(conn, pos, &off);
+	if (!skb)
+		return false;
+	mpa_cursor_init_out_of_order(cur, &conn->rx, skb, off, pos);
+	return true;
+}
+
+/* How many octets follow each other from the cursor on? @max are enough. */
+static u32 octets_at(const struct mpa_conn *conn,
+		     const struct mpa_cursor *cur, u32 max)
+{
+	u32 seq = conn->rx.start + cur->pos;
+	struct sk_buff *skb = cur->skb;
+	u32 end = TCP_SKB_CB(skb)->seq + skb->len;
+
+	while (end - seq < max) {
+		u32 next;
+
+		skb = skb_rb_next(skb);
+		if (!skb || after(TCP_SKB_CB(skb)->seq, end))
+			break;
+		next = TCP_SKB_CB(skb)->seq + skb->len;
+		if (after(next, end))
+			end = next;
+	}
+	return end - seq;
+}
+
+/* Give a verified FPDU to the consumer, and take a note if it took it. */
+static bool place(struct mpa_conn *conn, const struct mpa_cursor *at,
+		  u32 wire_len, u32 ulpdu_len)
+{
+	struct mpa_early *early = conn->rx.early;
+	struct mpa_cursor cur = *at, hdr;
+	struct mpa_placed *placed;
+	int len;
+
+	if (early->num_placed >= MPA_EARLY_MAX)
+		return false;
+	placed = kmalloc(sizeof(*placed), GFP_ATOMIC | __GFP_NOWARN);
+	if (!placed)
+		return false;
+
+	mpa_cursor_enter_ulpdu(&cur, ulpdu_len);
+	hdr = cur;
+	placed->ulpdu_pos = cur.pos;
+	len = conn->ops->place(conn->ulp, &cur, ulpdu_len);
+	if (len <= 0 || WARN_ON_ONCE(len > MPA_PLACED_HDR_MAX) ||
+	    mpa_cursor_copy(&hdr, placed->hdr, len)) {
+		kfree(placed);
+		return false;
+	}
+	placed->pos = at->pos;
+	placed->wire_len = wire_len;
+	placed->ulpdu_len = ulpdu_len;
+	placed->hdr_len = len;
+	rb_add_cached(&placed->node, &early->placed, placed_less);
+	early->num_placed++;
+	return true;
+}
+
+/**
+ * struct pass - one look at what is out of order
+ * @conn: connection
+ * @left: octets that may still be worked on
+ * @placed: FPDUs placed
+ */
+struct pass {
+	struct mpa_conn *conn;
+	s64 left;
+	u32 placed;
+};
+
+static void give_up(struct mpa_early *early)
+{
+	early->given_up = true;
+	memset(early->runs, 0, sizeof(early->runs));
+}
+
+/*
+ * Verify and place the FPDU at @pos, once.
+ * Octets of it; 0 when they are not all there or the FPDU was not one.
+ */
+static u32 take_fpdu(struct pass *pass, u32 pos)
+{
+	struct mpa_conn *conn = pass->conn;
+	struct mpa_rx *rx = &conn->rx;
+	struct mpa_placed *placed = find_placed(rx->early, pos);
+	u32 wire, ulpdu_len, need;
+	struct mpa_cursor cur;
+
+	if (placed)
+		return placed->wire_len;
+	if (!cursor_at(conn, &cur, pos))
+		return 0;
+	need = mpa_fpdu_wire_len(U16_MAX, true, pos);
+	wire = mpa_rx_peek(&cur, octets_at(conn, &cur, need), &ulpdu_len,
+			   &need);
+	if (!wire)
+		return 0;
+	if (mpa_rx_verify(rx, &cur, wire)) {
+		give_up(rx->early);
+		return 0;
+	}
+	if (place(conn, &cur, wire, ulpdu_len))
+		pass->placed++;
+	return wire;
+}
+
+/* The run that went through @pos, or waits for the FPDU there. */
+static struct mpa_run *run_through(struct mpa_early *early, u32 pos)
+{
+	struct mpa_run *run;
+
+	for (run = early->runs; run < early->runs + MPA_EARLY_RUNS; run++)
+		if (run->state == MPA_RUN_FOLLOW && !before(pos, run->from) &&
+		    !after(pos, run->at))
+			return run;
+	return NULL;
+}
+
+/*
+ * Look at Markers until one points to an FPDU that starts in the run; the
+ * first ones may point to one that started in the gap.
+ */
+static void search(struct pass *pass, struct mpa_run *run)
+{
+	struct mpa_early *early = pass->conn->rx.early;
+	struct mpa_cursor cur;
+	struct mpa_run *other;
+	u32 start, wire;
+	__be32 marker;
+
+	for (;; run->at += MPA_MARKER_INTERVAL) {
+		if (!cursor_at(pass->conn, &cur, run->at) ||
+		    mpa_cursor_read(&cur, &marker, MPA_MARKER_LEN))
+			return;
+		if (!mpa_marker_find(marker, run->at, &start)) {
+			give_up(early);
+			return;
+		}
+		if (!before(start, run->start))
+			break;
+	}
+	other = run_through(early, start);
+	if (other) {
+		if (before(run->start, other->start))
+			other->start = run->start;
+		run->state = MPA_RUN_UNUSED;
+		return;
+	}
+	wire = take_fpdu(pass, start);
+	if (!wire)
+		return;
+	pass->left -= wire;
+	run->state = MPA_RUN_FOLLOW;
+	run->from = start;
+	run->at = start + wire;
+}
+
+/* From FPDU to FPDU. A gap that was filled joins two runs. */
+static void follow(struct pass *pass, struct mpa_run *run)
+{
+	struct mpa_early *early = pass->conn->rx.early;
+	struct mpa_run *other;
+	u32 wire;
+
+	while (pass->left > 0) {
+		run->state = MPA_RUN_UNUSED;	/* it is not its own other */
+		other = run_through(early, run->at);
+		run->state = MPA_RUN_FOLLOW;
+		if (other) {
+			run->at = other->at;
+			other->state = MPA_RUN_UNUSED;
+			continue;
+		}
+		wire = take_fpdu(pass, run->at);
+		if (!wire)
+			return;
+		pass->left -= wire;
+		run->at += wire;
+	}
+}
+
+/*
+ * A run begins at @start, unless it is known. When octets came in front of
+ * one, a search that began behind them is of no use any more.
+ */
+static void add_run(struct mpa_early *early, u32 start, u32 end)
+{
+	struct mpa_run *run, *free = NULL;
+
+	for (run = early->runs; run < early->runs + MPA_EARLY_RUNS; run++) {
+		if (run->state == MPA_RUN_UNUSED ||
+		    (run->state == MPA_RUN_SEARCH &&
+		     after(run->start, start) && before(run->start, end)))
+			free = run;
+		else if (run->start == start)
+			return;
+	}
+	if (!free)
+		return;
+	free->state = MPA_RUN_SEARCH;
+	free->start = start;
+	free->at = start + mpa_marker_gap(start);
+}
+
+/* Runs begin where TCP's SACK blocks do. Without SACK the first one does. */
+static void add_runs(struct mpa_conn *conn)
+{
+	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(conn));
+	struct sk_buff *first = skb_rb_first(&tp->out_of_order_queue);
+	struct mpa_early *early = conn->rx.early;
+	u32 zero = conn->rx.start;
+	int i;
+
+	if (!tcp_is_sack(tp))
+		add_run(early, TCP_SKB_CB(first)->seq - zero,
+			TCP_SKB_CB(tp->ooo_last_skb)->end_seq - zero);
+	else
+		for (i = 0; i < tp->rx_opt.num_sacks; i++)
+			add_run(early, tp->selective_acks[i].start_seq - zero,
+				tp->selective_acks[i].end_seq - zero);
+}
+
+/* Runs that are in order by now are none any more. */
+static void drop_runs(struct mpa_conn *conn)
+{
+	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(conn));
+	struct mpa_early *early = conn->rx.early;
+	u32 in_order = tp->rcv_nxt - conn->rx.start;
+	struct mpa_run *run;
+
+	for (run = early->runs; run < early->runs + MPA_EARLY_RUNS; run++)
+		if (!after(run->start, in_order))
+			run->state = MPA_RUN_UNUSED;
+}
+
+/**
+ * mpa_early_pass() - place what has come before its turn
+ * @conn: connection with rx.early
+ * @budget: octets after which to stop; what is left waits for the next pass,
+ *	or for its turn
+ *
+ * Context: softirq or process, socket lock held.
+ */
+void mpa_early_pass(struct mpa_conn *conn, u32 budget)
+{
+	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(conn));
+	struct pass pass = { .conn = conn, .left = budget };
+	struct mpa_early *early = conn->rx.early;
+	struct mpa_run *run;
+
+	if (conn->state != MPA_FULL || conn->rx.stopped || early->given_up ||
+	    RB_EMPTY_ROOT(&tp->out_of_order_queue)) {
+		early->seen = tp->rcv_ooopack;
+		return;
+	}
+	drop_runs(conn);
+	add_runs(conn);
+	for (run = early->runs; run < early->runs + MPA_EARLY_RUNS; run++) {
+		if (run->state == MPA_RUN_SEARCH && pass.left > 0)
+			search(&pass, run);
+		if (run->state == MPA_RUN_FOLLOW)
+			follow(&pass, run);
+	}
+	if (pass.left > 0)
+		early->seen = tp->rcv_ooopack;
+	if (!pass.placed)
+		return;
+	mpa_count(conn, MPA_STAT_RX_PLACED_EARLY, pass.placed);
+	if (conn->ops->receive_done)
+		conn->ops->receive_done(conn->ulp);
+}

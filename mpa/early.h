@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Early placement: FPDUs that TCP holds out of order are found by their
+ * Markers, verified, and placed before their turn (RFC 5044 sections 3 and 6,
+ * Appendix A.3).
+ */
+#ifndef MPA_EARLY_H
+#define MPA_EARLY_H
+
+#include <linux/rbtree.h>
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+#include <mpa/mpa.h>
+
+struct mpa_conn;
+struct mpa_rx;
+
+#define MPA_EARLY_RUNS	8	/* twice the blocks of a SACK option */
+#define MPA_EARLY_MAX	4096	/* FPDUs placed and not delivered */
+
+/**
+ * struct mpa_placed - an FPDU that was placed before its turn
+ * @node: in mpa_early.placed
+ * @pos: stream position of the FPDU
+ * @wire_len: its octets, Markers included
+ * @ulpdu_pos: stream position of the ULPDU
+ * @ulpdu_len: its octets
+ * @hdr_len: octets in @hdr
+ * @hdr: its first octets, as they were verified
+ */
+struct mpa_placed {
+	struct rb_node node;
+	u32 pos;
+	u32 wire_len;
+	u32 ulpdu_pos;
+	u16 ulpdu_len;
+	u8 hdr_len;
+	u8 hdr[MPA_PLACED_HDR_MAX];
+};
+
+enum mpa_run_state {
+	MPA_RUN_UNUSED,
+	MPA_RUN_SEARCH,		/* for a Marker that tells where an FPDU starts */
+	MPA_RUN_FOLLOW,		/* from FPDU to FPDU by their lengths */
+};
+
+/**
+ * struct mpa_run - a piece of the stream that is being worked on
+ * @state: what is being done
+ * @start: stream position of its first octet: there is a gap in front of it
+ * @from: MPA_RUN_FOLLOW: stream position of the first FPDU
+ * @at: stream position of the Marker or of the FPDU that is next
+ */
+struct mpa_run {
+	enum mpa_run_state state;
+	u32 start;
+	u32 from;
+	u32 at;
+};
+
+/**
+ * struct mpa_early - early placement on one connection; socket lock
+ * @af_ops: TCP's, with a queue_xmit() that looks for news
+ * @saved_af_ops: TCP's own
+ * @seen: TCP's count of segments out of order at the last pass
+ * @given_up: a guess was wrong. Who sends such a stream gets no other
+ * @runs: what is being worked on, in no order
+ * @placed: FPDUs that were placed and wait for their turn, by position
+ * @num_placed: number of them
+ */
+struct mpa_early {
+	struct inet_connection_sock_af_ops af_ops;
+	const struct inet_connection_sock_af_ops *saved_af_ops;
+	u32 seen;
+	bool given_up;
+	struct mpa_run runs[MPA_EARLY_RUNS];
+	struct rb_root_cached placed;
+	unsigned int num_placed;
+};
+
+/* Has TCP put something aside since the last pass? Socket lock held. */
+static inline bool mpa_early_has_news(const struct mpa_early *early,
+				      const struct sock *sk)
+{
+	return unlikely(early->seen != tcp_sk(sk)->rcv_ooopack);
+}
+
+bool mpa_early_create(struct mpa_rx *rx);
+void mpa_early_destroy(struct mpa_rx *rx);
+void mpa_early_drop(struct mpa_early *early);
+void mpa_early_pass(struct mpa_conn *conn, u32 budget);
+struct mpa_placed *mpa_early_first(struct mpa_early *early, u32 pos);
+u32 mpa_early_peek(const struct mpa_placed *placed, u32 avail, u32 *need);
+void mpa_early_forget(struct mpa_early *early, struct mpa_placed *placed);
+
+#endif /* MPA_EARLY_H */
