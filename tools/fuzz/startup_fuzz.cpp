@@ -25,6 +25,11 @@ bool same(const mpa_offer& a, const mpa_offer& b) {
          a.p2p == b.p2p && a.rtr == b.rtr && a.ird == b.ird && a.ord == b.ord && a.pd_len == b.pd_len;
 }
 
+/** Revision 0: Markers and CRC both ways. */
+bool as_rdmac(const mpa_agreed& a) {
+  return !a.rev && a.tx_markers && a.rx_markers && a.crc;
+}
+
 void check_cuts(const std::vector<std::uint8_t>& octets, bool is_reply, int result) {
   bool decided = false;
   for (std::size_t have = 0; have < octets.size(); have++) {
@@ -51,6 +56,7 @@ void check_good(const std::vector<std::uint8_t>& octets, bool is_reply, int leng
   mpa_offer local{}, reply;
   mpa_agreed agreed;
   local.rev = 2;
+  local.rdmac = true;
   local.ird = local.ord = 4;
   if (is_reply) {
     local.enhanced = offer.enhanced;
@@ -58,10 +64,12 @@ void check_good(const std::vector<std::uint8_t>& octets, bool is_reply, int leng
     local.rtr = MPA_RTR_WRITE | MPA_RTR_READ;
     const int end = mpa_startup_conclude(&local, &offer, &agreed);
     require(end || agreed.ord <= 4);
+    require(end || offer.rev || as_rdmac(agreed));
     return;
   }
   require(!mpa_startup_answer(&local, &offer, &reply, &agreed));
   require(reply.enhanced == offer.enhanced && agreed.ord <= 4);
+  require(offer.rev ? agreed.rev == reply.rev : as_rdmac(agreed));
   require(mpa_startup_build(frame.data(), true, &reply, nullptr) >= 20);
 }
 
