@@ -188,6 +188,9 @@ static int close_status(struct mpa_conn *conn)
 
 	if (sk->sk_err)
 		return -sk->sk_err;
+	/* A program may have asked for the error meanwhile. */
+	if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
+		return -ECONNRESET;
 	/* A FIN in the middle of an FPDU is no orderly close. */
 	if (tcp_inq(sk) > 0 || conn->rx.stash_len)
 		return -ECONNRESET;
@@ -214,6 +217,8 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 	switch (mpa_rx_pass(conn, budget, gfp, &err)) {
 	case MPA_RX_MORE:
 		mpa_conn_queue(conn);
+		break;
+	case MPA_RX_HELD:
 		break;
 	case MPA_RX_ENDED:
 		if (err)
@@ -311,11 +316,28 @@ static bool push_rest(struct mpa_conn *conn)
 	return true;
 }
 
+/* TCP has room again for what a program's last call left. */
+static void push_program(struct mpa_conn *conn)
+{
+	if (conn->tx.ready && mpa_tx_push(conn, false) != -EAGAIN)
+		conn->ops->writable(conn->ulp);
+}
+
+/* A program's socket is not ours to close: it is reset, once. */
+static bool abort_wanted(struct mpa_conn *conn)
+{
+	bool wanted = !conn->sock && conn->reset;
+
+	if (wanted)
+		conn->reset = false;
+	return wanted;
+}
+
 static void conn_work(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
 	struct sock *sk = mpa_conn_sk(conn);
-	bool fin = false, drop = false;
+	bool fin = false, drop = false, abort = false;
 
 	lock_sock(sk);
 	if (conn->ops) {
@@ -328,9 +350,16 @@ static void conn_work(struct work_struct *work)
 		       mpa_conn_let_go(conn);
 		if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
 			fin = push_rest(conn);
+		/* A refused startup has left us: then there is no consumer. */
+		if (conn->ops &&
+		    test_and_clear_bit(MPA_CONN_PUSH_WANTED, &conn->flags))
+			push_program(conn);
+		abort = conn->ops && abort_wanted(conn);
 	}
 	release_sock(sk);
 
+	if (abort)
+		tcp_abort(sk, -conn->failure);
 	if (fin)
 		kernel_sock_shutdown(conn->sock, SHUT_WR);
 	if (drop)
@@ -359,7 +388,8 @@ bool mpa_conn_let_go(struct mpa_conn *conn)
 	conn->tx.ready = false;
 	mpa_sock_detach(conn);
 	/* Octets that nobody read would turn the FIN into an RST. */
-	mpa_rx_drop_all(conn);
+	if (conn->sock)
+		mpa_rx_drop_all(conn);
 	stop_timer(conn);
 	return true;
 }

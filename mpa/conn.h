@@ -33,6 +33,7 @@ enum {
 	MPA_CONN_TIMED_OUT,	/* the startup timer has fired */
 	MPA_CONN_FIN_WANTED,	/* shut down once everything is handed over */
 	MPA_CONN_GONE,		/* the consumer knows that TCP is closed */
+	MPA_CONN_PUSH_WANTED,	/* what is written can go to TCP (programs) */
 };
 
 /**
@@ -48,6 +49,7 @@ enum {
  * @state: enum mpa_state
  * @initiator: we sent or will send the Request
  * @reset: drop TCP instead of closing it
+ * @failure: negative errno that ended the startup
  * @params: policy
  * @offer: what our own startup frame says
  * @peer: what the peer's says
@@ -74,6 +76,7 @@ struct mpa_conn {
 	enum mpa_state state;
 	bool initiator;
 	bool reset;
+	int failure;
 	struct mpa_params params;
 	struct mpa_offer offer;
 	struct mpa_offer peer;
@@ -173,6 +176,9 @@ bool mpa_conn_let_go(struct mpa_conn *conn);
 
 /* handshake.c: startup on a socket, driven by conn.c's work */
 void mpa_handshake_step(struct mpa_conn *conn);
+int mpa_handshake_initiate(struct mpa_conn *conn, const void *pd, u16 pd_len);
+int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,
+			 u16 pd_len);
 
 /* listen.c */
 void mpa_listener_incoming(struct mpa_listener *listener);

@@ -27,13 +27,20 @@ static void fill_offer(struct mpa_offer *offer,
 	offer->pd_len = pd_len;
 }
 
-/* Startup has failed. The consumer of an Initiator is told. */
+/*
+ * Startup has failed. The consumer is told, unless it never heard of the
+ * connection.
+ */
 static void end_startup(struct mpa_conn *conn, int status, bool reset)
 {
 	conn->state = MPA_ENDED;
+	conn->rx.stopped = true;
 	conn->reset = reset;
+	conn->failure = status;
 	if (conn->initiator)
 		conn->ops->reply(conn->ulp, status, NULL, NULL, NULL);
+	else if (!conn->listener)
+		conn->ops->closed(conn->ulp, MPA_ERR_STARTUP, status);
 }
 
 /* The connection is closed at once (error 4). */
@@ -156,7 +163,8 @@ static void wait_request(struct mpa_conn *conn)
 		conn->reset = true;
 		return;
 	}
-	mpa_listener_forget(conn);
+	if (conn->listener)
+		mpa_listener_forget(conn);
 }
 
 /* Tell the consumer, and let it send: data, or a Terminate. */
@@ -186,6 +194,7 @@ static void wait_reply(struct mpa_conn *conn)
 		break;
 	case -ECONNREFUSED:
 		conn->state = MPA_ENDED;
+		conn->rx.stopped = true;
 		conn->ops->reply(conn->ulp, ret, &conn->peer, NULL, pd);
 		break;
 	default:
@@ -246,6 +255,20 @@ static int build_request(struct mpa_conn *conn, const void *pd, u16 pd_len)
 		return ret;
 	conn->frame_len = ret;
 	return 0;
+}
+
+/**
+ * mpa_handshake_initiate() - start as Initiator on a connected socket
+ * @conn: connection in MPA_CONNECTING; its worker sends the Request
+ * @pd: Private Data, copied
+ * @pd_len: octets of @pd
+ *
+ * Context: process. Return: 0, or -EMSGSIZE for too much Private Data.
+ */
+int mpa_handshake_initiate(struct mpa_conn *conn, const void *pd, u16 pd_len)
+{
+	conn->initiator = true;
+	return build_request(conn, pd, pd_len);
 }
 
 static int addr_len(const struct sockaddr *addr)
@@ -327,6 +350,38 @@ err_put:
 EXPORT_SYMBOL_NS_GPL(mpa_connect, IWMPA);
 
 /**
+ * mpa_handshake_answer() - answer a Request
+ * @conn: connection with its policy. When it accepts, mpa_conn_begin_full()
+ *	has to follow
+ * @reject: R: the connection is refused
+ * @pd: Private Data of the Reply
+ * @pd_len: octets of @pd
+ *
+ * Context: process, socket lock held. Return: as mpa_accept().
+ */
+int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,
+			 u16 pd_len)
+{
+	struct mpa_offer reply;
+	int ret;
+
+	if (conn->state != MPA_UNDECIDED)
+		return -ECONNRESET;
+	fill_offer(&conn->offer, &conn->params, pd_len);
+	ret = mpa_startup_answer(&conn->offer, &conn->peer, &reply,
+				 &conn->agreed);
+	if (ret)
+		return ret;
+	reply.reject = reject;
+	ret = send_reply(conn, &reply, pd);
+	if (!ret && reject) {
+		conn->state = MPA_ENDED;
+		conn->rx.stopped = true;
+	}
+	return ret;
+}
+
+/**
  * mpa_accept() - answer a Request and enter Full Operation
  * @conn: connection that mpa_ulp_ops.request() handed over
  * @params: what we offer: IRD and ORD
@@ -349,28 +404,19 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	       struct mpa_agreed *agreed)
 {
 	struct sock *sk = mpa_conn_sk(conn);
-	struct mpa_offer reply;
-	int ret = -ECONNRESET;
+	int ret;
 
 	might_sleep();
 	lock_sock(sk);
-	if (conn->state != MPA_UNDECIDED)
-		goto out;
 	mpa_conn_set_params(conn, params);
-	fill_offer(&conn->offer, &conn->params, pd_len);
-	ret = mpa_startup_answer(&conn->offer, &conn->peer, &reply,
-				 &conn->agreed);
-	if (ret)
-		goto out;
-	ret = send_reply(conn, &reply, pd);
-	if (ret)
-		goto out;
-	conn->ops = ops;
-	conn->ulp = ulp;
-	conn->mib = mib;
-	*agreed = conn->agreed;
-	mpa_conn_begin_full(conn);
-out:
+	ret = mpa_handshake_answer(conn, false, pd, pd_len);
+	if (!ret) {
+		conn->ops = ops;
+		conn->ulp = ulp;
+		conn->mib = mib;
+		*agreed = conn->agreed;
+		mpa_conn_begin_full(conn);
+	}
 	release_sock(sk);
 	return ret;
 }
@@ -389,22 +435,11 @@ EXPORT_SYMBOL_NS_GPL(mpa_accept, IWMPA);
 int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len)
 {
 	struct sock *sk = mpa_conn_sk(conn);
-	struct mpa_offer reply;
-	int ret = -ECONNRESET;
+	int ret;
 
 	might_sleep();
 	lock_sock(sk);
-	if (conn->state != MPA_UNDECIDED)
-		goto out;
-	fill_offer(&conn->offer, &conn->params, pd_len);
-	ret = mpa_startup_answer(&conn->offer, &conn->peer, &reply,
-				 &conn->agreed);
-	if (ret)
-		goto out;
-	reply.reject = true;
-	ret = send_reply(conn, &reply, pd);
-	conn->state = MPA_ENDED;
-out:
+	ret = mpa_handshake_answer(conn, true, pd, pd_len);
 	release_sock(sk);
 	return ret;
 }

@@ -6,6 +6,7 @@
  * but payload into its final buffer.
  */
 #include <linux/mm.h>
+#include <linux/uio.h>
 #include <net/tcp.h>
 #include "conn.h"
 #include "crc.h"
@@ -199,6 +200,19 @@ int mpa_cursor_read(struct mpa_cursor *cur, void *dst, u32 len)
 	return 0;
 }
 
+/*
+ * The octets of the ULPDU that lie in one piece at the cursor, up to @len; 0
+ * at the queue's end. A Marker ends a piece.
+ */
+static u32 cursor_piece(struct mpa_cursor *cur, u32 len)
+{
+	if (at_marker(cur))
+		cursor_skip(cur, MPA_MARKER_LEN);
+	if (cur->markers)
+		len = min(len, mpa_marker_gap(cur->pos));
+	return cursor_fill(cur) ? min(len, cur->left) : 0;
+}
+
 /**
  * mpa_cursor_copy() - read octets of the ULPDU that is being received
  * @cur: the cursor that mpa_ulp_ops.receive() got
@@ -225,18 +239,11 @@ int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 	if (unlikely(cur->placed))
 		return 0;
 	while (len) {
-		u32 n = len;
+		u32 n = cursor_piece(cur, len);
 
-		if (at_marker(cur)) {
-			cursor_skip(cur, MPA_MARKER_LEN);
-			continue;
-		}
-		if (cur->markers)
-			n = min(n, mpa_marker_gap(cur->pos));
 		/* The FPDU is known to be complete: this cannot run dry. */
-		if (!cursor_fill(cur))
+		if (!n)
 			return -ENODATA;
-		n = min(n, cur->left);
 		memcpy(dst, cur->ptr, n);
 		cursor_step(cur, n);
 		dst += n;
@@ -245,6 +252,28 @@ int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy, IWMPA);
+
+/**
+ * mpa_cursor_to_iter() - read octets of the ULPDU into a program's memory
+ * @cur: cursor within a ULPDU that is complete
+ * @to: where to put them
+ * @len: octets, no more than are left of the ULPDU
+ *
+ * Markers are left out. Context: process, socket lock held.
+ * Return: 0, or -EFAULT when @to takes fewer.
+ */
+int mpa_cursor_to_iter(struct mpa_cursor *cur, struct iov_iter *to, u32 len)
+{
+	while (len) {
+		u32 n = cursor_piece(cur, len);
+
+		if (!n || copy_to_iter(cur->ptr, n, to) != n)
+			return -EFAULT;
+		cursor_step(cur, n);
+		len -= n;
+	}
+	return 0;
+}
 
 /**
  * mpa_cursor_get() - read octets of the ULPDU, in place where possible
@@ -445,7 +474,36 @@ static int deliver_placed(struct mpa_conn *conn,
 	return conn->ops->receive(conn->ulp, &cur, placed->ulpdu_len);
 }
 
-static void consume(struct mpa_conn *conn, u32 done)
+/**
+ * mpa_rx_head() - point a cursor at the first FPDU that is not consumed
+ * @conn: connection in Full Operation
+ * @cur: the cursor
+ *
+ * Context: socket lock held for as long as the cursor is used.
+ * Return: octets that are there.
+ */
+u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	struct mpa_rx *rx = &conn->rx;
+	struct sk_buff *skb;
+	u32 off = 0;
+
+	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	mpa_cursor_init(cur, rx, &sk->sk_receive_queue, skb, off,
+			tcp_sk(sk)->copied_seq - rx->stash_len - rx->start);
+	cursor_fill(cur);
+	return max(tcp_inq(sk), 0) + rx->stash_len;
+}
+
+/**
+ * mpa_rx_consume() - take FPDUs out of TCP's queue
+ * @conn: connection
+ * @done: octets of them, Markers included
+ *
+ * Context: socket lock held.
+ */
+void mpa_rx_consume(struct mpa_conn *conn, u32 done)
 {
 	struct mpa_rx *rx = &conn->rx;
 
@@ -512,15 +570,11 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 				      u32 budget, enum mpa_error *err)
 {
 	enum mpa_rx_result result = MPA_RX_IDLE;
-	struct sock *sk = mpa_conn_sk(conn);
 	struct mpa_rx *rx = &conn->rx;
 	struct mpa_cursor cur;
-	struct sk_buff *skb;
-	u32 off = 0, done = 0, fpdus = 0;
+	u32 done = 0, fpdus = 0;
 
-	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
-	mpa_cursor_init(&cur, rx, &sk->sk_receive_queue, skb, off,
-			tcp_sk(sk)->copied_seq - rx->stash_len - rx->start);
+	mpa_rx_head(conn, &cur);
 	for (;;) {
 		struct mpa_placed *placed = NULL;
 		u32 ulpdu_len, wire;
@@ -565,11 +619,36 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 		mpa_count(conn, MPA_STAT_RX_FPDUS, fpdus);
 		mpa_count(conn, MPA_STAT_RX_OCTETS, done);
 		mpa_count(conn, MPA_STAT_RX_PASSES, 1);
-		consume(conn, done);
+		mpa_rx_consume(conn, done);
 		if (conn->ops->receive_done)
 			conn->ops->receive_done(conn->ulp);
 	}
 	return result;
+}
+
+/*
+ * The consumer takes its ULPDUs itself: is there a whole FPDU? The first one
+ * that comes is verified at once, because it lets a Responder send.
+ */
+static enum mpa_rx_result hold(struct mpa_conn *conn, enum mpa_error *err)
+{
+	struct mpa_rx *rx = &conn->rx;
+	struct mpa_cursor cur;
+	u32 ulpdu_len, wire;
+
+	wire = mpa_rx_head(conn, &cur);
+	wire = mpa_rx_peek(&cur, wire, &ulpdu_len, &rx->need);
+	if (!wire)
+		return MPA_RX_IDLE;
+	if (!conn->tx.allowed) {
+		*err = mpa_rx_verify(rx, &cur, wire);
+		if (*err)
+			return MPA_RX_ENDED;
+		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
+	}
+	rx->held = true;
+	conn->ops->receive_done(conn->ulp);
+	return MPA_RX_HELD;
 }
 
 /**
@@ -598,7 +677,9 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 		if (!avail || avail < rx->need)
 			result = MPA_RX_IDLE;
 		else
-			result = deliver_all(conn, avail, budget, err);
+			result = conn->ops->receive ?
+				 deliver_all(conn, avail, budget, err) :
+				 hold(conn, err);
 		if (result != MPA_RX_IDLE)
 			break;
 		avail = tcp_inq(sk);

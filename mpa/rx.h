@@ -16,6 +16,7 @@ struct mpa_early;
  * @markers: the peer puts Markers into its stream
  * @crc: CRCs are checked
  * @stopped: an error or the consumer ended it: what comes is thrown away
+ * @held: a whole FPDU waits for a consumer that takes ULPDUs itself
  * @need: octets that must be there before the next FPDU is complete, as far
  *	as known
  * @stash: octets of an incomplete FPDU that had to be taken out of TCP's
@@ -29,6 +30,7 @@ struct mpa_rx {
 	bool markers;
 	bool crc;
 	bool stopped;
+	bool held;
 	u32 need;
 	u8 *stash;
 	u32 stash_len;
@@ -73,9 +75,11 @@ struct mpa_cursor {
 enum mpa_rx_result {
 	MPA_RX_IDLE,		/* nothing complete is left */
 	MPA_RX_MORE,		/* the budget ran out */
+	MPA_RX_HELD,		/* what is complete waits for the consumer */
 	MPA_RX_ENDED,		/* stopped in this pass, see *err */
 };
 
+struct iov_iter;
 struct mpa_conn;
 
 void mpa_cursor_init(struct mpa_cursor *cur, const struct mpa_rx *rx,
@@ -85,11 +89,14 @@ void mpa_cursor_init_out_of_order(struct mpa_cursor *cur,
 				  const struct mpa_rx *rx,
 				  struct sk_buff *skb, u32 off, u32 pos);
 int mpa_cursor_read(struct mpa_cursor *cur, void *dst, u32 len);
+int mpa_cursor_to_iter(struct mpa_cursor *cur, struct iov_iter *to, u32 len);
 void mpa_cursor_enter_ulpdu(struct mpa_cursor *cur, u32 len);
 u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 		u32 *need);
 enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,
 			     const struct mpa_cursor *at, u32 wire_len);
+u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur);
+void mpa_rx_consume(struct mpa_conn *conn, u32 done);
 enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 			       enum mpa_error *err);
 void mpa_rx_drop_all(struct mpa_conn *conn);

@@ -63,8 +63,12 @@ static void state_change(struct sock *sk)
 {
 	struct mpa_conn *conn = sk->sk_user_data;
 
-	if (conn)
-		mpa_conn_state_change(conn);
+	if (!conn)
+		return;
+	/* Who sleeps on a program's socket looks again. */
+	if (!conn->sock)
+		conn->saved_state_change(sk);
+	mpa_conn_state_change(conn);
 }
 
 static void write_space(struct sock *sk)
@@ -79,8 +83,19 @@ static void write_space(struct sock *sk)
 		mpa_conn_writable(conn);
 }
 
+/* What is right for a socket that is ours alone. */
+static void tune(struct sock *sk)
+{
+	/* Reclaim may run through us: no I/O, and not the task's own frag. */
+	sk->sk_allocation = GFP_NOIO;
+	sk->sk_use_task_frag = false;
+	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
+	/* Urgent data would move copied_seq, and the Markers with it. */
+	sock_set_flag(sk, SOCK_URGINLINE);
+}
+
 /**
- * mpa_sock_attach() - take over a socket's callbacks and tune it for MPA
+ * mpa_sock_attach() - take over a socket's callbacks, and tune ours for MPA
  * @conn: connection; gets a reference that mpa_sock_detach() returns
  *
  * Octets that came before are in the queue: look there afterwards.
@@ -101,13 +116,8 @@ void mpa_sock_attach(struct mpa_conn *conn)
 	sk->sk_state_change = state_change;
 	sk->sk_write_space = write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
-
-	/* Reclaim may run through us: no I/O, and not the task's own frag. */
-	sk->sk_allocation = GFP_NOIO;
-	sk->sk_use_task_frag = false;
-	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
-	/* Urgent data would move copied_seq, and the Markers with it. */
-	sock_set_flag(sk, SOCK_URGINLINE);
+	if (conn->sock)
+		tune(sk);
 }
 
 /*
@@ -239,22 +249,50 @@ int mpa_sock_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
 }
 
 /**
+ * mpa_sock_lift() - let TCP take more than the socket's buffer allows
+ * @sk: socket
+ * @limits: for mpa_sock_lower()
+ *
+ * For little that cannot wait. Context: socket lock held until
+ * mpa_sock_lower().
+ */
+void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	sock_owned_by_me(sk);
+	limits->sndbuf = sk->sk_sndbuf;
+	limits->notsent_lowat = tp->notsent_lowat;
+	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
+	WRITE_ONCE(tp->notsent_lowat, UINT_MAX);
+}
+
+void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
+{
+	WRITE_ONCE(sk->sk_sndbuf, limits->sndbuf);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, limits->notsent_lowat);
+}
+
+/**
  * mpa_sock_send_frame() - send a startup frame
  * @sk: socket
  * @frame: octets; copied
  * @len: number of octets
  *
- * Context: process, socket lock held. Nothing was sent before, so that a
- * socket which cannot take a few hundred octets is treated as dead.
+ * Context: process, socket lock held. What a program sent before may fill the
+ * socket, so that its limits do not count here: the frame goes out whole.
  * Return: 0 or a negative errno.
  */
 int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	struct kvec iov = { .iov_base = frame, .iov_len = len };
+	struct mpa_sock_limits limits;
 	int ret;
 
+	mpa_sock_lift(sk, &limits);
 	ret = kernel_sendmsg_locked(sk, &msg, &iov, 1, len);
+	mpa_sock_lower(sk, &limits);
 	if (ret < 0)
 		return ret;
 	return ret == len ? 0 : -ENOBUFS;

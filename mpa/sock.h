@@ -11,6 +11,12 @@
 struct mpa_conn;
 struct mpa_listener;
 
+/* What mpa_sock_lift() has put out of force. */
+struct mpa_sock_limits {
+	int sndbuf;
+	u32 notsent_lowat;
+};
+
 int mpa_sock_create(struct net *net, int family, struct socket **sock);
 void mpa_sock_attach(struct mpa_conn *conn);
 void mpa_sock_detach(struct mpa_conn *conn);
@@ -23,6 +29,8 @@ void mpa_sock_close(struct socket *sock, bool reset);
 
 int mpa_sock_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
 		       bool more);
+void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits);
+void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits);
 int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len);
 void mpa_sock_end_record(struct sock *sk);
 u32 mpa_sock_emss(struct sock *sk);

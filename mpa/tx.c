@@ -11,6 +11,7 @@
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/uio.h>
 #include <net/tcp.h>
 #include "conn.h"
 #include "crc.h"
@@ -22,12 +23,11 @@ static bool chunk_is_free(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
-/* Storage may be above and below us: no I/O to get memory. */
-static struct page *chunk_alloc(void)
+static struct page *chunk_alloc(gfp_t gfp)
 {
-	gfp_t gfp = GFP_NOIO | __GFP_COMP | __GFP_NOWARN;
 	struct page *page;
 
+	gfp |= __GFP_COMP | __GFP_NOWARN;
 	page = alloc_pages(gfp | __GFP_NORETRY, MPA_TX_CHUNK_ORDER);
 	return page ? page : alloc_pages(gfp, 0);
 }
@@ -35,11 +35,11 @@ static struct page *chunk_alloc(void)
 /* Make the next slot of the ring the one to write to. */
 static int chunk_next(struct mpa_tx *tx)
 {
-	unsigned int slot = (tx->slot + 1) % MPA_TX_RING;
+	unsigned int slot = (tx->slot + 1) % tx->slots;
 	struct page *page = tx->ring[slot];
 
 	if (!chunk_is_free(page)) {
-		page = chunk_alloc();
+		page = chunk_alloc(tx->gfp);
 		if (!page)
 			return -ENOMEM;
 		if (tx->ring[slot])
@@ -216,6 +216,38 @@ void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_put, IWMPA);
 
+/**
+ * mpa_tx_put_iter() - write the next octets of the open ULPDU from a program
+ * @conn: connection with an open FPDU
+ * @from: where they are
+ * @len: octets; as for mpa_tx_put()
+ *
+ * Context: process, socket lock held.
+ * Return: 0, or -EFAULT: mpa_tx_cancel() has to follow.
+ */
+int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len)
+{
+	struct mpa_tx *tx = &conn->tx;
+
+	while (len) {
+		u32 n = len;
+
+		put_marker(tx);
+		if (tx->markers)
+			n = min(n, mpa_marker_gap(tx->pos));
+		if (!tx->out_left)
+			next_piece(tx);
+		n = min(n, tx->out_left);
+		if (!copy_from_iter_full(tx->out, n, from))
+			return -EFAULT;
+		tx->out += n;
+		tx->out_left -= n;
+		tx->pos += n;
+		len -= n;
+	}
+	return 0;
+}
+
 /* The segment has less room by this FPDU. */
 static void fill_segment(struct mpa_conn *conn, u32 wire)
 {
@@ -355,7 +387,7 @@ int mpa_tx_push(struct mpa_conn *conn, bool more)
 	u64 before = tx->accepted;
 	int ret = 0;
 
-	if (!more)
+	if (!more && !tx->nagle)
 		end_segment(tx);
 	if (tx->end_record)
 		mpa_sock_end_record(sk);
@@ -391,8 +423,11 @@ int mpa_tx_push(struct mpa_conn *conn, bool more)
 	return ret;
 }
 
-/* The EMSS may have changed: it counts from the next segment on. */
-static void update_emss(struct mpa_conn *conn)
+/*
+ * The EMSS may have changed: it counts from the next segment on. Context:
+ * socket lock held.
+ */
+void mpa_tx_update_emss(struct mpa_conn *conn)
 {
 	u32 mss = mpa_sock_emss(mpa_conn_sk(conn));
 	struct mpa_tx *tx = &conn->tx;
@@ -420,7 +455,7 @@ int mpa_tx_flush(struct mpa_conn *conn, bool more)
 	lock_sock(sk);
 	if (conn->tx.ready) {
 		ret = mpa_tx_push(conn, more);
-		update_emss(conn);
+		mpa_tx_update_emss(conn);
 	}
 	release_sock(sk);
 	return ret;
@@ -463,8 +498,11 @@ void mpa_tx_start(struct mpa_conn *conn)
 	tx->packing = conn->params.packing;
 	if (conn->initiator)
 		tx->allowed = true;
-	update_emss(conn);
+	mpa_tx_update_emss(conn);
 	tx->room = tx->emss;
+	/* Storage may be above and below us: no I/O to get memory. */
+	tx->slots = conn->sock ? MPA_TX_RING : MPA_TX_RING_PROGRAM;
+	tx->gfp = conn->sock ? GFP_NOIO : GFP_KERNEL_ACCOUNT;
 	/* Pairs with mpa_tx_room() */
 	smp_store_release(&tx->ready, true);
 }

@@ -11,6 +11,7 @@
 
 #define MPA_TX_CHUNK_ORDER	3
 #define MPA_TX_RING		32	/* chunks kept for reuse */
+#define MPA_TX_RING_PROGRAM	4	/* on a program's socket */
 #define MPA_TX_EXTENTS		64	/* power of two */
 #define MPA_TX_PIECES		20	/* of one FPDU, when chunks are pages */
 #define MPA_TX_AHEAD		(256u << 10) /* octets written, not accepted */
@@ -32,6 +33,7 @@ struct mpa_extent {
  * @crc: the CRC field is filled
  * @emss: TCP's effective MSS at the last hand-over, a multiple of 4
  * @packing: several FPDUs may share a segment
+ * @nagle: TCP says when a segment that is not full leaves
  * @ragged: the real EMSS is not a multiple of 4: each segment is ended by hand
  * @end_record: TCP's last octet is to end its segment, once there is the lock
  * @room: octets left in the TCP segment that is being filled
@@ -43,6 +45,8 @@ struct mpa_extent {
  * @start: stream position of the open FPDU
  * @wire: octets of it, Markers included
  * @ring: chunks; one whose only reference is ours can be written again
+ * @slots: number of these in use, 1..MPA_TX_RING
+ * @gfp: how their memory is got
  * @slot: index of the chunk that is being written
  * @off: octets used of it, the open FPDU's included
  * @size: octets in it
@@ -63,6 +67,7 @@ struct mpa_tx {
 	bool markers;
 	bool crc;
 	bool packing;
+	bool nagle;
 	bool ragged;
 	bool end_record;
 	u32 emss;
@@ -76,6 +81,8 @@ struct mpa_tx {
 	u32 wire;
 
 	struct page *ring[MPA_TX_RING];
+	unsigned int slots;
+	gfp_t gfp;
 	unsigned int slot;
 	u32 off;
 	u32 size;
@@ -90,10 +97,13 @@ struct mpa_tx {
 	struct mpa_extent extent[MPA_TX_EXTENTS];
 };
 
+struct iov_iter;
 struct mpa_conn;
 
 void mpa_tx_start(struct mpa_conn *conn);
+int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len);
 int mpa_tx_push(struct mpa_conn *conn, bool more);
+void mpa_tx_update_emss(struct mpa_conn *conn);
 void mpa_tx_free(struct mpa_tx *tx);
 
 static inline bool mpa_tx_pending(const struct mpa_tx *tx)

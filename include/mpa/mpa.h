@@ -104,7 +104,8 @@ struct mpa_params {
  *	not NULL. Any other errno: @peer is NULL
  * @receive: one verified ULPDU of @len octets, to be read with
  *	mpa_cursor_copy(). Non-zero stops the receive direction: all that
- *	follows is dropped
+ *	follows is dropped. NULL on a program's socket, which takes ULPDUs out
+ *	of TCP's queue itself
  * @place: one verified ULPDU of @len octets that has come before its turn,
  *	because octets in front of it are missing still. The consumer may put
  *	its payload where it belongs, and nothing else: no state changes, no
@@ -114,13 +115,15 @@ struct mpa_params {
  *	gets the ULPDU with these octets, and copies of what is behind them do
  *	nothing. On any other return receive() gets all of it. Optional
  * @receive_done: a pass that delivered or placed something has ended: the
- *	place for wake-ups that can be per batch. Optional
+ *	place for wake-ups that can be per batch. Optional, but when @receive
+ *	is NULL: then a whole FPDU waits
  * @writable: room for transmission has appeared (Full Operation began, the
  *	first FPDU arrived at a Responder, or TCP took or freed something)
  * @closed: the receive direction has ended: @err is the RFC's error number;
  *	@status is 0 for the peer's orderly FIN, else a negative errno. At
  *	most once, after the last receive; also before Full Operation, for an
- *	accepted or still undecided connection
+ *	accepted or still undecided connection, and for a Responder that had
+ *	no listener
  * @gone: TCP is closed in both directions: nothing can be sent any more, and
  *	mpa_destroy() cuts nothing off. At most once, after @closed. Optional
  */
