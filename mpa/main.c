@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include "conn.h"
 #include "crc.h"
+#include "ulp.h"
 
 struct workqueue_struct *mpa_wq;
 
@@ -97,15 +98,31 @@ static int __init mpa_init(void)
 		return ret;
 	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	if (!mpa_wq) {
-		mpa_crc_module_exit();
-		return -ENOMEM;
+		ret = -ENOMEM;
+		goto err_crc;
 	}
+	ret = mpa_stats_register();
+	if (ret)
+		goto err_wq;
+	ret = mpa_ulp_register();
+	if (ret)
+		goto err_stats;
 	return 0;
+
+err_stats:
+	mpa_stats_unregister();
+err_wq:
+	destroy_workqueue(mpa_wq);
+err_crc:
+	mpa_crc_module_exit();
+	return ret;
 }
 
 static void __exit mpa_exit(void)
 {
-	destroy_workqueue(mpa_wq);
+	mpa_ulp_unregister();
+	destroy_workqueue(mpa_wq);	/* counts until its end */
+	mpa_stats_unregister();
 	mpa_crc_module_exit();
 }
 

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP_ULP "mpa": attaching to a program's socket, and the socket's functions.
+ * Until MPA is started, and after a refusal, they are TCP's own.
+ */
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/sockios.h>
+#include <net/netlink.h>
+#include <asm/ioctls.h>
+#include "sock.h"
+#include "ulp.h"
+
+/**
+ * struct mpa_functions - TCP's functions with ours among them
+ * @lock: guards building them
+ * @base: what they were built from
+ * @prot: for struct sock
+ * @ops: for struct socket
+ */
+struct mpa_functions {
+	struct mutex lock;	/* see above */
+	struct proto *base;
+	struct proto prot;
+	const struct proto_ops *ops;
+};
+
+static struct mpa_functions functions[2] = {
+	{ .lock = __MUTEX_INITIALIZER(functions[0].lock) },	/* IPv4 */
+	{ .lock = __MUTEX_INITIALIZER(functions[1].lock) },	/* IPv6 */
+};
+
+/**
+ * mpa_user_stream_enter() - begin a call in TCP's own functions
+ * @user: the socket's context
+ *
+ * Return: whether the socket is in streaming mode. Then MPA does not start
+ * before mpa_user_stream_leave().
+ */
+bool mpa_user_stream_enter(struct mpa_user *user)
+{
+	if (READ_ONCE(user->conn))
+		return false;
+	atomic_inc(&user->streaming);
+	smp_mb__after_atomic();	/* pairs with the one in begin() */
+	if (!READ_ONCE(user->conn))
+		return true;
+	atomic_dec(&user->streaming);
+	return false;
+}
+
+void mpa_user_stream_leave(struct mpa_user *user)
+{
+	atomic_dec(&user->streaming);
+}
+
+static int ulp_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+	int ret;
+
+	if (!mpa_user_stream_enter(user))
+		return mpa_user_sendmsg(user, msg, size);
+	ret = user->prot->sendmsg(sk, msg, size);
+	mpa_user_stream_leave(user);
+	return ret;
+}
+
+static int ulp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
+		       int flags, int *addr_len)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+	int ret;
+
+	/* The error queue is beside the stream. */
+	if (flags & MSG_ERRQUEUE)
+		return user->prot->recvmsg(sk, msg, len, flags, addr_len);
+	if (!mpa_user_stream_enter(user))
+		return mpa_user_recvmsg(user, msg, len, flags);
+	ret = user->prot->recvmsg(sk, msg, len, flags, addr_len);
+	mpa_user_stream_leave(user);
+	return ret;
+}
+
+/* A page is no record: splice() and sendfile() know no borders of ULPDUs. */
+static int ulp_sendpage(struct sock *sk, struct page *page, int offset,
+			size_t size, int flags)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+	int ret;
+
+	if (!mpa_user_stream_enter(user))
+		return -EOPNOTSUPP;
+	ret = user->prot->sendpage(sk, page, offset, size, flags);
+	mpa_user_stream_leave(user);
+	return ret;
+}
+
+static ssize_t ulp_splice_read(struct socket *sock, loff_t *ppos,
+			       struct pipe_inode_info *pipe, size_t len,
+			       unsigned int flags)
+{
+	struct mpa_user *user = mpa_user_get(sock->sk);
+	ssize_t ret;
+
+	if (!mpa_user_stream_enter(user))
+		return -EOPNOTSUPP;
+	ret = user->ops->splice_read(sock, ppos, pipe, len, flags);
+	mpa_user_stream_leave(user);
+	return ret;
+}
+
+static int ulp_read_sock(struct sock *sk, read_descriptor_t *desc,
+			 sk_read_actor_t recv_actor)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+	int ret;
+
+	if (!mpa_user_stream_enter(user))
+		return -EOPNOTSUPP;
+	ret = user->ops->read_sock(sk, desc, recv_actor);
+	mpa_user_stream_leave(user);
+	return ret;
+}
+
+static int ulp_setsockopt(struct sock *sk, int level, int optname,
+			  sockptr_t optval, unsigned int optlen)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+	int ret;
+
+	if (level == SOL_MPA)
+		return mpa_user_setsockopt(user, optname, optval, optlen);
+	/* These move the stream's positions. */
+	if (level != SOL_TCP || optname != TCP_REPAIR)
+		return user->prot->setsockopt(sk, level, optname, optval,
+					      optlen);
+	if (!mpa_user_stream_enter(user))
+		return -EBUSY;
+	ret = user->prot->setsockopt(sk, level, optname, optval, optlen);
+	mpa_user_stream_leave(user);
+	return ret;
+}
+
+static int ulp_getsockopt(struct sock *sk, int level, int optname,
+			  char __user *optval, int __user *optlen)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+	int ret;
+
+	if (level == SOL_MPA)
+		return mpa_user_getsockopt(user, optname, optval, optlen);
+	if (level != SOL_TCP || optname != TCP_ZEROCOPY_RECEIVE)
+		return user->prot->getsockopt(sk, level, optname, optval,
+					      optlen);
+	if (!mpa_user_stream_enter(user))
+		return -EOPNOTSUPP;
+	ret = user->prot->getsockopt(sk, level, optname, optval, optlen);
+	mpa_user_stream_leave(user);
+	return ret;
+}
+
+static int ulp_ioctl(struct sock *sk, int cmd, unsigned long arg)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+
+	if (cmd == SIOCINQ && READ_ONCE(user->conn))
+		return put_user(mpa_user_inq(user), (int __user *)arg);
+	return user->prot->ioctl(sk, cmd, arg);
+}
+
+/* As other ULPs: the stream's beginning is behind us. */
+static int ulp_disconnect(struct sock *sk, int flags)
+{
+	return -EOPNOTSUPP;
+}
+
+static int ulp_set_rcvlowat(struct sock *sk, int val)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+
+	if (READ_ONCE(user->conn))
+		return -EOPNOTSUPP;
+	return user->ops->set_rcvlowat(sk, val);
+}
+
+static int ulp_peek_len(struct socket *sock)
+{
+	struct mpa_user *user = mpa_user_get(sock->sk);
+
+	if (READ_ONCE(user->conn))
+		return mpa_user_inq(user);
+	return user->ops->peek_len(sock);
+}
+
+static bool is_writable(const struct mpa_user *user)
+{
+	return READ_ONCE(user->sendable) && sk_stream_is_writeable(user->sk);
+}
+
+static __poll_t poll_out(const struct mpa_user *user)
+{
+	struct sock *sk = user->sk;
+
+	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN || is_writable(user))
+		return EPOLLOUT | EPOLLWRNORM;
+	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	/* Room that came before the bit was set wakes nobody. */
+	smp_mb__after_atomic();
+	return is_writable(user) ? EPOLLOUT | EPOLLWRNORM : 0;
+}
+
+static __poll_t ulp_poll(struct file *file, struct socket *sock,
+			 poll_table *wait)
+{
+	struct sock *sk = sock->sk;
+	const struct mpa_user *user = mpa_user_get(sk);
+	__poll_t mask = 0;
+	u8 shutdown;
+
+	if (!READ_ONCE(user->conn))
+		return user->ops->poll(file, sock, wait);
+	sock_poll_wait(file, sock, wait);
+	shutdown = READ_ONCE(sk->sk_shutdown);
+	if (shutdown == SHUTDOWN_MASK ||
+	    inet_sk_state_load(sk) == TCP_CLOSE)
+		mask |= EPOLLHUP;
+	if (READ_ONCE(user->readable))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if ((shutdown & RCV_SHUTDOWN) ||
+	    READ_ONCE(user->state) == MPA_STATE_ENDED)
+		mask |= EPOLLRDHUP;
+	mask |= poll_out(user);
+	smp_rmb();	/* as tcp_poll() */
+	if (READ_ONCE(sk->sk_err) ||
+	    !skb_queue_empty_lockless(&sk->sk_error_queue))
+		mask |= EPOLLERR;
+	return mask;
+}
+
+/* What was sent before goes in front of the FIN. */
+static int finish_sending(struct mpa_user *user)
+{
+	struct sock *sk = user->sk;
+	int ret = 0;
+
+	lock_sock(sk);
+	if (user->conn)
+		ret = mpa_user_finish(user);
+	release_sock(sk);
+	return ret;
+}
+
+static int ulp_shutdown(struct socket *sock, int how)
+{
+	struct mpa_user *user = mpa_user_get(sock->sk);
+	int ret;
+
+	if (how == SHUT_WR || how == SHUT_RDWR) {
+		ret = finish_sending(user);
+		if (ret)
+			return ret;
+	}
+	return user->ops->shutdown(sock, how);
+}
+
+/* A ULPDU that TCP does not take fails the connection; none is lost silently. */
+static void close_conn(struct mpa_user *user)
+{
+	struct mpa_conn *conn = user->conn;
+	struct sock *sk = user->sk;
+
+	if (mpa_user_finish(user) || conn->rx.stash_len) {
+		sk->sk_lingertime = 0;
+		sock_set_flag(sk, SOCK_LINGER);
+	}
+	mpa_conn_let_go(conn);
+	WRITE_ONCE(user->conn, NULL);
+	mpa_user_refresh(user);
+	mpa_conn_put(conn);
+}
+
+static void ulp_close(struct sock *sk, long timeout)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+	struct proto *prot = user->prot;
+
+	lock_sock(sk);
+	if (user->conn)
+		close_conn(user);
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_prot, prot);
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+	prot->close(sk, timeout);
+}
+
+static void own_ops(struct proto_ops *ops, const struct proto_ops *base)
+{
+	*ops = *base;
+	ops->poll = ulp_poll;
+	ops->shutdown = ulp_shutdown;
+	ops->splice_read = ulp_splice_read;
+	ops->read_sock = ulp_read_sock;
+	ops->read_skb = NULL;
+	ops->peek_len = ulp_peek_len;
+	ops->set_rcvlowat = ulp_set_rcvlowat;
+}
+
+static int build(struct mpa_functions *f, struct proto *prot,
+		 const struct proto_ops *base)
+{
+	void *ops;
+
+	if (prot->recvmsg != tcp_recvmsg || prot->close != tcp_close)
+		return -EOPNOTSUPP;
+	ops = kmalloc(sizeof(*base), GFP_KERNEL);
+	if (!ops)
+		return -ENOMEM;
+	own_ops(ops, base);
+	f->ops = ops;
+	f->prot = *prot;
+	f->prot.close = ulp_close;
+	f->prot.disconnect = ulp_disconnect;
+	f->prot.ioctl = ulp_ioctl;
+	f->prot.setsockopt = ulp_setsockopt;
+	f->prot.getsockopt = ulp_getsockopt;
+	f->prot.recvmsg = ulp_recvmsg;
+	f->prot.sendmsg = ulp_sendmsg;
+	f->prot.sendpage = ulp_sendpage;
+	f->base = prot;
+	return 0;
+}
+
+/*
+ * A socket whose functions are not TCP's own is in other hands.
+ * Context: process, socket lock held.
+ */
+static struct mpa_functions *functions_of(const struct sock *sk)
+{
+	struct mpa_functions *f = &functions[sk->sk_family == AF_INET6];
+	struct proto *prot = READ_ONCE(sk->sk_prot);
+	int ret = 0;
+
+	mutex_lock(&f->lock);
+	if (!f->base)
+		ret = build(f, prot, sk->sk_socket->ops);
+	else if (f->base != prot)
+		ret = -EOPNOTSUPP;
+	mutex_unlock(&f->lock);
+	return ret ? ERR_PTR(ret) : f;
+}
+
+static int ulp_init(struct sock *sk)
+{
+	struct mpa_functions *f;
+	struct mpa_user *user;
+
+	sock_owned_by_me(sk);
+	if (sk->sk_state != TCP_ESTABLISHED)
+		return -ENOTCONN;
+	if (sk->sk_user_data)
+		return -EBUSY;
+	f = functions_of(sk);
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	if (!user)
+		return -ENOMEM;
+	user->sk = sk;
+	user->prot = sk->sk_prot;
+	user->ops = sk->sk_socket->ops;
+	user->params.max_rev = MPA_REV_IETF;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, user);
+	smp_wmb();	/* whoever finds these functions finds the context */
+	WRITE_ONCE(sk->sk_prot, &f->prot);
+	WRITE_ONCE(sk->sk_socket->ops, f->ops);
+	write_unlock_bh(&sk->sk_callback_lock);
+	return 0;
+}
+
+/* The socket is being destroyed. Context: any. */
+static void ulp_release(struct sock *sk)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+
+	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
+	kfree_rcu(user, rcu);
+}
+
+static int ulp_get_info(struct sock *sk, struct sk_buff *skb)
+{
+	const struct mpa_user *user;
+	int ret = 0;
+
+	rcu_read_lock();
+	user = rcu_dereference(inet_csk(sk)->icsk_ulp_data);
+	if (user)
+		ret = nla_put_u8(skb, MPA_ULP_INFO_STATE,
+				 READ_ONCE(user->state));
+	rcu_read_unlock();
+	return ret;
+}
+
+static size_t ulp_get_info_size(const struct sock *sk)
+{
+	return nla_total_size(sizeof(u8));
+}
+
+static struct tcp_ulp_ops ulp_ops __read_mostly = {
+	.name = "mpa",
+	.owner = THIS_MODULE,
+	.init = ulp_init,
+	.release = ulp_release,
+	.get_info = ulp_get_info,
+	.get_info_size = ulp_get_info_size,
+};
+
+int mpa_ulp_register(void)
+{
+	return tcp_register_ulp(&ulp_ops);
+}
+
+/* Each attached socket holds the module: there is none any more. */
+void mpa_ulp_unregister(void)
+{
+	unsigned int i;
+
+	tcp_unregister_ulp(&ulp_ops);
+	for (i = 0; i < ARRAY_SIZE(functions); i++)
+		kfree(functions[i].ops);
+}
+
+MODULE_ALIAS_TCP_ULP("mpa");

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * TCP_ULP "mpa": MPA on a program's socket.
+ */
+#ifndef MPA_ULP_H
+#define MPA_ULP_H
+
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+#include <uapi/linux/mpa.h>
+#include "conn.h"
+
+struct seq_file;
+
+/**
+ * struct mpa_user - what hangs on a program's socket
+ * @rcu: freed late: sock_diag reads without a lock
+ * @sk: the socket
+ * @prot: TCP's own functions
+ * @ops: the socket's own functions
+ * @conn: MPA has the stream; NULL while it is a plain TCP socket. Changes under
+ *	the socket lock
+ * @streaming: calls that run in TCP's own functions: none of them may take
+ *	or add octets when MPA has begun
+ * @waiters: calls that wait for the startup's outcome
+ * @rcvlowat: SO_RCVLOWAT of the plain socket
+ * @urginline: SO_OOBINLINE of it
+ * @params: what to ask for, as far as @chosen says
+ * @chosen: bits 1 << MPA_MARKERS and so on: set by the program
+ * @error: RFC error number of the last end
+ * @startup: what the last startup came to: 0 or a negative errno
+ * @status: errno of the receive direction's end
+ * @state: MPA_STATE_*, for who has no lock
+ * @readable: poll(): a call to receive does not wait
+ * @sendable: poll(): MPA has nothing that TCP has not taken
+ * @has_peer: @peer is valid
+ * @peer: the frame that came
+ * @data_len: octets in @data
+ * @data: Private Data to send
+ *
+ * The socket lock guards what has no other rule.
+ */
+struct mpa_user {
+	struct rcu_head rcu;
+	struct sock *sk;
+	struct proto *prot;
+	const struct proto_ops *ops;
+	struct mpa_conn *conn;
+	atomic_t streaming;
+	unsigned int waiters;
+	int rcvlowat;
+	bool urginline;
+
+	struct mpa_params params;
+	u8 chosen;
+	enum mpa_error error;
+	int startup;
+	int status;
+	u8 state;
+	bool readable;
+	bool sendable;
+	bool has_peer;
+	struct mpa_peer peer;
+	u16 data_len;
+	u8 data[MPA_PRIVATE_DATA_MAX];
+};
+
+static inline struct mpa_user *mpa_user_get(const struct sock *sk)
+{
+	return (__force struct mpa_user *)inet_csk(sk)->icsk_ulp_data;
+}
+
+/* Has startup ended well? The frame's memory goes then. */
+static inline bool mpa_user_began(const struct mpa_conn *conn)
+{
+	return !conn->frame;
+}
+
+/* ulp.c: attaching, and the socket's functions */
+int mpa_ulp_register(void);
+void mpa_ulp_unregister(void);
+bool mpa_user_stream_enter(struct mpa_user *user);
+void mpa_user_stream_leave(struct mpa_user *user);
+
+/* ulp_start.c: startup, upcalls, back to streaming */
+int mpa_user_initiate(struct mpa_user *user);
+int mpa_user_respond(struct mpa_user *user, void *last, u32 len);
+int mpa_user_accept(struct mpa_user *user);
+int mpa_user_reject(struct mpa_user *user);
+int mpa_user_start_rdmac(struct mpa_user *user);
+void mpa_user_leave(struct mpa_user *user);
+void mpa_user_refresh(struct mpa_user *user);
+
+/* ulp_opt.c: options of level SOL_MPA */
+int mpa_user_setsockopt(struct mpa_user *user, int optname, sockptr_t optval,
+			unsigned int optlen);
+int mpa_user_getsockopt(struct mpa_user *user, int optname,
+			char __user *optval, int __user *optlen);
+void mpa_user_status(struct mpa_user *user, struct mpa_status *status);
+
+/* ulp_rx.c, ulp_tx.c: ULPDUs */
+int mpa_user_recvmsg(struct mpa_user *user, struct msghdr *msg, size_t len,
+		     int flags);
+int mpa_user_inq(struct mpa_user *user);
+int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size);
+int mpa_user_outq(struct mpa_user *user);
+int mpa_user_finish(struct mpa_user *user);
+void mpa_user_tell_writers(struct mpa_user *user);
+
+/* ulp_stats.c: /proc/net/mpa_stat */
+int mpa_stats_register(void);
+void mpa_stats_unregister(void);
+struct mpa_mib __percpu *mpa_stats_of(struct net *net);
+
+#endif /* MPA_ULP_H */

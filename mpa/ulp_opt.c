@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Options of level SOL_MPA.
+ */
+#include <linux/capability.h>
+#include <linux/slab.h>
+#include "sock.h"
+#include "ulp.h"
+
+#define MPA_STARTUP_TIMEOUT_MAX	3600000
+
+/*
+ * RFC 5044 section 7.1: to do without CRCs is the administrator's choice, not
+ * the program's.
+ */
+static int set_crc(struct mpa_user *user, bool on)
+{
+	struct mpa_params policy = { };
+
+	mpa_params_policy(&policy);
+	if (!on && policy.crc &&
+	    !ns_capable(sock_net(user->sk)->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	user->params.crc = on;
+	return 0;
+}
+
+static int set_wish(struct mpa_user *user, int optname, int val)
+{
+	struct mpa_params *params = &user->params;
+	int ret = 0;
+
+	switch (optname) {
+	case MPA_MARKERS:
+	case MPA_CRC:
+	case MPA_RDMAC:
+	case MPA_PACKING:
+		if (val != 0 && val != 1)
+			return -EINVAL;
+		break;
+	}
+	switch (optname) {
+	case MPA_MARKERS:
+		params->markers = val;
+		break;
+	case MPA_CRC:
+		ret = set_crc(user, val);
+		break;
+	case MPA_RDMAC:
+		params->rdmac = val;
+		break;
+	case MPA_PACKING:
+		params->packing = val;
+		break;
+	case MPA_STARTUP_TIMEOUT:
+		if (val < 1 || val > MPA_STARTUP_TIMEOUT_MAX)
+			return -EINVAL;
+		params->startup_ms = val;
+		break;
+	case MPA_REVISION:
+		if (val != MPA_REV_IETF && val != MPA_REV_ENHANCED)
+			return -EINVAL;
+		params->max_rev = val;
+		break;
+	}
+	if (!ret)
+		user->chosen |= BIT(optname);
+	return ret;
+}
+
+static int set_int(struct mpa_user *user, int optname, sockptr_t optval,
+		   unsigned int optlen)
+{
+	int val;
+
+	if (optlen != sizeof(val))
+		return -EINVAL;
+	if (copy_from_sockptr(&val, optval, sizeof(val)))
+		return -EFAULT;
+	return set_wish(user, optname, val);
+}
+
+static int set_depths(struct mpa_user *user, sockptr_t optval,
+		      unsigned int optlen)
+{
+	struct mpa_depths depths;
+
+	if (optlen != sizeof(depths))
+		return -EINVAL;
+	if (copy_from_sockptr(&depths, optval, sizeof(depths)))
+		return -EFAULT;
+	if (depths.ird >= MPA_ENH_NO_DEPTH || depths.ord >= MPA_ENH_NO_DEPTH)
+		return -EINVAL;
+	user->params.ird = depths.ird;
+	user->params.ord = depths.ord;
+	return 0;
+}
+
+static int set_data(struct mpa_user *user, sockptr_t optval,
+		    unsigned int optlen)
+{
+	u8 data[MPA_PRIVATE_DATA_MAX];
+
+	if (optlen > sizeof(data))
+		return -EMSGSIZE;
+	if (copy_from_sockptr(data, optval, optlen))
+		return -EFAULT;
+	memcpy(user->data, data, optlen);
+	user->data_len = optlen;
+	return 0;
+}
+
+/* What is asked for is on the wire once Full Operation or a Request is. */
+static int set_before_start(struct mpa_user *user, int optname,
+			    sockptr_t optval, unsigned int optlen)
+{
+	if (user->conn && user->conn->state != MPA_UNDECIDED)
+		return -EBUSY;
+	switch (optname) {
+	case MPA_DEPTHS:
+		return set_depths(user, optval, optlen);
+	case MPA_PRIVATE_DATA:
+		return set_data(user, optval, optlen);
+	default:
+		return set_int(user, optname, optval, optlen);
+	}
+}
+
+static int respond(struct mpa_user *user, sockptr_t optval,
+		   unsigned int optlen)
+{
+	void *last = NULL;
+	int ret;
+
+	if (optlen > MPA_LAST_MESSAGE_MAX)
+		return -EMSGSIZE;
+	if (optlen) {
+		last = kvmalloc(optlen, GFP_KERNEL_ACCOUNT);
+		if (!last)
+			return -ENOMEM;
+		if (copy_from_sockptr(last, optval, optlen)) {
+			kvfree(last);
+			return -EFAULT;
+		}
+	}
+	ret = mpa_user_respond(user, last, optlen);
+	kvfree(last);
+	return ret;
+}
+
+static int start(struct mpa_user *user, int optname, sockptr_t optval,
+		 unsigned int optlen)
+{
+	if (optname == MPA_RESPOND)
+		return respond(user, optval, optlen);
+	if (optlen)
+		return -EINVAL;
+	switch (optname) {
+	case MPA_INITIATE:
+		return mpa_user_initiate(user);
+	case MPA_ACCEPT:
+		return mpa_user_accept(user);
+	case MPA_REJECT:
+		return mpa_user_reject(user);
+	default:
+		return mpa_user_start_rdmac(user);
+	}
+}
+
+/**
+ * mpa_user_setsockopt() - setsockopt() of level SOL_MPA
+ * @user: the socket's context
+ * @optname: option
+ * @optval: value
+ * @optlen: octets of it
+ *
+ * Context: process, takes the socket lock. Return: 0 or a negative errno.
+ */
+int mpa_user_setsockopt(struct mpa_user *user, int optname, sockptr_t optval,
+			unsigned int optlen)
+{
+	int ret;
+
+	lock_sock(user->sk);
+	switch (optname) {
+	case MPA_MARKERS ... MPA_PRIVATE_DATA:
+		ret = set_before_start(user, optname, optval, optlen);
+		break;
+	case MPA_INITIATE ... MPA_START_RDMAC:
+		ret = start(user, optname, optval, optlen);
+		break;
+	default:
+		ret = -ENOPROTOOPT;
+	}
+	release_sock(user->sk);
+	return ret;
+}
+
+static void status_of_conn(struct mpa_conn *conn, struct mpa_status *status)
+{
+	const struct mpa_agreed *agreed = &conn->agreed;
+
+	if (conn->initiator)
+		status->flags |= MPA_STATUS_INITIATOR;
+	if (!mpa_user_began(conn))
+		return;
+	if (agreed->tx_markers)
+		status->flags |= MPA_STATUS_MARKERS_TX;
+	if (agreed->rx_markers)
+		status->flags |= MPA_STATUS_MARKERS_RX;
+	if (agreed->crc)
+		status->flags |= MPA_STATUS_CRC;
+	if (conn->tx.ready && conn->tx.allowed)
+		status->flags |= MPA_STATUS_SENDABLE;
+	status->revision = agreed->rev;
+	status->version = agreed->rev == MPA_REV_RDMAC ? 0 : 1;
+	status->ird = agreed->ird;
+	status->ord = agreed->ord;
+	mpa_tx_update_emss(conn);
+	status->mulpdu = mpa_conn_mulpdu(conn);
+	status->emss = conn->tx.emss;
+	status->rx_position = tcp_sk(conn->sk)->copied_seq -
+			      conn->rx.stash_len - conn->rx.start;
+	status->tx_position = conn->tx.written;
+	status->tx_accepted = conn->tx.accepted;
+}
+
+/**
+ * mpa_user_status() - what MPA does on a socket
+ * @user: the socket's context
+ * @status: set
+ *
+ * Context: socket lock held.
+ */
+void mpa_user_status(struct mpa_user *user, struct mpa_status *status)
+{
+	memset(status, 0, sizeof(*status));
+	mpa_user_refresh(user);
+	status->state = user->state;
+	status->error = user->error;
+	status->err = user->status ? -user->status : -user->startup;
+	if (user->conn)
+		status_of_conn(user->conn, status);
+}
+
+static int get_wish(const struct mpa_user *user, int optname)
+{
+	const struct mpa_params *own = &user->params;
+	struct mpa_params policy = { };
+	bool set = user->chosen & BIT(optname);
+
+	mpa_params_policy(&policy);
+	switch (optname) {
+	case MPA_MARKERS:
+		return set ? own->markers : policy.markers;
+	case MPA_CRC:
+		return set ? own->crc : policy.crc;
+	case MPA_RDMAC:
+		return set ? own->rdmac : policy.rdmac;
+	case MPA_PACKING:
+		return set ? own->packing : policy.packing;
+	case MPA_STARTUP_TIMEOUT:
+		return set ? own->startup_ms :
+			     READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
+	default:
+		return own->max_rev;
+	}
+}
+
+/* What getsockopt() hands out; one of these at a time. */
+union mpa_option {
+	int wish;
+	struct mpa_depths depths;
+	u8 data[MPA_PRIVATE_DATA_MAX];
+	struct mpa_status status;
+	struct mpa_peer peer;
+};
+
+/* Context: socket lock held. Return: octets in @opt, or a negative errno. */
+static int fetch_option(struct mpa_user *user, int optname,
+			union mpa_option *opt)
+{
+	switch (optname) {
+	case MPA_MARKERS ... MPA_REVISION:
+		opt->wish = get_wish(user, optname);
+		return sizeof(opt->wish);
+	case MPA_DEPTHS:
+		opt->depths.ird = user->params.ird;
+		opt->depths.ord = user->params.ord;
+		return sizeof(opt->depths);
+	case MPA_PRIVATE_DATA:
+		memcpy(opt->data, user->data, user->data_len);
+		return user->data_len;
+	case MPA_STATUS:
+		mpa_user_status(user, &opt->status);
+		return sizeof(opt->status);
+	case MPA_PEER:
+		if (!user->has_peer)
+			return -ENOTCONN;
+		opt->peer = user->peer;
+		return sizeof(opt->peer);
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+/**
+ * mpa_user_getsockopt() - getsockopt() of level SOL_MPA
+ * @user: the socket's context
+ * @optname: option
+ * @optval: where to put the value, cut to what fits
+ * @optlen: octets that fit; set to those that were put
+ *
+ * Context: process, takes the socket lock. Return: 0 or a negative errno.
+ */
+int mpa_user_getsockopt(struct mpa_user *user, int optname,
+			char __user *optval, int __user *optlen)
+{
+	union mpa_option opt;
+	int len, ret;
+
+	if (get_user(len, optlen))
+		return -EFAULT;
+	if (len < 0)
+		return -EINVAL;
+	lock_sock(user->sk);
+	ret = fetch_option(user, optname, &opt);
+	release_sock(user->sk);
+	if (ret < 0)
+		return ret;
+	len = min(len, ret);
+	if (put_user(len, optlen) || copy_to_user(optval, &opt, len))
+		return -EFAULT;
+	return 0;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receiving on a program's socket: one ULPDU for each call, verified and then
+ * copied straight out of TCP's queue.
+ */
+#include <linux/sched/signal.h>
+#include "sock.h"
+#include "ulp.h"
+
+/**
+ * struct head - the first FPDU in TCP's queue, which is whole and valid
+ * @cur: at the first octet of its ULPDU
+ * @ulpdu: octets of the ULPDU
+ * @wire: octets of the FPDU
+ */
+struct head {
+	struct mpa_cursor cur;
+	u32 ulpdu;
+	u32 wire;
+};
+
+/* The receive direction is at its end. Context: socket lock held. */
+static int end_invalid(struct mpa_user *user, enum mpa_error err)
+{
+	struct mpa_conn *conn = user->conn;
+
+	mpa_conn_end(conn, err, -EBADMSG);
+	mpa_rx_drop_all(conn);
+	return user->status;
+}
+
+/*
+ * Return: 1 with *head set, 0 at the end of the stream, -EAGAIN when nothing
+ * is complete, -ENOTCONN outside of Full Operation, or why it has ended.
+ */
+static int find_head(struct mpa_user *user, struct head *head)
+{
+	struct mpa_conn *conn = user->conn;
+	enum mpa_error err;
+	u32 avail, need;
+
+	if (!conn)
+		return -ECONNREFUSED;	/* while this call waited */
+	if (!mpa_user_began(conn))
+		return user->startup ? user->startup : -ENOTCONN;
+	if (conn->rx.stopped) {
+		if (user->status)
+			sock_error(user->sk);	/* this call tells it */
+		return user->status;
+	}
+	if (!conn->rx.held)
+		return -EAGAIN;
+	avail = mpa_rx_head(conn, &head->cur);
+	head->wire = mpa_rx_peek(&head->cur, avail, &head->ulpdu, &need);
+	if (!head->wire) {
+		conn->rx.held = false;	/* somebody else read TCP's queue */
+		mpa_user_refresh(user);
+		return -EAGAIN;
+	}
+	err = mpa_rx_verify(&conn->rx, &head->cur, head->wire);
+	if (err)
+		return end_invalid(user, err);
+	mpa_cursor_enter_ulpdu(&head->cur, head->ulpdu);
+	return 1;
+}
+
+static void consume(struct mpa_user *user, u32 wire)
+{
+	struct mpa_conn *conn = user->conn;
+
+	mpa_count(conn, MPA_STAT_RX_FPDUS, 1);
+	mpa_count(conn, MPA_STAT_RX_OCTETS, wire);
+	mpa_count(conn, MPA_STAT_RX_PASSES, 1);
+	conn->rx.held = false;
+	conn->rx.need = 0;
+	mpa_rx_consume(conn, wire);
+	/* Is there another one, or the end? */
+	mpa_conn_receive(conn, 0, GFP_KERNEL);
+	mpa_user_refresh(user);
+}
+
+/* As SOCK_SEQPACKET: what does not fit is dropped, and MSG_TRUNC says so. */
+static int take(struct mpa_user *user, struct head *head, struct msghdr *msg,
+		size_t len, int flags)
+{
+	u32 n = min_t(size_t, len, head->ulpdu);
+
+	if (mpa_cursor_to_iter(&head->cur, &msg->msg_iter, n))
+		return -EFAULT;
+	msg->msg_flags |= MSG_EOR;
+	if (n < head->ulpdu)
+		msg->msg_flags |= MSG_TRUNC;
+	if (!(flags & MSG_PEEK))
+		consume(user, head->wire);
+	return flags & MSG_TRUNC ? head->ulpdu : n;
+}
+
+/* Context: socket lock held. */
+static int wait_head(struct mpa_user *user, struct head *head, long timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sock *sk = user->sk;
+	int ret;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	for (;;) {
+		ret = find_head(user, head);
+		if (ret != -EAGAIN || !timeo)
+			break;
+		if (signal_pending(current)) {
+			ret = sock_intr_errno(timeo);
+			break;
+		}
+		sk_wait_event(sk, &timeo,
+			      READ_ONCE(user->readable) ||
+			      !READ_ONCE(user->conn), &wait);
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return ret;
+}
+
+/**
+ * mpa_user_recvmsg() - receive one ULPDU
+ * @user: context of a socket that is not in streaming mode
+ * @msg: where to put it
+ * @len: octets that fit
+ * @flags: MSG_PEEK, MSG_TRUNC, MSG_DONTWAIT; MSG_WAITALL means nothing
+ *
+ * Context: process, takes the socket lock.
+ * Return: octets; 0 with MSG_EOR for an empty ULPDU, without for the end of
+ * the stream; or a negative errno.
+ */
+int mpa_user_recvmsg(struct mpa_user *user, struct msghdr *msg, size_t len,
+		     int flags)
+{
+	struct sock *sk = user->sk;
+	struct head head;
+	int ret;
+
+	if (flags & MSG_OOB)
+		return -EOPNOTSUPP;
+	lock_sock(sk);
+	ret = find_head(user, &head);
+	if (ret == -EAGAIN)
+		ret = wait_head(user, &head,
+				sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
+	if (ret > 0)
+		ret = take(user, &head, msg, len, flags);
+	release_sock(sk);
+	return ret;
+}
+
+/**
+ * mpa_user_inq() - octets that the next call to receive can return
+ * @user: context of a socket that is not in streaming mode
+ *
+ * Context: process, takes the socket lock.
+ * Return: octets of the ULPDU at the head, 0 when none is complete.
+ */
+int mpa_user_inq(struct mpa_user *user)
+{
+	struct mpa_conn *conn;
+	struct mpa_cursor cur;
+	u32 avail, len = 0, need;
+
+	lock_sock(user->sk);
+	conn = user->conn;
+	if (conn && conn->state == MPA_FULL && conn->rx.held) {
+		avail = mpa_rx_head(conn, &cur);
+		if (!mpa_rx_peek(&cur, avail, &len, &need))
+			len = 0;
+	}
+	release_sock(user->sk);
+	return len;
+}

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Startup on a program's socket: from streaming mode at this octet of the
+ * stream (RFC 5044 sections 7.1.3 to 7.1.5), and back when a side refuses.
+ */
+#include <linux/sched/signal.h>
+#include "sock.h"
+#include "ulp.h"
+
+/**
+ * mpa_user_refresh() - note down what poll() and sock_diag are told
+ * @user: the socket's context
+ *
+ * Context: socket lock held.
+ */
+void mpa_user_refresh(struct mpa_user *user)
+{
+	const struct mpa_conn *conn = user->conn;
+	u8 state = MPA_STATE_STREAMING;
+	bool readable = false, sendable = false;
+
+	if (conn) {
+		switch (conn->state) {
+		case MPA_CONNECTING:
+		case MPA_WAIT_REPLY:
+			state = MPA_STATE_WAIT_REPLY;
+			break;
+		case MPA_WAIT_REQUEST:
+			state = MPA_STATE_WAIT_REQUEST;
+			break;
+		case MPA_UNDECIDED:
+			state = MPA_STATE_UNDECIDED;
+			readable = true;
+			break;
+		case MPA_FULL:
+			state = MPA_STATE_FULL;
+			readable = conn->rx.held;
+			break;
+		case MPA_ENDED:
+			state = MPA_STATE_ENDED;
+			readable = true;
+			break;
+		}
+		sendable = conn->tx.ready && conn->tx.allowed &&
+			   !mpa_tx_pending(&conn->tx);
+	}
+	WRITE_ONCE(user->state, state);
+	WRITE_ONCE(user->readable, readable);
+	WRITE_ONCE(user->sendable, sendable);
+}
+
+/* Context: softirq or process, socket lock held. */
+static void wake_all(struct mpa_user *user)
+{
+	struct mpa_conn *conn = user->conn;
+
+	mpa_user_refresh(user);
+	conn->saved_state_change(user->sk);
+	conn->saved_data_ready(user->sk);
+	mpa_user_tell_writers(user);
+}
+
+static void note_peer(struct mpa_user *user, const struct mpa_offer *offer,
+		      const void *pd)
+{
+	struct mpa_peer *peer = &user->peer;
+
+	memset(peer, 0, sizeof(*peer));
+	if (offer->markers)
+		peer->flags |= MPA_PEER_MARKERS;
+	if (offer->crc)
+		peer->flags |= MPA_PEER_CRC;
+	if (offer->reject)
+		peer->flags |= MPA_PEER_REJECT;
+	if (offer->enhanced)
+		peer->flags |= MPA_PEER_ENHANCED;
+	peer->revision = offer->rev;
+	peer->ird = offer->ird;
+	peer->ord = offer->ord;
+	peer->data_len = offer->pd_len;
+	memcpy(peer->data, pd, offer->pd_len);
+	user->has_peer = true;
+}
+
+/* RFC 5044 section 8: what a startup that failed is called. */
+static enum mpa_error startup_error(int status)
+{
+	switch (status) {
+	case 0:
+	case -ECONNREFUSED:
+		return MPA_ERR_NONE;
+	case -EPROTO:
+	case -EPROTONOSUPPORT:
+	case -EMSGSIZE:
+	case -EISCONN:
+		return MPA_ERR_STARTUP;
+	case -ENOBUFS:
+		return MPA_ERR_IRD;
+	case -ENOPROTOOPT:
+		return MPA_ERR_RTR;
+	default:
+		return MPA_ERR_TCP_LOST;
+	}
+}
+
+static void startup_ended(struct mpa_user *user, int status)
+{
+	user->startup = status;
+	user->error = startup_error(status);
+}
+
+static int user_request(void *ulp, struct mpa_conn *conn,
+			const struct mpa_offer *peer, const void *pd)
+{
+	struct mpa_user *user = ulp;
+
+	note_peer(user, peer, pd);
+	wake_all(user);
+	return 0;
+}
+
+/*
+ * A startup that failed without an invalid frame ends in order (RFC 5044
+ * section C.2). Context: process, socket lock held.
+ */
+static void end_in_order(struct mpa_user *user)
+{
+	struct sock *sk = user->sk;
+
+	if (user->conn->reset || (sk->sk_shutdown & SEND_SHUTDOWN))
+		return;
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	tcp_shutdown(sk, SEND_SHUTDOWN);
+}
+
+/*
+ * With @agreed Full Operation follows, and user_writable() then wakes who
+ * waits.
+ */
+static void user_reply(void *ulp, int status, const struct mpa_offer *peer,
+		       const struct mpa_agreed *agreed, const void *pd)
+{
+	struct mpa_user *user = ulp;
+	struct sock *sk = user->sk;
+
+	startup_ended(user, status);
+	if (peer)
+		note_peer(user, peer, pd);
+	if (status == -ECONNREFUSED && peer) {
+		/* As with connect(): nobody waits, so SO_ERROR tells. */
+		if (!user->waiters)
+			WRITE_ONCE(sk->sk_err, ECONNREFUSED);
+		mpa_user_leave(user);
+	} else if (!agreed) {
+		end_in_order(user);
+		wake_all(user);
+	}
+}
+
+static void user_receive_done(void *ulp)
+{
+	struct mpa_user *user = ulp;
+
+	mpa_user_refresh(user);
+	user->conn->saved_data_ready(user->sk);
+}
+
+static void user_writable(void *ulp)
+{
+	struct mpa_user *user = ulp;
+	struct mpa_conn *conn = user->conn;
+
+	if (conn->tx.ready && mpa_tx_pending(&conn->tx)) {
+		set_bit(MPA_CONN_PUSH_WANTED, &conn->flags);
+		mpa_conn_queue(conn);
+		return;
+	}
+	wake_all(user);
+}
+
+static void user_closed(void *ulp, enum mpa_error err, int status)
+{
+	struct mpa_user *user = ulp;
+
+	if (err == MPA_ERR_MARKER)
+		status = -EILSEQ;
+	user->status = status;
+	user->error = err;
+	if (!mpa_user_began(user->conn)) {
+		startup_ended(user, status);
+		end_in_order(user);
+	}
+	wake_all(user);
+}
+
+static void user_gone(void *ulp)
+{
+	wake_all(ulp);
+}
+
+static const struct mpa_ulp_ops user_ops = {
+	.request = user_request,
+	.reply = user_reply,
+	.receive_done = user_receive_done,
+	.writable = user_writable,
+	.closed = user_closed,
+	.gone = user_gone,
+};
+
+/* The program's wishes, and the administrator's where it has none. */
+static void fill_params(const struct mpa_user *user, struct mpa_params *params)
+{
+	const struct mpa_params *own = &user->params;
+
+	*params = *own;
+	mpa_params_policy(params);
+	params->own_policy = true;
+	if (user->chosen & BIT(MPA_MARKERS))
+		params->markers = own->markers;
+	if (user->chosen & BIT(MPA_CRC))
+		params->crc = own->crc;
+	if (user->chosen & BIT(MPA_RDMAC))
+		params->rdmac = own->rdmac;
+	if (user->chosen & BIT(MPA_PACKING))
+		params->packing = own->packing;
+}
+
+/*
+ * The plain socket's settings that would be in the way: a Request is shorter
+ * than any SO_RCVLOWAT, and urgent data out of the stream would move Markers.
+ */
+static void set_aside(struct mpa_user *user)
+{
+	struct sock *sk = user->sk;
+
+	user->rcvlowat = sk->sk_rcvlowat;
+	user->urginline = sock_flag(sk, SOCK_URGINLINE);
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	sock_set_flag(sk, SOCK_URGINLINE);
+}
+
+static void put_back(struct mpa_user *user)
+{
+	struct sock *sk = user->sk;
+
+	WRITE_ONCE(sk->sk_rcvlowat, user->rcvlowat);
+	sock_valbool_flag(sk, SOCK_URGINLINE, user->urginline);
+}
+
+/* Is this a moment at which MPA can take the stream over? */
+static int may_begin(const struct mpa_user *user)
+{
+	const struct sock *sk = user->sk;
+
+	if (user->conn)
+		return user->conn->state < MPA_FULL ? -EALREADY : -EISCONN;
+	if (sk->sk_state != TCP_ESTABLISHED && sk->sk_state != TCP_CLOSE_WAIT)
+		return -ENOTCONN;
+	if (sk->sk_user_data || tcp_sk(sk)->repair)
+		return -EBUSY;
+	return 0;
+}
+
+/*
+ * From here on the stream is MPA's, at the first octet that the program has
+ * not read and the next one that is sent.
+ */
+static int begin(struct mpa_user *user, enum mpa_state state)
+{
+	struct sock *sk = user->sk;
+	struct mpa_params params;
+	struct mpa_conn *conn;
+	int ret = may_begin(user);
+
+	if (ret)
+		return ret;
+	fill_params(user, &params);
+	conn = mpa_conn_alloc(sk, NULL, &params, mpa_stats_of(sock_net(sk)));
+	if (!conn)
+		return -ENOMEM;
+	conn->state = state;
+	conn->ops = &user_ops;
+	conn->ulp = user;
+	WRITE_ONCE(user->conn, conn);
+	/* A call that is within TCP's functions would take octets of ours. */
+	smp_mb();		/* pairs with mpa_user_stream_enter() */
+	if (atomic_read(&user->streaming)) {
+		WRITE_ONCE(user->conn, NULL);
+		mpa_conn_put(conn);
+		return -EBUSY;
+	}
+	user->has_peer = false;
+	user->startup = 0;
+	user->status = 0;
+	user->error = MPA_ERR_NONE;
+	set_aside(user);
+	mpa_sock_attach(conn);
+	mpa_user_refresh(user);
+	return 0;
+}
+
+/**
+ * mpa_user_leave() - the socket is a plain TCP socket again
+ * @user: context with a connection
+ *
+ * What is in TCP's queue stays there for the program. Context: process, socket
+ * lock held.
+ */
+void mpa_user_leave(struct mpa_user *user)
+{
+	struct mpa_conn *conn = user->conn;
+	struct sock *sk = user->sk;
+
+	mpa_conn_let_go(conn);
+	put_back(user);
+	WRITE_ONCE(user->conn, NULL);
+	mpa_user_refresh(user);
+	mpa_conn_put(conn);
+	sk->sk_state_change(sk);
+	sk->sk_data_ready(sk);
+	sk->sk_write_space(sk);
+}
+
+/* Has the startup come to something? */
+static bool settled(const struct mpa_user *user)
+{
+	const struct mpa_conn *conn = user->conn;
+
+	if (!conn)
+		return true;
+	/* An invalid frame closes TCP at once: that is done then, too. */
+	if (conn->state == MPA_ENDED)
+		return !READ_ONCE(conn->reset) ||
+		       user->sk->sk_state == TCP_CLOSE;
+	return conn->state == MPA_UNDECIDED || conn->state == MPA_FULL;
+}
+
+static bool is_nonblocking(const struct sock *sk)
+{
+	const struct file *file = sk->sk_socket->file;
+
+	return file && (file->f_flags & O_NONBLOCK);
+}
+
+/* The startup's timeout bounds it. Context: process, socket lock held. */
+static int wait_settled(struct mpa_user *user)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	long timeo = MAX_SCHEDULE_TIMEOUT;
+	struct sock *sk = user->sk;
+
+	if (is_nonblocking(sk))
+		return -EINPROGRESS;
+	user->waiters++;
+	add_wait_queue(sk_sleep(sk), &wait);
+	while (!settled(user) && !signal_pending(current))
+		sk_wait_event(sk, &timeo, settled(user), &wait);
+	remove_wait_queue(sk_sleep(sk), &wait);
+	user->waiters--;
+	/* Not to be restarted: the startup goes on. */
+	return settled(user) ? user->startup : -EINTR;
+}
+
+/**
+ * mpa_user_initiate() - send a Request at this octet of the stream
+ * @user: context of a socket in streaming mode
+ *
+ * Context: process, socket lock held; waits unless the file is non-blocking.
+ * Return: 0 in Full Operation; -EINPROGRESS; -ECONNREFUSED when the peer
+ * refused: streaming mode; or another errno.
+ */
+int mpa_user_initiate(struct mpa_user *user)
+{
+	int ret = begin(user, MPA_CONNECTING);
+
+	if (ret)
+		return ret;
+	ret = mpa_handshake_initiate(user->conn, user->data, user->data_len);
+	if (ret) {
+		mpa_user_leave(user);
+		return ret;
+	}
+	mpa_conn_start_timer(user->conn);
+	mpa_conn_queue(user->conn);
+	return wait_settled(user);
+}
+
+/**
+ * mpa_user_respond() - wait for a Request at this octet of the stream
+ * @user: context of a socket in streaming mode
+ * @last: the last streaming message (RFC 5044 section 7.1.5)
+ * @len: octets of it, or 0
+ *
+ * MPA has the stream before the peer can answer the message. Context: process,
+ * socket lock held; waits unless the file is non-blocking.
+ * Return: 0 when the Request has come; -EINPROGRESS; or another errno.
+ */
+int mpa_user_respond(struct mpa_user *user, void *last, u32 len)
+{
+	int ret = begin(user, MPA_WAIT_REQUEST);
+
+	if (ret)
+		return ret;
+	if (len) {
+		ret = mpa_sock_send_frame(user->sk, last, len);
+		if (ret) {
+			mpa_user_leave(user);
+			return ret;
+		}
+	}
+	mpa_conn_start_timer(user->conn);
+	/* The Request may have come before our callback. */
+	mpa_conn_queue(user->conn);
+	return wait_settled(user);
+}
+
+static int is_undecided(const struct mpa_user *user)
+{
+	if (!user->conn)
+		return -ENOTCONN;
+	if (user->conn->state != MPA_UNDECIDED)
+		return user->startup ? user->startup : -EINVAL;
+	return 0;
+}
+
+/**
+ * mpa_user_accept() - answer a Request and enter Full Operation
+ * @user: context whose Request has come
+ *
+ * Context: process, socket lock held. Return: 0 or a negative errno.
+ */
+int mpa_user_accept(struct mpa_user *user)
+{
+	int ret = is_undecided(user);
+
+	if (ret)
+		return ret;
+	fill_params(user, &user->conn->params);
+	ret = mpa_handshake_answer(user->conn, false, user->data,
+				   user->data_len);
+	if (ret)
+		return ret;
+	mpa_conn_begin_full(user->conn);
+	mpa_user_refresh(user);
+	return 0;
+}
+
+/**
+ * mpa_user_reject() - answer a Request with R=1, back to streaming mode
+ * @user: context whose Request has come
+ *
+ * RFC 5044 section 7.1.2 rule 2. Context: process, socket lock held.
+ * Return: 0 or a negative errno.
+ */
+int mpa_user_reject(struct mpa_user *user)
+{
+	int ret = is_undecided(user);
+
+	if (ret)
+		return ret;
+	fill_params(user, &user->conn->params);
+	ret = mpa_handshake_answer(user->conn, true, user->data,
+				   user->data_len);
+	if (!ret)
+		mpa_user_leave(user);
+	return ret;
+}
+
+/**
+ * mpa_user_start_rdmac() - Full Operation at this octet, without frames
+ * @user: context of a socket in streaming mode
+ *
+ * Context: process, socket lock held. Return: 0 or a negative errno.
+ */
+int mpa_user_start_rdmac(struct mpa_user *user)
+{
+	int ret = begin(user, MPA_CONNECTING);
+
+	if (ret)
+		return ret;
+	mpa_conn_begin_rdmac(user->conn);
+	mpa_conn_begin_full(user->conn);
+	/* What was streamed before ends its segment (section 5.1). */
+	mpa_sock_end_record(user->sk);
+	mpa_user_refresh(user);
+	return 0;
+}

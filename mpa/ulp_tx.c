@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sending on a program's socket: one ULPDU for each call.
+ */
+#include <linux/sched/signal.h>
+#include "fpdu.h"
+#include "sock.h"
+#include "ulp.h"
+
+/* What makes sense for a record. */
+#define MPA_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | \
+			 MSG_CMSG_COMPAT)
+
+/**
+ * mpa_user_tell_writers() - wake who waits for room, if there is some
+ * @user: context of a socket that is not in streaming mode
+ *
+ * Context: softirq or process, socket lock held.
+ */
+void mpa_user_tell_writers(struct mpa_user *user)
+{
+	struct sock *sk = user->sk;
+
+	if (user->sendable && sk_stream_is_writeable(sk))
+		user->conn->saved_write_space(sk);
+	else if (sk->sk_socket)
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+}
+
+/* Nothing waits for TCP, and TCP has room: one more ULPDU, however long. */
+static bool has_room(const struct mpa_user *user)
+{
+	return READ_ONCE(user->sendable) && sk_stream_memory_free(user->sk);
+}
+
+/*
+ * Return: 0 when a ULPDU can be sent, -EAGAIN when it has to wait, or why none
+ * can ever be.
+ */
+static int check_room(struct mpa_user *user)
+{
+	const struct mpa_conn *conn = user->conn;
+	struct sock *sk = user->sk;
+
+	if (!conn)
+		return -ECONNREFUSED;	/* while this call waited */
+	if (!mpa_user_began(conn))
+		return user->startup ? user->startup : -ENOTCONN;
+	if (sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN) || !conn->tx.ready)
+		return -EPIPE;
+	mpa_user_refresh(user);
+	return has_room(user) ? 0 : -EAGAIN;
+}
+
+/* Context: socket lock held. */
+static int wait_room(struct mpa_user *user, long timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sock *sk = user->sk;
+	int ret;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	for (;;) {
+		sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		ret = check_room(user);
+		if (ret != -EAGAIN || !timeo)
+			break;
+		if (signal_pending(current)) {
+			ret = sock_intr_errno(timeo);
+			break;
+		}
+		sk->sk_write_pending++;
+		sk_wait_event(sk, &timeo,
+			      has_room(user) || READ_ONCE(sk->sk_err) ||
+			      (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN) ||
+			      !READ_ONCE(user->conn), &wait);
+		sk->sk_write_pending--;
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return ret;
+}
+
+/*
+ * TCP_NODELAY ends the segment behind each call. Without it, or with TCP_CORK
+ * or MSG_MORE, short ULPDUs share segments (RFC 5044 A.2, TX-02): when one
+ * that is not full leaves is TCP's choice then.
+ */
+static int push(struct mpa_user *user, bool more)
+{
+	int nonagle = tcp_sk(user->sk)->nonagle;
+	struct mpa_conn *conn = user->conn;
+	int ret;
+
+	conn->tx.nagle = !(nonagle & TCP_NAGLE_OFF) ||
+			 (nonagle & TCP_NAGLE_CORK);
+	ret = mpa_tx_push(conn, more);
+	mpa_tx_update_emss(conn);
+	mpa_user_refresh(user);
+	/* What TCP does not take now follows when it has room. */
+	return ret == -EAGAIN ? 0 : ret;
+}
+
+static int send_ulpdu(struct mpa_user *user, struct msghdr *msg, u32 size)
+{
+	struct mpa_conn *conn = user->conn;
+	int ret;
+
+	/* Begins a segment when this one has too little room left. */
+	mpa_tx_room(conn, min(size, mpa_conn_mulpdu(conn)));
+	ret = mpa_tx_open(conn, NULL, 0, size);
+	if (ret)
+		return ret;
+	ret = mpa_tx_put_iter(conn, &msg->msg_iter, size);
+	if (ret) {
+		mpa_tx_cancel(conn);
+		return ret;
+	}
+	mpa_tx_close(conn);
+	return push(user, msg->msg_flags & MSG_MORE);
+}
+
+/**
+ * mpa_user_sendmsg() - send one ULPDU
+ * @user: context of a socket that is not in streaming mode
+ * @msg: its octets
+ * @size: number of octets, up to MPA_MAX_ULPDU
+ *
+ * More than the MULPDU is framed across TCP segments (DDP-04).
+ * Context: process, takes the socket lock.
+ * Return: @size, or a negative errno: nothing of it is sent.
+ */
+int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size)
+{
+	struct sock *sk = user->sk;
+	int ret;
+
+	if (msg->msg_flags & ~MPA_SEND_FLAGS)
+		return -EOPNOTSUPP;
+	if (size > MPA_MAX_ULPDU)
+		return -EMSGSIZE;
+	lock_sock(sk);
+	ret = check_room(user);
+	if (ret == -EAGAIN)
+		ret = wait_room(user, sock_sndtimeo(sk, msg->msg_flags &
+							MSG_DONTWAIT));
+	if (!ret)
+		ret = send_ulpdu(user, msg, size);
+	if (ret)
+		ret = sk_stream_error(sk, msg->msg_flags, ret);
+	release_sock(sk);
+	return ret ? ret : size;
+}
+
+/**
+ * mpa_user_outq() - octets of the stream that TCP has not taken
+ * @user: context
+ *
+ * Context: process, takes the socket lock.
+ */
+int mpa_user_outq(struct mpa_user *user)
+{
+	const struct mpa_conn *conn;
+	u64 n = 0;
+
+	lock_sock(user->sk);
+	conn = user->conn;
+	if (conn)
+		n = conn->tx.written - conn->tx.accepted;
+	release_sock(user->sk);
+	return n;
+}
+
+/**
+ * mpa_user_finish() - give TCP everything that was sent: a FIN follows
+ * @user: context with a connection
+ *
+ * At most one ULPDU waits, which the socket's limits must not keep back.
+ * Context: process, socket lock held.
+ * Return: 0, or -ENOBUFS when TCP does not take it: nothing has changed.
+ */
+int mpa_user_finish(struct mpa_user *user)
+{
+	struct mpa_conn *conn = user->conn;
+	struct mpa_sock_limits limits;
+	int ret;
+
+	if (!conn->tx.ready)
+		return 0;
+	mpa_sock_lift(user->sk, &limits);
+	ret = mpa_tx_push(conn, false);
+	mpa_sock_lower(user->sk, &limits);
+	if (ret == -EAGAIN)
+		return -ENOBUFS;
+	WRITE_ONCE(conn->tx.ready, false);
+	mpa_user_refresh(user);
+	return 0;
+}
