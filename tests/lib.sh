@@ -16,7 +16,7 @@ IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)}
 LINKTYPE=${LINKTYPE:-iwmpa}
 TOOLS=${TOOLS:-$IWMPA_DIR/build/tools}
 MODULES=${MODULES:-$IWMPA_DIR/mpa.ko $IWMPA_DIR/iwmpa.ko}
-export PATH=$TOOLS/peer:$TOOLS/verbs:$PATH:/usr/sbin:/sbin LC_ALL=C
+export PATH=$TOOLS/peer:$TOOLS/verbs:$TOOLS/ulp:$PATH:/usr/sbin:/sbin LC_ALL=C
 WORK=$(mktemp -d)
 export TEST_RESULTS=${TEST_RESULTS-${VMOUT:-$WORK}/$(basename "$0" .sh).tsv}
 failures=0
@@ -128,9 +128,8 @@ set_parameter() {
 in1() { ip netns exec h1 "$@"; }
 in2() { ip netns exec h2 "$@"; }
 
-# Two hosts, h1 (10.9.0.1, fd09::1) and h2 (.2, ::2), joined by a veth pair whose ends have the same interface index, with the RDMA
-# devices rd1 and rd2 on them. [MTU]
-two_hosts() {
+# Two hosts, h1 (10.9.0.1, fd09::1) and h2 (.2, ::2), joined by a veth pair whose ends have the same interface index. [MTU]
+two_hosts_plain() {
   local h
   ip netns add h1 && ip netns add h2 || return 1
   ip link add wire index 77 netns h1 type veth peer name wire index 77 netns h2 || return 1
@@ -140,6 +139,12 @@ two_hosts() {
     ip -n h$h addr add 10.9.0.$h/24 dev wire
     ip -n h$h addr add fd09::$h/64 dev wire nodad
   done
+}
+
+# The same with the RDMA devices rd1 and rd2 on them. [MTU]
+two_hosts() {
+  local h
+  two_hosts_plain "$@" || return 1
   for h in 1 2; do
     check "link rd$h on h$h" ip netns exec h$h rdma link add rd$h type "$LINKTYPE" netdev wire || return 1
   done

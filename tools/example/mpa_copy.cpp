@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file mpa_copy.cpp
+ * @brief mpa-copy: moves a file over MPA (mpa(7)): every record is checked by a CRC32c on its way.
+ *
+ *   mpa-copy receive PORT FILE             waits for one file
+ *   mpa-copy send ADDRESS PORT FILE
+ *
+ * The two talk in plain text first ("PUT octets"), then start MPA on the same connection, as in RFC 5044 Figure 9: the receiver
+ * answers "OK" as its last streaming message and is the Responder; the sender is the Initiator. From there on what one send()
+ * takes is what one recv() gives. The receiver's only record says "done".
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <linux/mpa.h>
+#include <linux/tcp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+/** Ends the program with errno's text unless @p result is good. */
+template <class T> static T must(T result, const char* what) {
+  if (result >= 0)
+    return result;
+  std::perror(what);
+  std::exit(1);
+}
+
+/** One of the options that start something: MPA_INITIATE, MPA_RESPOND, MPA_ACCEPT. */
+static void start(int fd, int name, const std::string& value = "") {
+  must(setsockopt(fd, SOL_MPA, name, value.data(), static_cast<socklen_t>(value.size())), "starting MPA");
+}
+
+/** Still plain TCP; from here on MPA can be started on it. */
+static void attach(int fd) {
+  must(setsockopt(fd, IPPROTO_TCP, TCP_ULP, "mpa", sizeof("mpa")), "TCP_ULP mpa (is mpa.ko loaded?)");
+}
+
+/** Reads octet by octet: what is behind the line belongs to MPA. */
+static std::string readLine(int fd) {
+  std::string line;
+
+  for (char c; must(recv(fd, &c, 1, 0), "recv") == 1 && c != '\n';)
+    line += c;
+  return line;
+}
+
+static int listenAndAccept(const char* port) {
+  const int listener = must(socket(AF_INET6, SOCK_STREAM, 0), "socket"), on = 1;
+  sockaddr_in6 address{};
+
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(static_cast<in_port_t>(std::atoi(port)));
+  must(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), "SO_REUSEADDR");
+  must(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), "bind");
+  must(listen(listener, 1), "listen");
+  return must(accept(listener, nullptr, nullptr), "accept");
+}
+
+static int connectTo(const char* host, const char* port) {
+  addrinfo hints{}, *list = nullptr;
+
+  hints.ai_socktype = SOCK_STREAM;
+  must(-std::abs(getaddrinfo(host, port, &hints, &list)), host);
+  const int fd = must(socket(list->ai_family, SOCK_STREAM, 0), "socket");
+  must(connect(fd, list->ai_addr, list->ai_addrlen), "connect");
+  freeaddrinfo(list);
+  return fd;
+}
+
+static void receiveFile(int fd, const char* file) {
+  long long octets = -1, left;
+  std::vector<char> record(MPA_ULPDU_MAX);
+
+  must(std::sscanf(readLine(fd).c_str(), "PUT %lld", &octets) - 1, "PUT octets");
+  const int out = must(open(file, O_WRONLY | O_CREAT | O_TRUNC, 0644), file);
+  attach(fd);
+  start(fd, MPA_RESPOND, "OK\n"); /* returns when the Request has come */
+  start(fd, MPA_ACCEPT);
+  for (left = octets; left > 0;) {
+    const auto n = must(recv(fd, record.data(), record.size(), 0), "a record");
+
+    must(n - 1, "the sender has stopped");
+    must(write(out, record.data(), static_cast<size_t>(n)) - n, "write");
+    left -= n;
+  }
+  must(send(fd, "done", 4, 0), "send");
+  std::printf("%lld octets\n", octets);
+}
+
+static void sendFile(int fd, const char* file) {
+  const int in = must(open(file, O_RDONLY), file);
+  std::vector<char> record(MPA_ULPDU_MAX);
+  struct stat st{};
+
+  must(fstat(in, &st), file);
+  const std::string line = "PUT " + std::to_string(st.st_size) + "\n";
+  must(send(fd, line.data(), line.size(), 0), "send");
+  must(readLine(fd) == "OK" ? 0 : -1, "the receiver refuses");
+  attach(fd);
+  start(fd, MPA_INITIATE); /* returns when the Reply has come */
+  ssize_t n;
+  do { /* the last record is empty: a Responder may send when it has got one, and an empty file has no other */
+    n = must(read(in, record.data(), record.size()), "read");
+    must(send(fd, record.data(), static_cast<size_t>(n), 0), "send");
+  } while (n > 0);
+  must(recv(fd, record.data(), record.size(), 0) == 4 ? 0 : -1, "the receiver did not write all of it");
+  std::printf("%lld octets\n", static_cast<long long>(st.st_size));
+}
+
+int main(int argc, char** argv) {
+  const std::string command = argc > 1 ? argv[1] : "";
+
+  if (command == "receive" && argc == 4)
+    receiveFile(listenAndAccept(argv[2]), argv[3]);
+  else if (command == "send" && argc == 5)
+    sendFile(connectTo(argv[2], argv[3]), argv[4]);
+  else
+    return std::fprintf(stderr, "usage: mpa-copy receive PORT FILE | mpa-copy send ADDRESS PORT FILE\n"), 64;
+}

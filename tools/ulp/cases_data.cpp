@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/** @file cases_data.cpp @brief Full Operation: one ULPDU for each call, both ways, waiting and not. */
+#include <random>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <thread>
+
+#include "ulp.hpp"
+
+namespace ulp {
+
+using peer::End;
+using peer::FpduDecoder;
+using peer::FpduEncoder;
+using test::expect;
+using test::expectEqual;
+
+/* A ULPDU from the client to the server, so that both may send. */
+static void greet(const Ends& e) {
+  const Bytes hello = text("hello");
+
+  expectOk(e.client.send(hello), "send");
+  expectUlpdu(e.server.receive(), hello, "first ULPDU");
+}
+
+static Ends fullEnds(const Context& c, const Wishes& wishes = {}) {
+  Ends e = startEnds(c, wishes);
+
+  greet(e);
+  return e;
+}
+
+/* Sizes around everything that is a border, in every mode. */
+static void records(Context& c) {
+  static const std::size_t sizes[] = {0,    1,    2,    3,    4,    5,    127,  128,  500,   502,   503,   504,   505,   506,   507,
+                                      508,  509,  510,  511,  512,  513,  1014, 1015, 1016,  1436,  1437,  1438,  1440,  1441,  1448,
+                                      1460, 2000, 4095, 4096, 4097, 8192, 9000, 9001, 32767, 32768, 64535, 64767, MPA_ULPDU_MAX};
+
+  for (int bits = 0; bits < 8; bits++) {
+    const Ends e = fullEnds(c, {.clientMarkers = !!(bits & 1), .serverMarkers = !!(bits & 2), .crc = !!(bits & 4)});
+
+    for (const auto n : sizes) {
+      const Bytes there = pattern(n, c.seed + n), back = pattern(n, c.seed - n);
+
+      expectEqual(e.client.send(there), n, "send");
+      expectUlpdu(e.server.receive(), there, test::format("%zu octets", n));
+      expectEqual(e.server.send(back), n, "send");
+      expectUlpdu(e.client.receive(), back, test::format("%zu octets back", n));
+    }
+  }
+}
+
+/* As with SOCK_SEQPACKET: the rest of a ULPDU that does not fit is dropped, a look takes nothing. */
+static void truncation(Context& c) {
+  const Ends e = fullEnds(c, {.serverMarkers = true});
+  const Bytes a = pattern(5000, c.seed), b = pattern(10, c.seed + 1);
+
+  for (int i = 0; i < 5; i++)
+    expectOk(e.client.send(a), "send");
+  expectOk(e.client.send(b), "send");
+  expectOk(e.client.send({}), "send nothing");
+  expectOk(e.client.send(b), "send");
+
+  const View head = View(a).first(1000);
+  for (int i = 0; i < 2; i++) {
+    const auto looked = e.server.receive(1000, MSG_PEEK);
+    expectOctets(looked, head, "MSG_PEEK");
+    expect((looked.flags & (MSG_TRUNC | MSG_EOR)) == (MSG_TRUNC | MSG_EOR), "MSG_PEEK: flags");
+  }
+  expectEqual(e.server.receive(1000, MSG_PEEK | MSG_TRUNC).result, a.size(), "MSG_PEEK|MSG_TRUNC");
+  const auto cut = e.server.receive(1000);
+  expectOctets(cut, head, "cut");
+  expect((cut.flags & (MSG_TRUNC | MSG_EOR)) == (MSG_TRUNC | MSG_EOR), "cut: flags");
+  const auto all = e.server.receive(1000, MSG_TRUNC);
+  expectEqual(all.result, a.size(), "MSG_TRUNC");
+  expect(std::equal(head.begin(), head.end(), all.data.begin()), "MSG_TRUNC: other octets");
+  expectEqual(e.server.receive(0, MSG_TRUNC).result, a.size(), "no room at all");
+  expectUlpdu(e.server.receive(a.size()), a, "exact room");
+  expectUlpdu(e.server.receive(70000, MSG_WAITALL), a, "MSG_WAITALL");
+  expectUlpdu(e.server.receive(), b, "the next one");
+  expectUlpdu(e.server.receive(), {}, "an empty one");
+  expectUlpdu(e.server.receive(), b, "the last one");
+  expectErrno(e.server.receive(10, MSG_DONTWAIT).result, EAGAIN, "nothing left");
+}
+
+static void tooLong(Context& c) {
+  const Ends e = fullEnds(c);
+  const auto before = e.client.status().tx_position;
+  const Bytes most = pattern(MPA_ULPDU_MAX, c.seed), mulpdu = pattern(e.client.status().mulpdu, c.seed);
+
+  expectErrno(e.client.send(pattern(MPA_ULPDU_MAX + 1, 0)), EMSGSIZE, "64769 octets");
+  expectErrno(e.client.send(pattern(1 << 20, 0)), EMSGSIZE, "1 MiB");
+  expectEqual(e.client.status().tx_position, before, "stream position after refused ULPDUs");
+  expectOk(e.client.send(most), "64768 octets");
+  expectUlpdu(e.server.receive(), most, "64768 octets");
+  expectOk(e.client.send(mulpdu), "MULPDU");
+  expectUlpdu(e.server.receive(), mulpdu, "MULPDU");
+}
+
+/* Scattered memory on both sides is one ULPDU. */
+static void scattered(Context& c) {
+  const Ends e = fullEnds(c, {.serverMarkers = true});
+  Bytes out = pattern(3000, c.seed), in(3000);
+  iovec from[] = {{out.data(), 1}, {out.data() + 1, 0}, {out.data() + 1, 1999}, {out.data() + 2000, 1000}};
+  iovec to[] = {{in.data(), 507}, {in.data() + 507, 1}, {in.data() + 508, 2492}};
+
+  expectEqual(writev(e.client.fd(), from, 4), 3000, "writev");
+  expectEqual(readv(e.server.fd(), to, 3), 3000, "readv");
+  expect(in == out, "other octets");
+}
+
+/* Random sizes at full speed, both directions at once, compared. */
+static void stream(const Ends& e, std::uint64_t seed, unsigned count) {
+  const auto sender = [&](const Socket& s, std::uint64_t mine) {
+    std::mt19937_64 random(mine);
+
+    for (unsigned i = 0; i < count; i++) {
+      const std::size_t n = random() % (random() % 4 ? 3000 : MPA_ULPDU_MAX + 1);
+      expectEqual(s.send(pattern(n, mine + i), MSG_NOSIGNAL | (random() % 3 ? MSG_MORE : 0)), n, "send");
+    }
+    expectOk(s.shutdown(SHUT_WR), "shutdown");
+  };
+  const auto receiver = [&](const Socket& s, std::uint64_t other) {
+    std::mt19937_64 random(other);
+
+    for (unsigned i = 0; i < count; i++) {
+      const std::size_t n = random() % (random() % 4 ? 3000 : MPA_ULPDU_MAX + 1);
+      expectUlpdu(s.receive(), pattern(n, other + i), test::format("ULPDU %u", i));
+      random();
+    }
+    expect(s.receive().endOfStream(), "no end");
+  };
+  std::vector<std::thread> threads;
+  std::string failure[4];
+  const auto run = [&](int i, auto f) {
+    threads.emplace_back([&failure, i, f] {
+      try {
+        f();
+      } catch (const std::exception& x) {
+        failure[i] = x.what();
+      }
+    });
+  };
+
+  run(0, [&] { sender(e.client, seed); });
+  run(1, [&] { receiver(e.server, seed); });
+  run(2, [&] { sender(e.server, seed + 1000); });
+  run(3, [&] { receiver(e.client, seed + 1000); });
+  for (auto& t : threads)
+    t.join();
+  for (const auto& f : failure)
+    expect(f.empty(), f);
+}
+
+static void transfer(Context& c) {
+  for (int bits = 0; bits < 8; bits++)
+    stream(fullEnds(c, {.clientMarkers = !!(bits & 1), .serverMarkers = !!(bits & 2), .crc = !!(bits & 4)}), c.seed + 7 * bits,
+           c.count ? c.count : 300);
+}
+
+/* Segments with data so far, each counted once: a slow machine sends some twice. */
+static std::uint32_t segmentsOut(const Socket& s) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+
+  getsockopt(s.fd(), IPPROTO_TCP, TCP_INFO, &info, &length);
+  return info.tcpi_data_segs_out - info.tcpi_total_retrans;
+}
+
+/* Segments that @p n short ULPDUs take, all but the last sent with @p flags. */
+static std::uint32_t segmentsFor(const Context& c, unsigned n, bool packing, int noDelay, int cork, int flags) {
+  const Ends e = connectEnds(c);
+
+  for (const Socket* s : {&e.client, &e.server}) {
+    expectOk(s->attach(), "TCP_ULP");
+    expectOk(s->wish(MPA_PACKING, packing), "MPA_PACKING");
+  }
+  startBoth(e);
+  greet(e);
+  expectOk(e.client.set(IPPROTO_TCP, TCP_NODELAY, noDelay), "TCP_NODELAY");
+  expectOk(e.client.set(IPPROTO_TCP, TCP_CORK, cork), "TCP_CORK");
+  const auto before = segmentsOut(e.client);
+  for (unsigned i = 0; i < n; i++)
+    expectOk(e.client.send(pattern(20, i), MSG_NOSIGNAL | (i + 1 < n ? flags : 0)), "send");
+  expectOk(e.client.set(IPPROTO_TCP, TCP_CORK, 0), "TCP_CORK");
+  for (unsigned i = 0; i < n; i++)
+    expectUlpdu(e.server.receive(), pattern(20, i), "ULPDU");
+  return segmentsOut(e.client) - before;
+}
+
+/* How many segments short ULPDUs take is the program's choice. */
+static void packing(Context& c) {
+  expectEqual(segmentsFor(c, 40, true, 1, 0, 0), 40, "segments with TCP_NODELAY");
+  expectEqual(segmentsFor(c, 40, true, 1, 0, MSG_MORE), 1, "segments with MSG_MORE");
+  expectEqual(segmentsFor(c, 40, true, 1, 1, 0), 1, "segments with TCP_CORK");
+  expect(segmentsFor(c, 40, true, 0, 0, 0) <= 40, "segments with Nagle");
+  expectEqual(segmentsFor(c, 40, false, 1, 0, MSG_MORE), 40, "segments without packing");
+}
+
+/* A full socket does not wait when it must not, tells of room, and loses nothing. */
+static void nonBlocking(Context& c) {
+  const Ends e = fullEnds(c, {.serverMarkers = true});
+  unsigned sent = 0, received = 0;
+
+  e.client.nonBlocking(true);
+  expectErrno(e.client.receive().result, EAGAIN, "receive");
+  for (int round = 0; round < 3; round++) {
+    ssize_t n;
+
+    while ((n = e.client.send(pattern(30000, sent))) > 0)
+      sent++;
+    expectErrno(n, EAGAIN, "send to a full socket");
+    expectEqual(e.client.poll(POLLOUT, test::milliseconds(0)), 0, "POLLOUT of a full socket");
+    std::thread reader([&] {
+      for (; received < sent; received++)
+        expectUlpdu(e.server.receive(), pattern(30000, received), test::format("ULPDU %u", received));
+    });
+    expect(e.client.poll(POLLOUT) & POLLOUT, "no room after reading");
+    reader.join();
+  }
+  expect(sent > 3, "the socket was never full");
+}
+
+/* The same for a sender that waits, and one that waits no longer than it said. */
+static void blocking(Context& c) {
+  const Ends e = fullEnds(c);
+  const timeval limit{0, 100000};
+  unsigned sent = 0;
+
+  expectOk(e.client.set(SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)), "SO_SNDTIMEO");
+  expectOk(e.client.set(SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), "SO_RCVTIMEO");
+  expectErrno(e.client.receive().result, EAGAIN, "SO_RCVTIMEO");
+  ssize_t n;
+  while ((n = e.client.send(pattern(60000, sent))) > 0)
+    sent++;
+  expectErrno(n, EAGAIN, "SO_SNDTIMEO");
+  const timeval none{};
+  expectOk(e.client.set(SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none)), "SO_SNDTIMEO");
+  std::thread sender([&] { n = e.client.send(pattern(60000, sent)); });
+  for (unsigned i = 0; i <= sent; i++)
+    expectUlpdu(e.server.receive(), pattern(60000, i), "ULPDU");
+  sender.join();
+  expectEqual(n, 60000, "the send that waited");
+}
+
+/* What was accepted arrives in front of the FIN, though TCP's buffer was full. */
+static void closeLosesNothing(Context& c) {
+  for (const bool shut : {false, true}) {
+    Ends e = fullEnds(c);
+    unsigned sent = 0;
+
+    expectOk(e.client.set(SOL_SOCKET, SO_SNDBUF, 20000), "SO_SNDBUF");
+    while (e.client.send(pattern(MPA_ULPDU_MAX, sent), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+      sent++;
+    if (shut)
+      expectOk(e.client.shutdown(SHUT_WR), "shutdown");
+    else
+      e.client.close();
+    for (unsigned i = 0; i < sent; i++)
+      expectUlpdu(e.server.receive(), pattern(MPA_ULPDU_MAX, i), test::format("ULPDU %u of %u", i, sent));
+    expect(e.server.receive().endOfStream(), "no end");
+    if (!shut)
+      continue;
+    expectErrno(e.client.send(text("x")), EPIPE, "send after shutdown");
+    expectOk(e.server.send(text("still here")), "the other half");
+    expectUlpdu(e.client.receive(), text("still here"), "the other half");
+  }
+}
+
+/* FIONREAD is the length of the ULPDU that can be read. */
+static void queued(Context& c) {
+  RawEnds e = respondRaw(c, {.serverMarkers = true});
+  FpduEncoder encoder({.markers = true, .crc = true});
+  const Bytes a = encoder.encode(pattern(1000, c.seed)), b = encoder.encode(pattern(7, c.seed));
+
+  expectEqual(e.socket.inQueue(), 0, "FIONREAD of nothing");
+  e.raw.send(View(a).first(900));
+  expectEqual(e.socket.poll(POLLIN, test::milliseconds(50)), 0, "POLLIN of a part");
+  expectEqual(e.socket.inQueue(), 0, "FIONREAD of a part");
+  e.raw.send(View(a).subspan(900));
+  e.raw.send(b);
+  expect(e.socket.poll(POLLIN) & POLLIN, "no POLLIN");
+  expectEqual(e.socket.inQueue(), 1000, "FIONREAD");
+  e.socket.receive();
+  expect(e.socket.poll(POLLIN) & POLLIN, "no POLLIN for the second one");
+  expectEqual(e.socket.inQueue(), 7, "FIONREAD of the second one");
+}
+
+/* FPDUs in segments of any length, and one that no window can hold. */
+static void anyCut(Context& c) {
+  for (const std::size_t cut : {1, 2, 3, 7, 511, 513}) {
+    RawEnds e = respondRaw(c, {.serverMarkers = true});
+    FpduEncoder encoder({.markers = true, .crc = true});
+
+    for (std::size_t n : {0, 1, 600}) {
+      const Bytes ulpdu = pattern(n, c.seed + n);
+
+      e.raw.send(encoder.encode(ulpdu), {cut});
+      expectUlpdu(e.socket.receive(), ulpdu, test::format("%zu octets in pieces of %zu", n, cut));
+    }
+  }
+}
+
+static void smallWindow(Context& c) {
+  const Ends e = connectEnds(c);
+
+  for (const Socket* s : {&e.client, &e.server})
+    expectOk(s->attach(), "TCP_ULP");
+  expectOk(e.server.set(SOL_SOCKET, SO_RCVBUF, 8192), "SO_RCVBUF");
+  startBoth(e);
+  for (unsigned i = 0; i < 2; i++) {
+    std::thread sender([&] { e.client.send(pattern(MPA_ULPDU_MAX, i)); });
+    const Received r = e.server.receive();
+    sender.join();
+    expectUlpdu(r, pattern(MPA_ULPDU_MAX, i), "longer than the window");
+  }
+}
+
+/* Edge-triggered: one event for what came, the next for what comes then. */
+static void epollEdge(Context& c) {
+  const Ends e = fullEnds(c);
+  test::Fd ep(epoll_create1(0));
+  epoll_event event{.events = EPOLLIN | EPOLLET, .data = {}}, got{};
+
+  e.server.nonBlocking(true);
+  expectOk(epoll_ctl(ep.get(), EPOLL_CTL_ADD, e.server.fd(), &event), "epoll_ctl");
+  expectEqual(epoll_wait(ep.get(), &got, 1, 0), 0, "events before anything came");
+  for (int i = 0; i < 3; i++) {
+    expectOk(e.client.send(text("one")), "send");
+    expectEqual(epoll_wait(ep.get(), &got, 1, 20000), 1, "events");
+    expect(got.events & EPOLLIN, "no EPOLLIN");
+    expectUlpdu(e.server.receive(), text("one"), "ULPDU");
+    expectErrno(e.server.receive().result, EAGAIN, "a second one");
+    expectEqual(epoll_wait(ep.get(), &got, 1, 0), 0, "events after reading");
+  }
+  expectOk(e.client.shutdown(SHUT_WR), "shutdown");
+  expectEqual(epoll_wait(ep.get(), &got, 1, 20000), 1, "events at the end");
+  expect(e.server.receive().endOfStream(), "no end");
+}
+
+std::span<const UlpCase> dataCases() {
+  static const UlpCase cases[] = {
+      {"data-records", "DDP-01 DDP-05 FRM-02 FRM-03 MRK-12 CRC-09", "each size around a border, every mode", records},
+      {"data-truncation", "DDP-01 DDP-05", "MSG_TRUNC, MSG_PEEK, MSG_EOR, empty ULPDUs", truncation},
+      {"data-too-long", "DDP-03 DDP-04", "64769 octets are refused, 64768 are not", tooLong},
+      {"data-scattered", "DDP-01", "scattered memory is one ULPDU", scattered},
+      {"data-transfer", "RCV-03 TX-08 DDP-05", "random sizes both ways at once, every mode", transfer},
+      {"data-packing", "TX-02 TX-06 TX-09 RDC-07", "segments with TCP_NODELAY, MSG_MORE, TCP_CORK, no packing", packing},
+      {"data-nonblocking", "TX-03 TX-08", "a full socket, poll, and nothing is lost", nonBlocking},
+      {"data-blocking", "TX-03", "a full socket that waits; SO_SNDTIMEO, SO_RCVTIMEO", blocking},
+      {"data-close", "TX-08 END-01", "what was accepted is in front of the FIN", closeLosesNothing},
+      {"data-queued", "RCV-02 DDP-05", "FIONREAD and poll know whole ULPDUs only", queued},
+      {"data-any-cut", "RCV-03 RCV-02", "segments of 1 to 513 octets", anyCut},
+      {"data-small-window", "RCV-06", "ULPDUs of 64768 octets, a window of a few KiB", smallWindow},
+      {"data-epoll-edge", "DDP-05", "edge-triggered epoll", epollEdge},
+  };
+  return cases;
+}
+
+} // namespace ulp

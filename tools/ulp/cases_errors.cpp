@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/** @file cases_errors.cpp @brief The errors of RFC 5044 section 8, and the two ways that a connection ends. */
+#include "ulp.hpp"
+
+namespace ulp {
+
+using peer::End;
+using peer::FpduDecoder;
+using peer::FpduEncoder;
+using test::expect;
+using test::expectEqual;
+
+/* The receive direction is at its end for good: nothing that follows is delivered, and each call says why. */
+static void expectEnded(RawEnds& e, FpduEncoder& encoder, int error, int rfc, const std::string& what) {
+  e.raw.send(encoder.encode(text("too late")));
+  for (int i = 0; i < 3; i++)
+    expectErrno(e.socket.receive().result, error, what);
+  const auto s = e.socket.status();
+  expectEqual(s.state, MPA_STATE_ENDED, what + ": state");
+  expectEqual(s.error, rfc, what + ": RFC error");
+  expectEqual(s.err, error, what + ": errno");
+  expect(e.socket.poll(POLLIN) & POLLIN, what + ": no POLLIN");
+}
+
+/* TCP is up, and a last message goes the other way. */
+static void expectSendable(RawEnds& e, FpduDecoder& decoder, const std::string& what) {
+  const Bytes last = text("terminate");
+
+  expectEqual(e.socket.send(last), last.size(), what + ": send");
+  expect(e.raw.readFpdu(decoder).ulpdu == last, what + ": another ULPDU");
+}
+
+struct Fault {
+  const char* what;
+  peer::Faults faults;
+  int error;
+  int rfc;
+};
+
+static void fault(Context& c, const Fault& f, std::size_t size) {
+  for (const bool first : {true, false}) {
+    RawEnds e = initiateRaw(c, {.clientMarkers = true, .serverMarkers = true});
+    FpduEncoder encoder({.markers = true, .crc = true});
+    FpduDecoder decoder({.markers = true, .crc = true});
+    const Bytes good = pattern(size, c.seed);
+
+    if (!first) {
+      e.raw.send(encoder.encode(good));
+      expectUlpdu(e.socket.receive(), good, "before the fault");
+    }
+    e.raw.send(encoder.encode(good, f.faults));
+    expectEnded(e, encoder, f.error, f.rfc, f.what);
+    expectSendable(e, decoder, f.what);
+    e.raw.finish();
+    expectErrno(e.socket.receive().result, f.error, "after the FIN");
+  }
+}
+
+static void badCrc(Context& c) {
+  for (const std::size_t n : {0, 10, 3000})
+    fault(c, {"CRC", {.badCrc = true}, EBADMSG, 2}, n);
+}
+
+static void badMarker(Context& c) {
+  fault(c, {"Marker", {.marker = 0}, EILSEQ, 3}, 1000);
+  fault(c, {"Marker", {.marker = 3, .markerXor = 0x8000}, EILSEQ, 3}, 3000);
+}
+
+/* A wrong ULPDU_Length is an FPDU with a wrong CRC. */
+static void badLength(Context& c) {
+  fault(c, {"length", {.length = 90}, EBADMSG, 2}, 100);
+}
+
+static void finInside(Context& c) {
+  for (const std::size_t have : {1, 2, 90}) {
+    RawEnds e = initiateRaw(c);
+    FpduEncoder encoder({});
+    const Bytes good = pattern(100, c.seed);
+
+    e.raw.send(encoder.encode(good));
+    e.raw.send(View(encoder.encode(good)).first(have));
+    e.raw.finish();
+    expectUlpdu(e.socket.receive(), good, "in front of it");
+    expectErrno(e.socket.receive().result, ECONNRESET, "FIN inside of an FPDU");
+    expectEqual(e.socket.status().error, 1, "RFC error");
+  }
+}
+
+/* FIN behind whole FPDUs: all are read first, then the end, which is an orderly one. */
+static void orderly(Context& c) {
+  RawEnds e = initiateRaw(c);
+  FpduEncoder encoder({});
+  FpduDecoder decoder({});
+
+  for (int i = 0; i < 3; i++)
+    e.raw.send(encoder.encode(pattern(100, c.seed + i)));
+  e.raw.finish();
+  expect(e.socket.poll(POLLRDHUP) & POLLRDHUP, "no POLLRDHUP");
+  for (int i = 0; i < 3; i++)
+    expectUlpdu(e.socket.receive(), pattern(100, c.seed + i), "ULPDU");
+  for (int i = 0; i < 2; i++)
+    expect(e.socket.receive().endOfStream(), "no end");
+  const auto s = e.socket.status();
+  expectEqual(s.error, 1, "RFC error");
+  expectEqual(s.err, 0, "errno of an orderly end");
+  expectSendable(e, decoder, "the other half");
+  Bytes rest;
+  e.socket.close();
+  expectEqual(static_cast<int>(e.raw.readToEnd(rest)), static_cast<int>(End::Fin), "our FIN");
+}
+
+/* A reset is told apart from a FIN, also when someone has asked SO_ERROR before. */
+static void reset(Context& c) {
+  for (const bool asked : {false, true}) {
+    RawEnds e = initiateRaw(c);
+    FpduEncoder encoder({});
+    const Bytes good = pattern(100, c.seed);
+
+    e.raw.send(encoder.encode(good));
+    expect(e.socket.poll(POLLIN) & POLLIN, "nothing came");
+    e.raw.abort();
+    expect(e.socket.poll(0) & POLLHUP, "no POLLHUP");
+    if (asked)
+      expectEqual(e.socket.soError(), ECONNRESET, "SO_ERROR");
+    expectUlpdu(e.socket.receive(), good, "what came before");
+    expectErrno(e.socket.receive().result, ECONNRESET, "reset");
+    expectEqual(e.socket.status().error, 1, "RFC error");
+    expectErrno(e.socket.send(good), EPIPE, "send");
+  }
+}
+
+/* Closing with ULPDUs unread is a reset, as with TCP: the peer learns that something was lost. */
+static void unread(Context& c) {
+  RawEnds e = initiateRaw(c);
+  FpduEncoder encoder({});
+  Bytes rest;
+
+  e.raw.send(encoder.encode(pattern(100, c.seed)));
+  expect(e.socket.poll(POLLIN) & POLLIN, "nothing came");
+  e.socket.close();
+  expectEqual(static_cast<int>(e.raw.readToEnd(rest)), static_cast<int>(End::Reset), "end");
+}
+
+std::span<const UlpCase> errorCases() {
+  static const UlpCase cases[] = {
+      {"error-crc", "ERR-02 ERR-05 ERR-06 CRC-08 RCV-01", "error 2: EBADMSG, for good; sending goes on", badCrc},
+      {"error-marker", "ERR-03 ERR-05 ERR-06 MRK-13", "error 3: EILSEQ, for good; sending goes on", badMarker},
+      {"error-length", "ERR-02 ERR-05 ERR-06", "a wrong ULPDU_Length", badLength},
+      {"error-fin-inside", "ERR-01", "FIN inside of an FPDU: ECONNRESET", finInside},
+      {"error-orderly", "END-01 END-02 DDP-07", "FIN behind whole FPDUs: all of them, then 0", orderly},
+      {"error-reset", "ERR-01 END-02", "RST: what came before, then ECONNRESET", reset},
+      {"error-unread", "END-01", "closing with ULPDUs unread", unread},
+  };
+  return cases;
+}
+
+} // namespace ulp

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file ulp.hpp
+ * @brief A program's socket with TCP_ULP "mpa" (linux/mpa.h), and what the cases share.
+ *
+ * Calls return what the system call returned, or a negative errno: most cases are about which one comes.
+ */
+#pragma once
+
+#include <linux/mpa.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <optional>
+#include <sys/socket.h>
+
+#include "../common/fd.hpp"
+#include "../common/testcase.hpp"
+#include "../peer/fpdu.hpp"
+#include "../peer/startup.hpp"
+#include "../peer/stream.hpp"
+
+namespace ulp {
+
+using peer::Bytes;
+using peer::View;
+
+/** What every case gets. */
+struct Context {
+  std::string address = "127.0.0.1";
+  std::uint64_t seed = 1;
+  unsigned count = 0; /**< of --count, 0: the case's own choice */
+};
+
+using UlpCase = test::Case<Context>;
+
+std::span<const UlpCase> startupCases();
+std::span<const UlpCase> dataCases();
+std::span<const UlpCase> errorCases();
+std::span<const UlpCase> hostileCases();
+
+/** How long any wait in these cases may take. */
+inline constexpr test::milliseconds patience{20000};
+
+/** What a call to receive gave. */
+struct Received {
+  ssize_t result = 0; /**< octets, or a negative errno */
+  int flags = 0;      /**< msg_flags */
+  Bytes data = {};    /**< what lies in the buffer */
+
+  /** An orderly end, not an empty ULPDU. */
+  bool endOfStream() const { return result == 0 && !(flags & MSG_EOR); }
+};
+
+/** A connected TCP socket, which MPA may be started on. */
+class Socket {
+public:
+  explicit Socket(test::Fd fd) : fd_(std::move(fd)) {}
+
+  int fd() const { return fd_.get(); }
+  void close() { fd_.close(); }
+
+  int attach() const;
+  int set(int level, int name, const void* value, std::size_t length) const;
+  int set(int level, int name, int value) const { return set(level, name, &value, sizeof(value)); }
+  /** An int option of level SOL_MPA. */
+  int wish(int name, int value) const { return set(SOL_MPA, name, value); }
+  int data(View octets) const { return set(SOL_MPA, MPA_PRIVATE_DATA, octets.data(), octets.size()); }
+  /** MPA_INITIATE and the like. */
+  int start(int name, View value = {}) const { return set(SOL_MPA, name, value.data(), value.size()); }
+  void nonBlocking(bool on) const;
+
+  mpa_status status() const;
+  /** The peer's frame, or the errno of asking for it. */
+  std::optional<mpa_peer> peerFrame() const;
+
+  ssize_t send(View octets, int flags = MSG_NOSIGNAL) const;
+  Received receive(std::size_t room = 70000, int flags = 0) const;
+
+  /** Waits for one of @p events; returns what poll() said, 0 at the end of @p budget. */
+  short poll(short events, test::milliseconds budget = patience) const;
+  int soError() const;
+  int inQueue() const;
+  int shutdown(int how) const;
+
+private:
+  test::Fd fd_;
+};
+
+/** Both ends of a TCP connection. */
+struct Ends {
+  Socket client, server;
+};
+
+/** A TCP connection over the context's address, plain. */
+Ends connectEnds(const Context& c);
+
+/** What an MPA connection between two sockets asks for. */
+struct Wishes {
+  bool clientMarkers = false, serverMarkers = false; /**< M of the two frames */
+  bool crc = true;
+  int revision = 1;
+};
+
+/** An MPA connection in Full Operation: the client is the Initiator. The Responder has not received an FPDU yet. */
+Ends startEnds(const Context& c, const Wishes& wishes = {});
+
+/** Starts the Responder's and the Initiator's side; fails the case unless both end well. */
+void startBoth(const Ends& ends);
+
+/** A raw TCP stream, played by the wire peer's classes, which share no code with the kernel's. */
+class Raw {
+public:
+  explicit Raw(test::Fd fd) : number_(fd.get()), stream_(std::move(fd)) {}
+
+  void send(View octets, const peer::Cuts& cuts = {}) { stream_.send(octets, cuts); }
+  /** Sends octets of which TCP marks the last as urgent. */
+  void urgent(View octets);
+  void finish() { stream_.finish(); }
+  void abort() { stream_.abort(); }
+  /** Reads exactly @p n octets. */
+  Bytes read(std::size_t n);
+  peer::StartupFrame readFrame(peer::FrameKind kind);
+  /** Reads the next FPDU of a half connection; strict. */
+  peer::Fpdu readFpdu(peer::FpduDecoder& decoder);
+  /** Reads until the stream ends, and says how. */
+  peer::End readToEnd(Bytes& out);
+
+private:
+  int number_; /* of the descriptor, which is the stream's */
+  peer::Stream stream_;
+  Bytes left_;
+};
+
+/** One end is a socket under test, the other a raw TCP stream. */
+struct RawEnds {
+  Socket socket;
+  Raw raw;
+};
+
+RawEnds connectRaw(const Context& c);
+
+/** Full Operation against a raw Responder; both directions with what @p reply says. */
+RawEnds initiateRaw(const Context& c, const Wishes& wishes = {});
+/** Full Operation against a raw Initiator. */
+RawEnds respondRaw(const Context& c, const Wishes& wishes = {});
+
+/** @p n octets of the pattern @p seed. */
+Bytes pattern(std::size_t n, std::uint64_t seed);
+Bytes text(const char* s);
+
+void expectErrno(ssize_t got, int want, const std::string& what);
+void expectOk(ssize_t got, const std::string& what);
+/** Octets of a stream, all in one piece. */
+void expectOctets(const Received& got, View want, const std::string& what);
+/** A whole ULPDU that is @p want, with MSG_EOR and without MSG_TRUNC. */
+void expectUlpdu(const Received& got, View want, const std::string& what);
+
+} // namespace ulp
