@@ -62,12 +62,15 @@ setup: ## install the Debian packages that all of this needs (root, or sudo)
 # What is installed is for the machine's own kernel unless another is named.
 .PHONY: install uninstall
 install uninstall: export KVER := $(or $(KVER),$(shell uname -r))
-install: modules ## install modules and man pages, for the running kernel or KVER (root)
+install: modules ## install modules, man pages and linux/mpa.h, for the running kernel or KVER (root)
 	@headers=$$(scripts/kernel headers) && $(MAKE) --no-print-directory -C "$$headers" M=$(CURDIR) INSTALL_MOD_DIR=updates modules_install
 	@install -D -m 644 -t /usr/local/share/man/man4 Documentation/man/*.4
+	@install -D -m 644 -t /usr/local/share/man/man7 Documentation/man/*.7
+	@install -D -m 644 -t /usr/local/include/linux include/uapi/linux/mpa.h
 	@depmod "$$KVER"
 uninstall: ## take them away again (root)
-	@rm -f /lib/modules/"$$KVER"/updates/{mpa,iwmpa}.ko /usr/local/share/man/man4/{mpa,iwmpa}.4
+	@rm -f /lib/modules/"$$KVER"/updates/{mpa,iwmpa}.ko /usr/local/share/man/man4/{mpa,iwmpa}.4 \
+	  /usr/local/share/man/man7/mpa.7 /usr/local/include/linux/mpa.h
 	@depmod "$$KVER"
 
 .PHONY: clean
