@@ -123,6 +123,16 @@ set_parameter() {
   echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ]
 }
 
+# --- the kernel's log ---
+
+# A line for each error would let a stranger fill it. The kernel itself may say something at any time.
+mark_log() { dmesg >"$WORK/dmesg"; }
+log_grew_less_than() {
+  dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" >"$WORK/new"
+  cat "$WORK/new"
+  [ "$(wc -l <"$WORK/new")" -lt "$1" ]
+}
+
 # --- networks ---
 
 in1() { ip netns exec h1 "$@"; }

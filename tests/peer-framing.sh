@@ -7,5 +7,7 @@ begin "wire peer: FPDUs, CRC and Markers"
 load_modules || finish
 two_hosts || finish
 . "$(dirname "$0")/peer.sh"
+mark_log
 peer_matrix 'fpdu-*' 'crc-*' 'marker-*'
+check "what is invalid does not fill the kernel's log" log_grew_less_than 10
 finish

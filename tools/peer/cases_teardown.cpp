@@ -20,6 +20,22 @@ static void deviceCloses(Context& c) {
   expect(c.target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
 }
 
+/** The device has closed its half: the other one goes on, until the peer closes it, too. */
+static void halfClosed(Context& c) {
+  Session s(c, Options(c.config));
+
+  c.target.command("disconnect");
+  s.expectFin();
+  for (unsigned i = 0; i < 3; i++) {
+    const Segment m = s.nextSend(700 * i, i);
+
+    s.send(m);
+    s.expectRecv(m);
+  }
+  s.stream.finish();
+  s.expectDown();
+}
+
 /** The peer closes between FPDUs: a graceful end, without a Terminate. */
 static void peerCloses(Context& c) {
   Session s(c, Options(c.config));
@@ -106,6 +122,7 @@ static void applicationGoes(Context& c) {
 
 static const WireCase table[] = {
     {"end-device-closes", asBoth, "END-01 END-02", "disconnect after 100000 octets: all of them, then FIN", deviceCloses},
+    {"end-half-closed", asBoth, "END-01", "what comes behind the device's FIN is received", halfClosed},
     {"end-peer-closes", asBoth, "END-02 DDP-07", "FIN between FPDUs", peerCloses},
     {"end-data-then-fin", asBoth, "END-02 ERR-01", "FIN right behind eight FPDUs", dataThenFin},
     {"end-fin-within", asBoth, "ERR-01", "FIN within an FPDU", finWithinFpdu},
