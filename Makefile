@@ -5,11 +5,12 @@
 #   KVER=6.1.0-NN-amd64   kernel release to build for and to boot (default: Debian's newest stock 6.1 with headers)
 #   T=NAME                only the scenarios whose name contains NAME
 #   HOST=1                make demo on the running kernel instead of in a guest
+#   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
 #   IWMPA_CACHE=DIR       where kernel sources and kernels are kept (default: ~/.cache/iwmpa)
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
-export KVER T HOST IWMPA_CACHE
+export KVER T HOST FUZZ_SECONDS IWMPA_CACHE
 
 ifneq ($(words $(CURDIR)),1)
 $(error the path of this folder holds a space, which the kernel's build cannot handle: move it)
@@ -45,11 +46,15 @@ kunit: ## KUnit suites in a User Mode Linux kernel with KASAN and lockdep
 scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
 	@scripts/check scenarios
 
-.PHONY: conformance conformance-doc
+.PHONY: conformance conformance-siw conformance-doc fuzz
 conformance: ## run the tests that show requirements; a table of them: passed, failed, not shown
 	@TAGGED=1 scripts/check unit kunit scenarios conformance; status=$$?; cat build/logs/conformance.log; exit $$status
+conformance-siw: ## the wire peer against siw, which shows that the peer is right
+	@scripts/conformance-siw
 conformance-doc: ## Documentation/conformance.md anew, from its rows and the tests' names
 	@scripts/conformance document >Documentation/conformance.md.new && mv Documentation/conformance.md.new Documentation/conformance.md
+fuzz: ## libFuzzer over the parsers, FUZZ_SECONDS for each target
+	@scripts/fuzz
 
 .PHONY: bench
 bench: ## instructions per octet and per round trip: iwmpa, siw, plain TCP

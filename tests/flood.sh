@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Thousands of startups that never end, against one listener: bounded, refused beyond that, ended by timeout, forgotten afterwards.
-# timeout: 300
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 begin "half-open startups"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own limits"

@@ -108,10 +108,16 @@ std::string joined(const std::set<std::string>& names) {
   return text;
 }
 
+/** The first of them, and how many more. */
 std::string shortly(const std::set<std::string>& names) {
   if (names.empty())
     return "";
   return *names.begin() + (names.size() > 1 ? " (+" + std::to_string(names.size() - 1) + ")" : "");
+}
+
+/** An open row may be shown in part, or have been closed meanwhile: then the table is out of date. */
+std::string remark(const Row& row, const std::set<std::string>& tests) {
+  return "open: " + row.open + (tests.empty() ? "" : "; passed all the same: " + shortly(tests));
 }
 
 int report(const Table& table, const std::string& results, const std::string& tsvName) {
@@ -128,7 +134,7 @@ int report(const Table& table, const std::string& results, const std::string& ts
 
     count[verdict]++;
     std::printf("%-7s %-3s  %-9s  %s\n", row.id.c_str(), row.level.c_str(), words[verdict],
-                claimed || verdict == failed ? shortly(tests).c_str() : ("open: " + row.open).c_str());
+                (claimed || verdict == failed ? shortly(tests) : remark(row, tests)).c_str());
     tsv << row.id << '\t' << row.level << '\t' << words[verdict] << '\t' << joined(tests) << '\n';
     if (verdict == failed)
       faults += row.id + ": failed: " + joined(tests) + "\n";

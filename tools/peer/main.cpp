@@ -32,7 +32,8 @@ selftest needs nothing. run talks to a device under test at address A, where CMD
   --startup-bound S    seconds within which an unfinished startup has to be cut off (30)
   --seed N             of everything random (1)
   --tsv FILE           results, machine-readable
-  --siw-terminate      read Terminates in the bit order in which siw writes them
+  --siw                the device is siw: read Terminates in its bit order, with the segment's length less its header, and do
+                       not ask for the QP's state, which its query_qp leaves out
   --trace              show every frame, not only those of failed cases
   --help
 
@@ -95,7 +96,7 @@ bool setOption(Arguments& a, int option, const std::string& value) {
     a.config.trace = true;
     return true;
   case 'w':
-    a.config.siwTerminate = true;
+    a.config.siw = true;
     return true;
   default:
     return false;
@@ -108,7 +109,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
       {"addr", 1, nullptr, 'a'},          {"port", 1, nullptr, 'p'},    {"own-addr", 1, nullptr, 'o'}, {"role", 1, nullptr, 'r'},
       {"target", 1, nullptr, 't'},        {"markers", 1, nullptr, 'm'}, {"crc", 1, nullptr, 'c'},      {"rev", 1, nullptr, 'v'},
       {"startup-bound", 1, nullptr, 'b'}, {"seed", 1, nullptr, 's'},    {"tsv", 1, nullptr, 'f'},      {"trace", 0, nullptr, 'x'},
-      {"siw-terminate", 0, nullptr, 'w'}, {"help", 0, nullptr, 'h'},    {nullptr, 0, nullptr, 0}};
+      {"siw", 0, nullptr, 'w'}, {"help", 0, nullptr, 'h'},    {nullptr, 0, nullptr, 0}};
 
   for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
     if (o == 'h') {
