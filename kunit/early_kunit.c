@@ -27,7 +27,7 @@
  * Those in the table of what is refused look like Sends to the consumer.
  */
 static const u16 lengths[] = {
-	64, 700, 402, 20, 8, 1430, 44, 500, 9, 3000, 490, 128, 1430, 500, 30, 700,
+	64, 700, 227, 20, 8, 1430, 44, 500, 9, 3000, 490, 128, 1430, 500, 30, 700,
 };
 
 #define ALL	((u32)ARRAY_SIZE(lengths))
@@ -691,6 +691,40 @@ static void rcv_01_fuzz(struct kunit *test)
 	}
 }
 
+/* Gaps that open and close, more of them than there are runs. */
+static void ddp_09_gap_after_gap(struct kunit *test)
+{
+	struct env *env = test->priv;
+	u32 at, each = 310;
+
+	for (at = 0; at < env->f.len; at += 2 * each) {
+		u32 gap_end = min(at + each, env->f.len);
+
+		if (gap_end < env->f.len)
+			arrive(test, env, gap_end, min(gap_end + each, env->f.len));
+		expect_due(env, true);
+		KUNIT_ASSERT_EQ_MSG(test, env->wrong, 0, "gap at %u", at);
+		arrive(test, env, at, gap_end);
+	}
+	KUNIT_EXPECT_GT(test, at / (2 * each), MPA_EARLY_RUNS);
+	expect_all(test, env, "each", each);
+}
+
+/* An error in the gap: what was placed behind it is forgotten. */
+static void err_05_bad_crc_in_the_gap(struct kunit *test)
+{
+	struct env *env = test->priv;
+
+	env->stream[env->bound[2] + 20] ^= 1;
+	arrive(test, env, env->bound[3], env->f.len);
+	expect_due(env, true);
+	KUNIT_EXPECT_GT(test, env->conn->rx.early->num_placed, 0);
+	KUNIT_EXPECT_EQ(test, arrive(test, env, 0, env->bound[3]), MPA_ERR_CRC);
+	KUNIT_EXPECT_EQ(test, env->got, 2);
+	KUNIT_EXPECT_EQ(test, env->wrong, 0);
+	KUNIT_EXPECT_EQ(test, env->conn->rx.early->num_placed, 0);
+}
+
 static void no_memory_for_notes(struct kunit *test)
 {
 	struct env *env = test->priv;
@@ -825,6 +859,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(crc_08_err_02_bad_crc_out_of_order),
 	KUNIT_CASE(mrk_13_rcv_04_markers_that_lie),
 	KUNIT_CASE(rcv_01_fuzz),
+	KUNIT_CASE(ddp_09_gap_after_gap),
+	KUNIT_CASE(err_05_bad_crc_in_the_gap),
 	KUNIT_CASE(no_memory_for_notes),
 	KUNIT_CASE(a_pass_has_a_budget),
 	KUNIT_CASE(placed_ones_are_counted),

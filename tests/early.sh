@@ -86,6 +86,11 @@ check "with the missing Write in its place" bash -c "[ '$(ask 2 sum 0 0 300)' !=
 check "and the rest as it was [RCV-05]" sum_is 4096 10000 "$want"
 end_pair
 
+check "another is held back" hold
+. "$(dirname "$0")/peer.sh"
+cases "checks" peer held-checks --markers 1
+release
+
 say "the same without early placement"
 set_parameter early_placement N || fail "early_placement"
 start_pair

@@ -22,6 +22,7 @@ struct WireCase {
 std::span<const WireCase> startupCases();
 std::span<const WireCase> enhancedCases();
 std::span<const WireCase> rdmacCases();
+std::span<const WireCase> earlyCases();
 std::span<const WireCase> framingCases();
 std::span<const WireCase> ddpCases();
 std::span<const WireCase> rdmapCases();

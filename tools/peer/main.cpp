@@ -133,7 +133,7 @@ std::vector<WireCase> allCases() {
   std::vector<WireCase> all;
 
   for (const auto table :
-       {startupCases(), enhancedCases(), rdmacCases(), framingCases(), ddpCases(), rdmapCases(), teardownCases()})
+       {startupCases(), enhancedCases(), rdmacCases(), earlyCases(), framingCases(), ddpCases(), rdmapCases(), teardownCases()})
     all.insert(all.end(), table.begin(), table.end());
   return all;
 }
