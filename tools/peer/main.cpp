@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <iostream>
 
+#include "capture.hpp"
 #include "cases.hpp"
 #include "selftest.hpp"
 
@@ -17,6 +18,7 @@ using namespace peer;
 const char* const help = R"(usage: mpa-peer selftest [NAME...]
        mpa-peer list
        mpa-peer run [CASE...] --addr A --target CMD [OPTIONS]
+       mpa-peer capture FILE... [OPTIONS]     how FPDUs lie in captured TCP segments; see capture --help
 
 selftest needs nothing. run talks to a device under test at address A, where CMD (a shell command, for instance
 "ip netns exec h2 rdma-target") runs the companion application. CASE is a name from `list`, or a prefix and *.
@@ -236,6 +238,8 @@ int main(int argc, char** argv) {
 
   std::signal(SIGPIPE, SIG_IGN);
   try {
+    if (argc > 1 && argv[1] == std::string("capture"))
+      return captureCommand(argc - 1, argv + 1);
     if (const auto status = parse(argc, argv, arguments))
       return *status;
     return execute(arguments);

@@ -14,8 +14,6 @@ namespace peer {
 using test::expect;
 using test::expectEqual;
 
-struct None {};
-
 static Bytes data(std::size_t length, std::uint64_t seed) {
   Bytes out(length);
 
@@ -249,9 +247,10 @@ int selftest(const std::vector<std::string>& patterns, const std::string& tsv) {
   test::Report report(tsv);
   None none;
 
-  for (const auto& c : cases)
-    if (test::selected(c.name, patterns))
-      report.run(std::string("selftest/") + c.name, c.shows, [&] { c.run(none); });
+  for (const auto& table : {std::span<const test::Case<None>>(cases), captureSelftests()})
+    for (const auto& c : table)
+      if (test::selected(c.name, patterns))
+        report.run(std::string("selftest/") + c.name, c.shows, [&] { c.run(none); });
   return report.finish();
 }
 

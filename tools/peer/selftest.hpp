@@ -2,10 +2,18 @@
 /** @file selftest.hpp @brief The peer's own tests: vectors of the RFCs and mistakes that its checks must find. */
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "../common/testcase.hpp"
+
 namespace peer {
+
+struct None {};
+
+/** Cases of the capture's reading and judging. */
+std::span<const test::Case<None>> captureSelftests();
 
 /** Runs the self tests whose names match @p patterns; returns the exit status. */
 int selftest(const std::vector<std::string>& patterns, const std::string& tsv);
