@@ -33,6 +33,7 @@ struct part {
  * @num_parts: number of these
  * @ends: stream positions behind which a segment was ended
  * @num_ends: number of these
+ * @cut: position at which TCP itself ended a segment last
  */
 static struct fake_tcp {
 	u32 emss;
@@ -44,9 +45,10 @@ static struct fake_tcp {
 	u32 num_parts;
 	u32 ends[MAX_ENDS];
 	u32 num_ends;
+	u32 cut;
 } tcp;
 
-int mpa_sock_send_page(struct sock *sk, struct page *page, u32 off, u32 len, bool more)
+int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off, u32 len, bool more)
 {
 	struct part *part = &tcp.parts[tcp.num_parts];
 
@@ -72,9 +74,24 @@ void mpa_sock_end_record(struct sock *sk)
 		tcp.ends[tcp.num_ends++] = tcp.len;
 }
 
+u32 mpa_sock_fill(struct sock *sk, u32 mss)
+{
+	u32 end = tcp.num_ends ? tcp.ends[tcp.num_ends - 1] : 0;
+
+	return (tcp.len - max(end, tcp.cut)) % mss;
+}
+
 u32 mpa_sock_emss(struct sock *sk)
 {
 	return tcp.emss;
+}
+
+/* TCP sends what it has, though the last segment is not full. */
+static void tcp_send_partly(void)
+{
+	tcp.cut = tcp.len;
+	if (!WARN_ON_ONCE(tcp.num_ends == MAX_ENDS))
+		tcp.ends[tcp.num_ends++] = tcp.len;
 }
 
 /* Everything is acknowledged: TCP lets go of the pages. */
@@ -378,12 +395,12 @@ static void write_message(struct kunit *test, struct tx_env *env, u32 len, u32 l
 }
 
 /*
- * Cut the stream as TCP does: at the EMSS, and where a segment was ended.
- * Returns the number of segments that do not start with an FPDU.
+ * Cut the stream from @pos on as TCP does: at the EMSS, and where a segment
+ * was ended. Returns the number of segments that do not start with an FPDU.
  */
-static u32 unaligned(const struct tx_env *env, u32 emss, u32 *segments)
+static u32 unaligned_from(const struct tx_env *env, u32 emss, u32 pos, u32 *segments)
 {
-	u32 pos = 0, fpdu = 0, end = 0, bad = 0;
+	u32 fpdu = 0, end = 0, bad = 0;
 
 	for (*segments = 0; pos < tcp.len; ++*segments) {
 		while (fpdu < env->num_fpdus && env->fpdus[fpdu] < pos)
@@ -398,6 +415,11 @@ static u32 unaligned(const struct tx_env *env, u32 emss, u32 *segments)
 			pos += emss;
 	}
 	return bad;
+}
+
+static u32 unaligned(const struct tx_env *env, u32 emss, u32 *segments)
+{
+	return unaligned_from(env, emss, 0, segments);
 }
 
 static void align(struct kunit *test, bool markers, u32 emss, u32 batch)
@@ -451,8 +473,8 @@ static void tx_01_bulk_ends_no_segments(struct kunit *test)
 	struct tx_env *env = test->priv;
 	u32 segments;
 
-	tx_start(env, true, true, 1448);
-	write_message(test, env, 200000, 128);
+	tx_start(env, false, true, 1448);
+	write_message(test, env, 138 * 1442, 128);
 	KUNIT_ASSERT_EQ(test, push(env, true), 0);
 	KUNIT_EXPECT_EQ(test, tcp.num_ends, 0);
 	KUNIT_EXPECT_EQ(test, unaligned(env, 1448, &segments), 0);
@@ -631,6 +653,183 @@ static void siz_01_siz_04_emss_changes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stream_matches(env));
 }
 
+/* TCP sends what it has between two hand-overs: the next starts a segment. */
+static void tx_05_hand_over_ends_a_segment(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i, segments;
+
+	tx_start(env, true, true, 1448);
+	for (i = 0; i < 5; i++) {
+		write_message(test, env, 100 + 1000 * i, 128);
+		KUNIT_ASSERT_EQ(test, push(env, true), 0);
+		tcp_send_partly();
+	}
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+	KUNIT_EXPECT_EQ(test, unaligned(env, 1448, &segments), 0);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_UNALIGNED), 0);
+}
+
+/*
+ * TCP takes a part of an FPDU and sends it. What is left of the FPDU ends
+ * that segment, so that only the segment that starts in it is lost.
+ */
+static void tx_03_tx_05_part_of_an_fpdu_sent(struct kunit *test)
+{
+	static const u32 spaces[] = { 1, 1447, 1448, 1449, 5000, 40000 };
+	struct tx_env *env = test->priv;
+	u32 i, segments, lost;
+
+	for (i = 0; i < ARRAY_SIZE(spaces); i++) {
+		u64 counted = count(env, MPA_STAT_TX_UNALIGNED);
+
+		tx_start(env, false, true, 1448);
+		write_message(test, env, 100 * 1442, 128);
+		tcp.space = spaces[i];
+		KUNIT_EXPECT_EQ(test, push(env, true), -EAGAIN);
+		tcp_send_partly();
+		tcp.space = U32_MAX;
+		KUNIT_EXPECT_EQ(test, push(env, true), 0);
+		lost = spaces[i] % 1448 ? 1 : 0;
+		KUNIT_EXPECT_EQ_MSG(test, unaligned(env, 1448, &segments), lost, "after %u",
+				    spaces[i]);
+		KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_UNALIGNED) - counted, lost);
+		KUNIT_EXPECT_TRUE(test, stream_matches(env));
+	}
+}
+
+/* TCP's last buffer starts somewhere else, as after a probe of the MTU. */
+static void tx_05_buffer_cut_elsewhere(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 segments, pos;
+
+	tx_start(env, false, true, 1448);
+	write_message(test, env, 20 * 1442, 128);
+	KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	tcp.cut = 1000;
+	pos = tcp.len;
+	write_message(test, env, 20 * 1442, 128);
+	KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	KUNIT_ASSERT_EQ(test, tcp.num_ends, 1);
+	KUNIT_EXPECT_EQ(test, tcp.ends[0], pos);
+	KUNIT_EXPECT_EQ(test, unaligned_from(env, 1448, pos, &segments), 0);
+}
+
+/*
+ * The EMSS changes under FPDUs that TCP has not taken yet. @lost of them do
+ * not go out in the segment that they were cut for.
+ */
+static void emss_changes_under_fpdus(struct kunit *test, u32 before, u32 after, u32 lost)
+{
+	struct tx_env *env = test->priv;
+	u64 counted = count(env, MPA_STAT_TX_UNALIGNED);
+	u32 segments, pos;
+
+	tx_start(env, true, true, before);
+	write_message(test, env, 4000, 128);
+	KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	write_message(test, env, 10000, 128);
+	tcp.space = 0;
+	KUNIT_ASSERT_EQ(test, push(env, true), -EAGAIN);
+	tcp.emss = after;
+	pos = tcp.len;
+	KUNIT_ASSERT_EQ(test, push(env, true), -EAGAIN);
+	write_message(test, env, 10000, 128);
+	tcp.space = U32_MAX;
+	KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	KUNIT_EXPECT_EQ_MSG(test, unaligned_from(env, after, pos, &segments) != 0, lost != 0,
+			    "EMSS %u to %u", before, after);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_UNALIGNED) - counted, lost);
+
+	pos = tcp.len;
+	write_message(test, env, 30000, 128);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_EQ(test, unaligned_from(env, after, pos, &segments), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+static void siz_04_tx_03_tx_05_emss_changes_under_fpdus(struct kunit *test)
+{
+	emss_changes_under_fpdus(test, 1448, 1000, 7);
+	emss_changes_under_fpdus(test, 8948, 8944, 2);
+	/* For smaller ones: each is a segment of its own. */
+	emss_changes_under_fpdus(test, 1448, 8948, 0);
+	emss_changes_under_fpdus(test, 1448, 1449, 0);
+	emss_changes_under_fpdus(test, 1449, 1448, 0);
+	emss_changes_under_fpdus(test, 1449, 1460, 0);
+}
+
+/* The same when the last segment was full: nothing but the change ends it. */
+static void siz_04_tx_05_emss_changes_behind_full_segments(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 segments;
+
+	tx_start(env, false, true, 1448);
+	write_message(test, env, 3 * 1442, 128);
+	tcp.space = 0;
+	KUNIT_ASSERT_EQ(test, push(env, true), -EAGAIN);
+	tcp.emss = 8948;
+	KUNIT_ASSERT_EQ(test, push(env, true), -EAGAIN);
+	write_message(test, env, 20000, 128);
+	tcp.space = U32_MAX;
+	KUNIT_ASSERT_EQ(test, push(env, true), 0);
+	KUNIT_EXPECT_EQ(test, unaligned(env, 8948, &segments), 0);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_UNALIGNED), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+/*
+ * A program's socket that packs: hand-overs leave the segment open. When TCP
+ * has sent it early, whole FPDUs have gone, and nothing is lost.
+ */
+static void tx_02_tx_05_segment_left_open(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct socket *sock = env->conn->sock;
+	u32 i, segments;
+
+	env->conn->sock = NULL;
+	tx_start(env, false, true, 1448);
+	env->conn->tx.nagle = true;
+	for (i = 0; i < 16; i++) {
+		write_message(test, env, 80, 80);
+		KUNIT_EXPECT_EQ(test, push(env, false), 0);
+	}
+	KUNIT_EXPECT_EQ(test, tcp.num_ends, 0);
+	tcp_send_partly();
+	write_message(test, env, 30000, 128);
+	KUNIT_EXPECT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_EQ(test, unaligned(env, 1448, &segments), 0);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_UNALIGNED), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+	env->conn->sock = sock;
+}
+
+/* Without packing each FPDU has a segment of its own, long or short. */
+static void rdc_07_one_fpdu_in_a_segment(struct kunit *test)
+{
+	static const u16 lengths[] = { 18, 1442, 42, 42, 1, 1000, 300, 1442, 18 };
+	struct tx_env *env = test->priv;
+	u32 i, round, segments;
+
+	env->conn->params.packing = false;
+	for (round = 0; round < 4; round++) {
+		tx_start(env, round & 1, true, round & 2 ? 1450 : 1448);
+		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+			u32 room = mpa_tx_room(env->conn, min_t(u32, lengths[i], 128));
+
+			KUNIT_EXPECT_GE(test, room, 1430);
+			write_ulpdu(test, env, min_t(u32, lengths[i], room), 65536);
+		}
+		KUNIT_ASSERT_EQ(test, push(env, false), 0);
+		KUNIT_EXPECT_EQ(test, unaligned(env, 1448, &segments), 0);
+		KUNIT_EXPECT_EQ(test, segments, env->num_fpdus);
+		KUNIT_EXPECT_TRUE(test, stream_matches(env));
+	}
+}
+
 static void cancelled_fpdu_leaves_no_trace(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -715,6 +914,13 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(pages_are_reused_when_tcp_lets_go),
 	KUNIT_CASE(pages_that_tcp_keeps_stay_as_they_are),
 	KUNIT_CASE(siz_01_siz_04_emss_changes),
+	KUNIT_CASE(tx_05_hand_over_ends_a_segment),
+	KUNIT_CASE(tx_03_tx_05_part_of_an_fpdu_sent),
+	KUNIT_CASE(tx_05_buffer_cut_elsewhere),
+	KUNIT_CASE(siz_04_tx_03_tx_05_emss_changes_under_fpdus),
+	KUNIT_CASE(siz_04_tx_05_emss_changes_behind_full_segments),
+	KUNIT_CASE(tx_02_tx_05_segment_left_open),
+	KUNIT_CASE(rdc_07_one_fpdu_in_a_segment),
 	KUNIT_CASE(cancelled_fpdu_leaves_no_trace),
 	KUNIT_CASE(counters),
 	KUNIT_CASE(tx_06_last_octets_are_not_held_back),

@@ -226,26 +226,102 @@ void mpa_sock_close(struct socket *sock, bool reset)
 	sock_release(sock);
 }
 
+/* Octets that go out last, when the rest must go in whole segments. */
+#define LAST_OCTETS	4
+
+/* Would what is queued reach beyond the window that the peer has opened? */
+static bool beyond_window(const struct sock *sk, u32 len)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return after(tp->write_seq + len, tcp_wnd_end(tp));
+}
+
+/* Octets in a buffer that TCP regards as full. */
+static u32 full_buffer(struct sock *sk)
+{
+	return max_t(u32, tcp_sk(sk)->gso_segs, 1) * mpa_sock_emss(sk);
+}
+
+/* Octets that TCP adds to its last buffer before it begins another one. */
+static u32 room_in_buffer(struct sock *sk)
+{
+	const struct sk_buff *skb = tcp_write_queue_tail(sk);
+	u32 full = full_buffer(sk);
+
+	if (!skb || TCP_SKB_CB(skb)->eor || skb->len >= full)
+		return 0;
+	return full - skb->len;
+}
+
+/* When an ACK is due, it can be waited for. */
+static bool must_wait(struct sock *sk)
+{
+	if (sk_stream_memory_free(sk) || !tcp_sk(sk)->packets_out || sk->sk_err)
+		return false;
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	return true;
+}
+
+/*
+ * Send octets of which some lie beyond the window that the peer has opened.
+ *
+ * Without Nagle's algorithm TCP fills the window to the last octet and cuts a
+ * segment there, in the middle of an FPDU. A corked socket rounds down to
+ * whole segments, but would also hold back the last one, if it were not for
+ * the note to push it. TCP pushes without regard to the cork when it begins a
+ * new buffer or has no memory: so it is not led there.
+ */
+static int send_beyond_window(struct sock *sk, struct page *page, u32 off,
+			      u32 len, int flags)
+{
+	u32 room = room_in_buffer(sk);
+
+	if (!room && must_wait(sk))
+		return -EAGAIN;
+	len = min(len, room ? room : full_buffer(sk));
+	if (!(flags & MSG_MORE) && len > LAST_OCTETS) {
+		len -= LAST_OCTETS;
+		flags |= MSG_MORE;
+	}
+	return tcp_sendpage_locked(sk, page, off, len, flags);
+}
+
 /**
  * mpa_sock_send_page() - give TCP a reference to octets of a page
- * @sk: socket
+ * @conn: connection
  * @page: head page of a chunk
  * @off: offset of the first octet in the chunk
  * @len: octets
  * @more: more follow at once: TCP may wait with a segment that is not full
  *
- * Context: process, socket lock held. Does not block.
- * Return: octets taken, -EAGAIN when TCP has no room, or another errno.
+ * When a segment leaves that is not full is ours to say on our own sockets,
+ * and the program's on its own. Context: process, socket lock held. Does not
+ * block.
+ * Return: octets taken, which may be less than @len for no lack of room;
+ * -EAGAIN when TCP has no room, or another errno.
  */
-int mpa_sock_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
-		       bool more)
+int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,
+		       u32 len, bool more)
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
+	struct sock *sk = mpa_conn_sk(conn);
+	struct tcp_sock *tp = tcp_sk(sk);
+	int ret;
 
+	sock_owned_by_me(sk);
 	if (more)
 		flags |= MSG_MORE;
-	sock_owned_by_me(sk);
-	return tcp_sendpage_locked(sk, page, off, len, flags);
+	if (!conn->sock)
+		return tcp_sendpage_locked(sk, page, off, len, flags);
+	tp->nonagle = TCP_NAGLE_OFF;
+	if (beyond_window(sk, len))
+		ret = send_beyond_window(sk, page, off, len, flags);
+	else
+		ret = tcp_sendpage_locked(sk, page, off, len, flags);
+	if (beyond_window(sk, 0))
+		tp->nonagle |= TCP_NAGLE_CORK | TCP_NAGLE_PUSH;
+	return ret;
 }
 
 /**
@@ -312,21 +388,52 @@ void mpa_sock_end_record(struct sock *sk)
 }
 
 /**
+ * mpa_sock_fill() - how full is the segment that the next octet goes to?
+ * @sk: connected socket
+ * @mss: what mpa_sock_emss() says
+ *
+ * Context: socket lock held. Return: octets, 0..@mss - 1; 0 when the next
+ * octet starts a segment.
+ */
+u32 mpa_sock_fill(struct sock *sk, u32 mss)
+{
+	const struct sk_buff *skb = tcp_write_queue_tail(sk);
+
+	sock_owned_by_me(sk);
+	if (!skb || TCP_SKB_CB(skb)->eor)
+		return 0;
+	return skb->len % mss;
+}
+
+/* Option space of the SACK blocks that the next segment carries. */
+static u32 sack_space(const struct tcp_sock *tp)
+{
+	u32 sacks = tp->rx_opt.num_sacks + tp->rx_opt.dsack;
+
+	if (!sacks)
+		return 0;
+	return TCPOLEN_SACK_BASE_ALIGNED + TCPOLEN_SACK_PERBLOCK *
+	       min_t(u32, sacks, tp->rx_opt.tstamp_ok ? 3 : 4);
+}
+
+/**
  * mpa_sock_emss() - TCP's effective maximum segment size (SIZ-06)
  * @sk: connected socket
+ *
+ * As TCP itself finds out before it sends, the path's MTU included. What waits
+ * behind other octets is sent later: the SACK blocks that a receiver has to
+ * send now will be gone by then.
  *
  * Context: socket lock held. Return: octets of payload in a full segment.
  */
 u32 mpa_sock_emss(struct sock *sk)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 mss = tp->mss_cache;
-	u32 sacks = tp->rx_opt.num_sacks + tp->rx_opt.dsack;
+	const struct dst_entry *dst = __sk_dst_get(sk);
+	u32 mtu = dst ? dst_mtu(dst) : inet_csk(sk)->icsk_pmtu_cookie;
+	u32 mss = tcp_sk(sk)->mss_cache;
 
-	/* SACK blocks, which a receiver may have to send, take option space. */
-	if (sacks)
-		mss -= TCPOLEN_SACK_BASE_ALIGNED +
-		       TCPOLEN_SACK_PERBLOCK *
-		       min_t(u32, sacks, tp->rx_opt.tstamp_ok ? 3 : 4);
-	return mss;
+	sock_owned_by_me(sk);
+	if (mtu != inet_csk(sk)->icsk_pmtu_cookie)
+		mss = tcp_sync_mss(sk, mtu);
+	return tcp_send_head(sk) ? mss : mss - sack_space(tcp_sk(sk));
 }

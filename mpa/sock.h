@@ -27,12 +27,13 @@ void mpa_sock_detach_listener(struct mpa_listener *listener,
 			      struct socket *sock);
 void mpa_sock_close(struct socket *sock, bool reset);
 
-int mpa_sock_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
-		       bool more);
+int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,
+		       u32 len, bool more);
 void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits);
 void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits);
 int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len);
 void mpa_sock_end_record(struct sock *sk);
+u32 mpa_sock_fill(struct sock *sk, u32 mss);
 u32 mpa_sock_emss(struct sock *sk);
 
 #endif /* MPA_SOCK_H */

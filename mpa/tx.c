@@ -7,9 +7,11 @@
  *
  * Segments: FPDUs are cut so that they fill TCP's segments exactly; a segment
  * that ends short is ended by an end-of-record mark in TCP (RFC 5044
- * section 5.1: each segment starts with an FPDU).
+ * section 5.1: each segment starts with an FPDU). A hand-over ends a segment,
+ * because TCP may send what it has before the next one.
  */
 #include <linux/gfp.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/uio.h>
 #include <net/tcp.h>
@@ -94,10 +96,21 @@ static void extent_append(struct mpa_tx *tx, const struct mpa_extent *piece)
 			return;
 		}
 	}
-	tx->extent[tx->last % MPA_TX_EXTENTS] = *piece;
-	tx->extent[tx->last % MPA_TX_EXTENTS].eor = false;
+	prev = &tx->extent[tx->last % MPA_TX_EXTENTS];
+	*prev = *piece;
+	prev->mss = tx->mss;
+	prev->eor = false;
 	get_page(piece->page);
 	tx->last++;
+}
+
+/* What is written so far ends a segment. */
+static void end_record(struct mpa_tx *tx)
+{
+	if (mpa_tx_pending(tx))
+		tx->extent[(tx->last - 1) % MPA_TX_EXTENTS].eor = true;
+	else
+		tx->planned = tx->accepted;	/* TCP has it already */
 }
 
 /* The segment that is being filled ends here. */
@@ -106,10 +119,7 @@ static void end_segment(struct mpa_tx *tx)
 	if (tx->room == tx->emss)
 		return;
 	tx->room = tx->emss;
-	if (mpa_tx_pending(tx))
-		tx->extent[(tx->last - 1) % MPA_TX_EXTENTS].eor = true;
-	else
-		tx->end_record = true;	/* TCP has it already */
+	end_record(tx);
 }
 
 /**
@@ -260,7 +270,7 @@ static void fill_segment(struct mpa_conn *conn, u32 wire)
 		return;
 	}
 	tx->room -= wire;
-	if (!tx->room && !tx->ragged)
+	if (!tx->room && tx->mss == tx->emss)
 		tx->room = tx->emss;	/* TCP cuts here by itself */
 }
 
@@ -371,6 +381,113 @@ void mpa_tx_cancel(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_cancel, IWMPA);
 
+/* What TCP gets at once. */
+struct slice {
+	u32 len;
+	bool eor;	/* its segment is ended by hand */
+	bool lost;	/* it does not go out in the segment planned for it */
+};
+
+/*
+ * All of an extent, as long as TCP cuts where the segments were planned. When
+ * TCP has larger segments by now, or has cut one that was not full, one
+ * segment of the plan at a time, each ended by hand: so alignment comes back
+ * with the first of them (RFC 5044 Appendix A.1). When its segments are
+ * smaller, nothing helps before the end of what was planned.
+ */
+static struct slice next_slice(struct mpa_conn *conn,
+			       const struct mpa_extent *ext, u32 mss)
+{
+	struct slice slice = { .len = ext->len, .eor = ext->eor };
+	struct sock *sk = mpa_conn_sk(conn);
+	u32 fill = mpa_sock_fill(sk, mss);
+	struct mpa_tx *tx = &conn->tx;
+	u32 size = round_down(ext->mss, 4);
+	u32 used;
+
+	if (unlikely(size > mss)) {
+		slice.lost = true;
+		return slice;
+	}
+	div_u64_rem(tx->accepted - tx->planned, size, &used);
+	if (unlikely(fill && !used)) {
+		mpa_sock_end_record(sk);
+		fill = 0;
+	}
+	if (likely(fill == used && ext->mss == mss))
+		return slice;
+	/* What TCP sent early was whole FPDUs, if it had nothing else. */
+	slice.lost = fill != used && (fill || tx->accepted != tx->whole);
+	if (slice.len >= size - used) {
+		slice.len = size - used;
+		slice.eor = true;
+	}
+	return slice;
+}
+
+/* Count the segments of the plan that end in what TCP has just taken. */
+static void count_lost(struct mpa_conn *conn, u32 size, u32 len, bool eor)
+{
+	u64 before = conn->tx.accepted - conn->tx.planned;
+	u32 rest, n;
+
+	n = div_u64_rem(before + len, size, &rest) - div_u64(before, size);
+	mpa_count(conn, MPA_STAT_TX_UNALIGNED, n + (eor && rest));
+}
+
+/* TCP has octets of the oldest extent. */
+static void extent_accepted(struct mpa_tx *tx, struct mpa_extent *ext, u32 len)
+{
+	tx->accepted += len;
+	ext->off += len;
+	ext->len -= len;
+	if (ext->len)
+		return;
+	put_page(ext->page);
+	tx->first++;
+}
+
+/* Give TCP what waits, oldest first. */
+static int push_extents(struct mpa_conn *conn, u32 mss, bool more)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	struct mpa_tx *tx = &conn->tx;
+
+	while (mpa_tx_pending(tx)) {
+		struct mpa_extent *ext = &tx->extent[tx->first %
+						     MPA_TX_EXTENTS];
+		struct slice slice = next_slice(conn, ext, mss);
+		bool last = tx->first + 1 == tx->last && slice.len == ext->len;
+		int ret;
+
+		ret = mpa_sock_send_page(conn, ext->page, ext->off, slice.len,
+					 more || !last);
+		if (ret < 0)
+			return ret;
+		slice.eor = slice.eor && ret == slice.len;
+		if (unlikely(slice.lost))
+			count_lost(conn, round_down(ext->mss, 4), ret,
+				   slice.eor);
+		extent_accepted(tx, ext, ret);
+		if (slice.eor) {
+			mpa_sock_end_record(sk);
+			tx->planned = tx->accepted;
+		}
+	}
+	return 0;
+}
+
+/* A new EMSS counts for what is written from now on. */
+static void set_emss(struct mpa_tx *tx, u32 mss)
+{
+	if (mss == tx->mss)
+		return;
+	end_record(tx);
+	tx->mss = mss;
+	tx->emss = round_down(mss, 4);
+	tx->room = tx->emss;
+}
+
 /**
  * mpa_tx_push() - hand what is written to TCP
  * @conn: connection
@@ -382,36 +499,18 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_cancel, IWMPA);
  */
 int mpa_tx_push(struct mpa_conn *conn, bool more)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	u32 mss = mpa_sock_emss(mpa_conn_sk(conn));
 	struct mpa_tx *tx = &conn->tx;
 	u64 before = tx->accepted;
-	int ret = 0;
+	int ret;
 
-	if (!more && !tx->nagle)
+	/* On a program's socket TCP may be told to wait for more. */
+	if (conn->sock || (!more && !tx->nagle))
 		end_segment(tx);
-	if (tx->end_record)
-		mpa_sock_end_record(sk);
-	tx->end_record = false;
-	while (mpa_tx_pending(tx)) {
-		struct mpa_extent *ext = &tx->extent[tx->first %
-						     MPA_TX_EXTENTS];
-		bool last = tx->first + 1 == tx->last;
-
-		ret = mpa_sock_send_page(sk, ext->page, ext->off, ext->len,
-					 more || !last);
-		if (ret < 0)
-			break;
-		tx->accepted += ret;
-		ext->off += ret;
-		ext->len -= ret;
-		if (ext->len)
-			continue;
-		if (ext->eor)
-			mpa_sock_end_record(sk);
-		put_page(ext->page);
-		tx->first++;
-		ret = 0;
-	}
+	ret = push_extents(conn, mss, more);
+	set_emss(tx, mss);
+	if (!ret)
+		tx->whole = tx->accepted;
 	if (ret == -EAGAIN)
 		mpa_count(conn, MPA_STAT_TX_BLOCKED, 1);
 	if (tx->accepted == before)
@@ -423,26 +522,16 @@ int mpa_tx_push(struct mpa_conn *conn, bool more)
 	return ret;
 }
 
-/*
- * The EMSS may have changed: it counts from the next segment on. Context:
- * socket lock held.
- */
+/* The EMSS may have changed. Context: socket lock held. */
 void mpa_tx_update_emss(struct mpa_conn *conn)
 {
-	u32 mss = mpa_sock_emss(mpa_conn_sk(conn));
-	struct mpa_tx *tx = &conn->tx;
-	bool fresh = tx->room == tx->emss;
-
-	tx->emss = round_down(mss, 4);
-	tx->ragged = mss % 4;
-	if (fresh || tx->room > tx->emss)
-		tx->room = tx->emss;
+	set_emss(&conn->tx, mpa_sock_emss(mpa_conn_sk(conn)));
 }
 
 /**
  * mpa_tx_flush() - hand what is written to TCP
  * @conn: connection
- * @more: more will be written at once: do not end the TCP segment
+ * @more: more will be written at once
  *
  * Context: transmit owner, process; takes the socket lock.
  * Return: as mpa_tx_push(); -EPIPE when the connection is closed.
@@ -453,10 +542,8 @@ int mpa_tx_flush(struct mpa_conn *conn, bool more)
 	int ret = -EPIPE;
 
 	lock_sock(sk);
-	if (conn->tx.ready) {
+	if (conn->tx.ready)
 		ret = mpa_tx_push(conn, more);
-		mpa_tx_update_emss(conn);
-	}
 	release_sock(sk);
 	return ret;
 }
@@ -499,7 +586,6 @@ void mpa_tx_start(struct mpa_conn *conn)
 	if (conn->initiator)
 		tx->allowed = true;
 	mpa_tx_update_emss(conn);
-	tx->room = tx->emss;
 	/* Storage may be above and below us: no I/O to get memory. */
 	tx->slots = conn->sock ? MPA_TX_RING : MPA_TX_RING_PROGRAM;
 	tx->gfp = conn->sock ? GFP_NOIO : GFP_KERNEL_ACCOUNT;

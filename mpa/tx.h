@@ -21,6 +21,7 @@ struct mpa_extent {
 	struct page *page;
 	u32 off;
 	u32 len;
+	u32 mss;		/* TCP's, for which they were cut */
 	bool eor;		/* a TCP segment ends behind it */
 };
 
@@ -31,16 +32,19 @@ struct mpa_extent {
  * @ready: Full Operation has begun and TCP can still be written to
  * @markers: the peer wants Markers
  * @crc: the CRC field is filled
- * @emss: TCP's effective MSS at the last hand-over, a multiple of 4
  * @packing: several FPDUs may share a segment
  * @nagle: TCP says when a segment that is not full leaves
- * @ragged: the real EMSS is not a multiple of 4: each segment is ended by hand
- * @end_record: TCP's last octet is to end its segment, once there is the lock
+ * @mss: TCP's effective MSS at the last hand-over. When it is not a multiple
+ *	of 4, each segment is ended by hand
+ * @emss: the multiple of 4 up to it
  * @room: octets left in the TCP segment that is being filled
  * @room_before: @room before the open FPDU
  * @fpdus: closed since the last hand-over
  * @written: stream position behind the last closed FPDU, 64 bits of it
  * @accepted: stream position up to which TCP has taken the stream
+ * @planned: stream position up to which TCP has it, and where a segment
+ *	starts; from there on each is @emss long up to an extent's end of record
+ * @whole: stream position up to which whole FPDUs went to TCP last
  * @pos: stream position of the writer, within an open FPDU
  * @start: stream position of the open FPDU
  * @wire: octets of it, Markers included
@@ -58,8 +62,8 @@ struct mpa_extent {
  * @last: index behind the newest one
  * @extent: what TCP has not taken, in order
  *
- * Written by the transmit owner, but for @emss, @accepted and @first, which
- * change under the socket lock in a hand-over.
+ * Written by the transmit owner, but for @mss, @emss, @accepted, @planned and
+ * @first, which change under the socket lock in a hand-over.
  */
 struct mpa_tx {
 	bool allowed;
@@ -68,14 +72,15 @@ struct mpa_tx {
 	bool crc;
 	bool packing;
 	bool nagle;
-	bool ragged;
-	bool end_record;
+	u32 mss;
 	u32 emss;
 	u32 room;
 	u32 room_before;
 	u32 fpdus;
 	u64 written;
 	u64 accepted;
+	u64 planned;
+	u64 whole;
 	u32 pos;
 	u32 start;
 	u32 wire;
