@@ -176,7 +176,7 @@ take_down() {
   kill $(jobs -p) 2>/dev/null
   wait 2>/dev/null
   for l in $(links); do bounded 30 rdma link delete "$l" || fail "rdma link delete $l"; done
-  for n in h1 h2; do [ ! -e /run/netns/$n ] || ip netns delete $n; done
+  for n in h1 h2 router; do [ ! -e /run/netns/$n ] || ip netns delete $n; done
   ip link delete wire 2>/dev/null
   unload_modules
   rm -rf "$WORK"

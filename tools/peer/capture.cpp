@@ -46,8 +46,8 @@ public:
   /** Throws when octets are missing, which the capture has lost. */
   void complete() const {
     if (!early_.empty())
-      throw std::runtime_error(format("octets %zu to %llu of the stream are not in the capture", octets_.size(),
-                                      number(early_.begin()->first)));
+      throw std::runtime_error(
+          format("octets %zu to %llu of the stream are not in the capture", octets_.size(), number(early_.begin()->first)));
   }
 
 private:

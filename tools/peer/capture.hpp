@@ -28,7 +28,7 @@ struct JudgedSegment {
 struct Direction {
   std::string from, to;
   bool markers = false, crc = true;
-  std::uint64_t octets = 0;            /**< of Full Operation, each counted once */
+  std::uint64_t octets = 0; /**< of Full Operation, each counted once */
   std::size_t fpdus = 0, largestUlpdu = 0, largestSegment = 0;
   std::size_t rest = 0;                /**< octets of an FPDU that the capture ends in */
   std::vector<JudgedSegment> segments; /**< in the order in which they were sent */

@@ -38,16 +38,16 @@ static unsigned long long number(std::uint64_t n) {
 
 /** What is demanded of every direction that is looked at. */
 struct CaptureOptions {
-  std::string to, from;            /**< only directions from or to this address */
-  std::string tsv;                 /**< file for a row per direction */
-  bool allAligned = false;         /**< --expect all-aligned */
-  std::size_t regained = 0;        /**< so many aligned segments at the end, 0: not demanded */
-  double leastAligned = 0;         /**< per cent of the segments */
-  std::size_t leastSegments = 1;   /**< in the largest direction: with fewer nothing is shown */
-  std::size_t mostSegments = 0;    /**< in each direction, 0: any number */
-  std::size_t mostFpdus = 0;       /**< in each segment, 0: any number */
-  std::size_t mostLosses = ~0ULL;  /**< runs of unaligned segments */
-  bool quiet = false;              /**< no list of unaligned segments */
+  std::string to, from;           /**< only directions from or to this address */
+  std::string tsv;                /**< file for a row per direction */
+  bool allAligned = false;        /**< --expect all-aligned */
+  std::size_t regained = 0;       /**< so many aligned segments at the end, 0: not demanded */
+  double leastAligned = 0;        /**< per cent of the segments */
+  std::size_t leastSegments = 1;  /**< in the largest direction: with fewer nothing is shown */
+  std::size_t mostSegments = 0;   /**< in each direction, 0: any number */
+  std::size_t mostFpdus = 0;      /**< in each segment, 0: any number */
+  std::size_t mostLosses = ~0ULL; /**< runs of unaligned segments */
+  bool quiet = false;             /**< no list of unaligned segments */
 };
 
 /* --- figures --- */
@@ -167,7 +167,8 @@ static std::vector<std::string> faults(const Direction& d, const CaptureOptions&
   if (o.allAligned && d.unaligned())
     list.push_back(format("%zu segments are not aligned (TX-01)", d.unaligned()));
   if (d.unaligned() && d.alignedSince() < o.regained)
-    list.push_back(format("alignment is not regained: %zu aligned segments at the end, want %zu (TX-05)", d.alignedSince(), o.regained));
+    list.push_back(
+        format("alignment is not regained: %zu aligned segments at the end, want %zu (TX-05)", d.alignedSince(), o.regained));
   if (share(d) < o.leastAligned)
     list.push_back(format("%.2f %% of the segments are aligned, want %.2f", share(d), o.leastAligned));
   if (d.losses() > o.mostLosses)
@@ -254,11 +255,12 @@ static bool setOption(CaptureOptions& o, int option, const std::string& value) {
 }
 
 int captureCommand(int argc, char** argv) {
-  static const option options[] = {
-      {"expect", 1, nullptr, 'e'},         {"least-aligned", 1, nullptr, 'a'}, {"most-losses", 1, nullptr, 'l'},
-      {"most-segments", 1, nullptr, 's'},  {"most-fpdus", 1, nullptr, 'p'},    {"least-segments", 1, nullptr, 'n'},
-      {"from", 1, nullptr, 'f'},           {"to", 1, nullptr, 't'},            {"tsv", 1, nullptr, 'v'},
-      {"quiet", 0, nullptr, 'q'},          {"help", 0, nullptr, 'h'},          {nullptr, 0, nullptr, 0}};
+  static const option options[] = {{"expect", 1, nullptr, 'e'},      {"least-aligned", 1, nullptr, 'a'},
+                                   {"most-losses", 1, nullptr, 'l'}, {"most-segments", 1, nullptr, 's'},
+                                   {"most-fpdus", 1, nullptr, 'p'},  {"least-segments", 1, nullptr, 'n'},
+                                   {"from", 1, nullptr, 'f'},        {"to", 1, nullptr, 't'},
+                                   {"tsv", 1, nullptr, 'v'},         {"quiet", 0, nullptr, 'q'},
+                                   {"help", 0, nullptr, 'h'},        {nullptr, 0, nullptr, 0}};
   CaptureOptions o;
 
   for (int c; (c = getopt_long(argc, argv, "", options, nullptr)) != -1;) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <poll.h>
 #include <random>
 
 #include "cases.hpp"
@@ -393,6 +394,35 @@ static void wrongLength(Context& c) {
   }
 }
 
+/* --- what the device sends when it cannot --- */
+
+/** Receives nothing until nothing more comes: the window is shut. Returns how much waits. */
+static std::size_t shutWindow(const Stream& stream) {
+  std::size_t before = 0;
+
+  for (int quiet = 0; quiet < 10; ::poll(nullptr, 0, 50)) {
+    const std::size_t now = stream.waiting();
+    quiet = now && now == before ? quiet + 1 : 0;
+    before = now;
+  }
+  return before;
+}
+
+/** The peer stops receiving until its window is shut, and goes on, twice: nothing is lost, doubled or altered. */
+static void windowShut(Context& c) {
+  constexpr std::size_t length = 1000000;
+  Session s(c, Options(c.config));
+
+  for (unsigned seed = 1; seed <= 2; seed++) {
+    s.stream.receiveBuffer(50000);
+    c.target.command(test::format("send %zu %u", length, seed));
+    expect(shutWindow(s.stream) < length / 2, "the window did not shut");
+    s.stream.receiveBuffer(1 << 20);
+    expect(s.receiveMessage() == patternData(length, seed), "SEND came changed");
+    s.expectCompletion("SEND");
+  }
+}
+
 static const WireCase table[] = {
     {"fpdu-cut-two", asBoth, "RCV-03", "SENDs and a WRITE, cut in two at every octet", cutTwo},
     {"fpdu-single-octets", asBoth, "RCV-03", "the same octet by octet", singleOctets},
@@ -404,6 +434,7 @@ static const WireCase table[] = {
     {"fpdu-pad-ignored", asBoth, "FRM-04", "pad octets that are not zero", padIgnored},
     {"fpdu-short-ulpdu", asBoth, "", "ULPDUs too short for their opcode", shortUlpdu},
     {"fpdu-wrong-length", asBoth, "CRC-08", "ULPDU_Length that is not the true one", wrongLength},
+    {"tx-window-shut", asBoth, "TX-03 TX-08", "the peer's window shuts under a SEND, twice", windowShut},
     {"crc-bad-send", asBoth, "CRC-08 ERR-02 ERR-06", "bad CRC on a SEND", badCrcSend},
     {"crc-bad-write", asBoth, "CRC-08 ERR-02 RCV-01", "bad CRC on a WRITE: memory is untouched", badCrcWrite},
     {"crc-bad-write-pieces", asBoth, "CRC-08 ERR-02 RCV-01", "bad CRC on a WRITE that comes in pieces", badCrcWritePieces},

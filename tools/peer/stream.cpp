@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 namespace peer {
@@ -140,6 +141,14 @@ std::uint32_t Stream::sequence() const {
 
 void Stream::receiveBuffer(int octets) {
   setOption(fd_, SOL_SOCKET, SO_RCVBUF, octets, "SO_RCVBUF");
+}
+
+std::size_t Stream::waiting() const {
+  int octets = 0;
+
+  if (ioctl(fd_.get(), FIONREAD, &octets))
+    throwErrno("FIONREAD");
+  return static_cast<std::size_t>(octets);
 }
 
 Listener::Listener(const std::string& address, const std::string& port) : fd_(-1) {

@@ -244,6 +244,16 @@ void bothWays(Context& c) {
   expectSame(client.memory.span(length, length), server.memory.span(0, length), "to the client");
 }
 
+/** One direction at a time, more than TCP takes at once. */
+void bulk(Context& c) {
+  constexpr std::size_t length = 512 * 1024;
+  Pair pair(c.place);
+  Region client(pair.client->pd(), length + page), server(pair.server->pd(), length + page);
+
+  for (const Op op : {Op::Send, Op::Write, Op::Read})
+    transfer(pair, op, client, server, length, c.seed);
+}
+
 /* --- inline, lists of SGEs, nothing at all --- */
 
 void inlineData(Context& c) {
@@ -345,6 +355,7 @@ const VerbsCase table[] = {
     {"boundary-read", "MRK-12 RCV-03", "the same: READ", boundaryRead},
     {"sizes", "DDP-05 MRK-12", "0 octets to 1 MiB: SEND, WRITE, READ", allSizes},
     {"integrity", "", "random operations of random lengths, 16 in flight (--count rounds, --seed)", integrity},
+    {"bulk", "", "512 KiB each by SEND, WRITE and READ", bulk},
     {"both-ways", "", "2 MiB of WRITEs each way at once", bothWays},
     {"inline", "", "0 to 80 octets inline; 81 are refused", inlineData},
     {"sge-lists", "", "gather from 1 to 6 pieces, scatter to 6", sgeLists},

@@ -25,9 +25,11 @@ The connecting side SENDs, the listening one compares what it receives.
   --size N       octets of a message, the same on both sides (16384)
   --depth N      messages under way, even, the same on both sides (16)
   --seconds N    how long the connecting side sends, 0: until the connection ends (0)
+  --messages N   how many messages the connecting side sends, in half depths, 0: any number (0); it ends when all have been compared
   --stubborn     when the connection or the device goes, keep everything and poll on, until killed
 
-Says "first" when the first message has arrived or left, and how it ended: disconnected, removed, or a completion's status.
+Says "first" when the first message has arrived or left, and how it ended: time, sent, disconnected, removed, or a completion's
+status.
 Exit status: 0 it ended in an orderly way, 1 data differs or an error that no removal explains, 64 usage.
 )";
 
@@ -35,12 +37,14 @@ struct Arguments {
   std::string command, address, port;
   std::size_t size = 16384;
   unsigned depth = 16, seconds = 0;
+  std::uint64_t messages = 0;
   bool stubborn = false;
 };
 
 bool parse(int argc, char** argv, Arguments& a) {
-  static const option options[] = {{"size", 1, nullptr, 's'},     {"depth", 1, nullptr, 'd'}, {"seconds", 1, nullptr, 't'},
-                                   {"stubborn", 0, nullptr, 'x'}, {"help", 0, nullptr, 'h'},  {nullptr, 0, nullptr, 0}};
+  static const option options[] = {{"size", 1, nullptr, 's'},     {"depth", 1, nullptr, 'd'},    {"seconds", 1, nullptr, 't'},
+                                   {"messages", 1, nullptr, 'n'}, {"stubborn", 0, nullptr, 'x'}, {"help", 0, nullptr, 'h'},
+                                   {nullptr, 0, nullptr, 0}};
 
   for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
     if (o == 's')
@@ -49,6 +53,8 @@ bool parse(int argc, char** argv, Arguments& a) {
       a.depth = static_cast<unsigned>(std::stoul(optarg));
     else if (o == 't')
       a.seconds = static_cast<unsigned>(std::stoul(optarg));
+    else if (o == 'n')
+      a.messages = std::stoull(optarg);
     else if (o == 'x')
       a.stubborn = true;
     else
@@ -97,6 +103,8 @@ public:
       const std::string why = completions();
       if (!why.empty())
         return why;
+      if (sending_ && arguments_.messages && confirmed_ >= arguments_.messages)
+        return "sent";
       if (limit.passed())
         return "time";
       const std::string event = wait(limit);
@@ -122,6 +130,8 @@ private:
   void postRecv(std::uint64_t i) { end_.postRecv(i, {sge(i)}); }
 
   void postSend(std::uint64_t i) {
+    if (arguments_.messages && sent_ == arguments_.messages)
+      return;
     std::ranges::copy(messages_[sent_++ % contents], slot(i).begin());
     end_.postSend(i, {sge(i)});
   }
@@ -129,6 +139,7 @@ private:
   /** The sending side: half of the other side's receives are free again, and their slots here are, too. */
   void takeCredit() {
     end_.postRecv(control, {});
+    confirmed_ += arguments_.depth / 2;
     for (unsigned i = 0; i < arguments_.depth / 2; i++)
       postSend(next_++ % arguments_.depth);
   }
@@ -187,7 +198,7 @@ private:
   rdma::End end_;
   rdma::Region region_;
   rdma::Bytes messages_[contents];
-  std::uint64_t sent_ = 0, done_ = 0, next_ = 0;
+  std::uint64_t sent_ = 0, done_ = 0, next_ = 0, confirmed_ = 0;
 };
 
 /** Why it ended. A device that has gone refuses posts, which may be the first thing that a program notices. */
@@ -203,7 +214,7 @@ int finish(const Arguments& a, Side& side) {
   const std::string why = runToEnd(side);
 
   std::cout << "ended: " << why << " after " << side.count() << " messages" << std::endl;
-  if (why == "time")
+  if (why == "time" || why == "sent")
     side.disconnect();
   else if (a.stubborn)
     side.pollForEver();

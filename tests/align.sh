@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# How FPDUs lie in TCP segments, from captures behind a router: several MTUs, with and without TSO, Markers,
+# packing and timestamps, IPv4 and IPv6. What the devices count has to be what the captures show.
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+begin "alignment"
+command -v tcpdump >/dev/null || skip "tcpdump is not installed"
+load_modules || finish
+. "$(dirname "$0")/routed.sh"
+routed_hosts || finish
+
+# transfer [ADDRESS]: SENDs, WRITEs, READs, large and small, compared; captured. On one CPU, where packets keep their order: SACK
+# blocks in data segments would make these smaller.
+transfer() {
+  start_capture
+  cases "transfer" bounded 60 taskset -c 0 verbs-test run integrity bulk --count 4 --addr "${1:-10.9.2.2}" --server-ns h2 --client-ns h1
+  end_capture
+}
+
+# mulpdu EMSS: RFC 5044 section 4.5, Markers as they are set.
+mulpdu() {
+  if [ "$markers" = Y ]; then
+    echo $(($1 - 6 - 4 * (($1 + 511) / 512) - $1 % 4))
+  else
+    echo $(($1 - 6 - $1 % 4))
+  fi
+}
+
+# emss_is EMSS: full segments, and FPDUs as large as fit. One Marker less than the most is possible: 4 octets more.
+emss_is() {
+  local want
+  want=$(mulpdu "$1")
+  check "segments of $1 octets [SIZ-06]" test "$(largest largest_segment)" = $(($1 - $1 % 4))
+  check "ULPDUs of $want octets [SIZ-01 SIZ-02 SIZ-04]" \
+    test "$(largest largest_ulpdu)" -ge "$want" -a "$(largest largest_ulpdu)" -le $((want + ($(largest markers) ? 4 : 0)))
+}
+
+remember() { fpdus=$(counter tx_fpdus) octets=$(counter tx_octets) unaligned=$(counter tx_unaligned); }
+
+# counters_agree: those of the devices with the capture.
+counters_agree() {
+  check "tx_fpdus" test "$(($(counter tx_fpdus) - fpdus))" = "$(figure fpdus)"
+  check "tx_octets" test "$(($(counter tx_octets) - octets))" = "$(figure octets)"
+  check "tx_unaligned is $(figure unaligned) [TX-01]" test "$(($(counter tx_unaligned) - unaligned))" = "$(figure unaligned)"
+}
+
+# aligned TEXT EMSS [ADDRESS]
+aligned() {
+  say "$1"
+  remember
+  transfer "${3:-}"
+  judged "every segment starts with an FPDU and holds whole ones [TX-01 TX-02 TX-07]" --expect all-aligned --least-segments 100
+  emss_is "$2"
+  counters_agree
+}
+
+sysctl -qw net.core.netdev_max_backlog=100000 # nothing is to be lost between the hosts here
+for markers in N Y; do
+  set_parameter markers $markers || break
+  for mtu in 1500 4200 9000; do
+    set_mtu $mtu
+    for tso in on off; do
+      set_tso $tso
+      aligned "MTU $mtu, TSO $tso, Markers $markers" $((mtu - 52))
+    done
+  done
+done
+
+set_tso on
+set_mtu 1503
+aligned "MTU 1503: an EMSS that is no multiple of 4" 1451
+set_mtu 1500
+aligned "IPv6" 1428 fd09:2::2
+set_timestamps() { in1 sysctl -qw net.ipv4.tcp_timestamps="$1"; }
+set_timestamps 0
+aligned "without TCP's timestamps" 1460
+set_timestamps 1
+markers=N
+set_parameter markers N || fail "markers"
+
+say "without packing"
+set_parameter packing N || fail "packing"
+transfer
+judged "one FPDU in each segment [RDC-07]" --expect all-aligned --most-fpdus 1 --least-segments 100
+set_parameter packing Y || fail "packing"
+
+say "64 SENDs of 64 octets, posted in one call"
+start_capture
+cases "transfer" bounded 60 verbs-test run posted-together --addr 10.9.2.2 --server-ns h2 --client-ns h1
+end_capture
+judged "few segments [TX-02 TX-09]" --from 10.9.1.1 --expect all-aligned --most-segments 8
+finish

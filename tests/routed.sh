@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+# Sourced by the align*.sh scenarios: two hosts with a router between, which sees TCP segments as they are on a wire.
+# shellcheck shell=bash
+
+# h1 (10.9.1.1, fd09:1::1) - router - h2 (10.9.2.2, fd09:2::2), RDMA devices rd1 and rd2. A host's TSO makes super-packets, also on
+# veth; the router's ports have none, so what leaves it is segments. [MTU]
+routed_hosts() {
+  local h
+  ip netns add h1 && ip netns add h2 && ip netns add router || return 1
+  router sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+  for h in 1 2; do
+    ip link add wire netns h$h type veth peer name port$h netns router || return 1
+    router ethtool -K port$h tso off gso off >/dev/null
+    ip -n h$h link set lo up
+    ip -n h$h link set wire up
+    ip -n router link set port$h up
+    ip -n h$h addr add 10.9.$h.$h/24 dev wire
+    ip -n h$h addr add fd09:$h::$h/64 dev wire nodad
+    ip -n router addr add 10.9.$h.254/24 dev port$h
+    ip -n router addr add fd09:$h::254/64 dev port$h nodad
+    ip -n h$h route add default via 10.9.$h.254
+    ip -n h$h route add default via fd09:$h::254
+  done
+  set_mtu "${1:-1500}"
+  check "h1 reaches h2" until_true 20 in1 ping -c 1 -W 1 10.9.2.2 || return 1
+  check "h1 reaches h2 by IPv6" until_true 20 in1 ping -c 1 -W 1 fd09:2::2 || return 1
+  for h in 1 2; do
+    check "link rd$h on h$h" ip netns exec h$h rdma link add rd$h type "$LINKTYPE" netdev wire || return 1
+  done
+}
+
+router() { ip netns exec router "$@"; }
+
+# set_mtu MTU: of every interface.
+set_mtu() {
+  local h
+  for h in 1 2; do
+    ip -n h$h link set wire mtu "$1"
+    ip -n router link set port$h mtu "$1"
+  done
+}
+
+# set_tso on|off: of the hosts.
+set_tso() {
+  local h
+  for h in 1 2; do ip netns exec h$h ethtool -K wire tso "$1" >/dev/null; done
+}
+
+# start_capture: of what leaves the router, into $WORK/pcap.
+start_capture() {
+  ip netns exec router tcpdump -i any -Q out -s 0 -B 65536 -U -w "$WORK/pcap" 'tcp or icmp' 2>"$WORK/tcpdump" &
+  tcpdump=$!
+  until_true 20 grep -q "listening on" "$WORK/tcpdump" || fail "tcpdump does not start: $(cat "$WORK/tcpdump")"
+}
+
+# end_capture: a ping with a pattern of its own comes after all segments; tcpdump must have it, and must have lost nothing.
+end_capture() {
+  in1 ping -c 1 -p 656e646f66636170 10.9.2.2 >/dev/null
+  until_true 20 grep -qa endofcapendofcap "$WORK/pcap" || fail "the capture has no end"
+  kill $tcpdump
+  wait $tcpdump
+  grep -q "^0 packets dropped by kernel" "$WORK/tcpdump" || fail "the capture is not complete: $(tail -3 "$WORK/tcpdump")"
+}
+
+# judged TEXT [OPTIONS]: mpa-peer's judgement of the capture; its figures are in $WORK/tsv.
+judged() {
+  local text=$1; shift
+  check "$text" bounded 120 mpa-peer capture "$WORK/pcap" --tsv "$WORK/tsv" "$@" && sed 's/^/    /' "$WORK/out"
+}
+
+# figure NAME [DIRECTION]: a column of the judgement, summed up over directions from DIRECTION's address (default: all).
+figure() {
+  awk -F '\t' -v name="$1" -v from="${2:-}" '
+    NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i; next }
+    from == "" || index($1, from " ") == 1 { n += $column }
+    END { print n + 0 }' "$WORK/tsv"
+}
+
+# largest NAME: the largest value of a column.
+largest() {
+  awk -F '\t' -v name="$1" '
+    NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i; next }
+    $column > n { n = $column }
+    END { print n + 0 }' "$WORK/tsv"
+}
+
+# counter NAME: of rdma statistic, both devices.
+counter() {
+  rdma statistic show | awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) n += $(i + 1) } END { print n + 0 }'
+}
