@@ -4,7 +4,7 @@
 #
 # Exit status of a scenario: 0 passed, 77 skipped, anything else failed.
 #
-# What a check is about is said by the IDs of requirements at the end of its text: "what is true [TX-01 TX-05]". Results go to
+# The IDs of the requirements that a check shows stand in brackets at the end of its text, as in [TX-01 TX-05]. Results go to
 # TEST_RESULTS, a line each: name, IDs, ok or FAIL; the tools' cases add theirs to the same file.
 #
 #   IWMPA_DIR   the checkout (given by the runner)     TOOLS      where the tools were built (default: IWMPA_DIR/build/tools)
@@ -27,10 +27,10 @@ skip() { echo "skipped: $*"; finished=skip; exit 77; }
 
 # book ok|FAIL TEXT: a result, for those who count them.
 book() {
-  local ids=''
+  local ids='' name=${2%% \[*}
   local pattern='\[([A-Z]{2,3}-[0-9]{2}( [A-Z]{2,3}-[0-9]{2})*)\]'
   [[ ! $2 =~ $pattern ]] || ids=${BASH_REMATCH[1]}
-  [ -z "$TEST_RESULTS" ] || printf '%s\t%s\t%s\t\n' "$(tr '\t\n' '  ' <<<"${2%% \[*}")" "$ids" "$1" >>"$TEST_RESULTS"
+  [ -z "$TEST_RESULTS" ] || printf '%s\t%s\t%s\t\n' "${name//[$'\t\n']/ }" "$ids" "$1" >>"$TEST_RESULTS"
 }
 
 good() {
