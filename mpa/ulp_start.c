@@ -414,13 +414,17 @@ int mpa_user_respond(struct mpa_user *user, void *last, u32 len)
 	return wait_settled(user);
 }
 
-static int is_undecided(const struct mpa_user *user)
+/* Answer the Request, with the program's wishes. */
+static int answer(struct mpa_user *user, bool reject)
 {
-	if (!user->conn)
+	struct mpa_conn *conn = user->conn;
+
+	if (!conn)
 		return -ENOTCONN;
-	if (user->conn->state != MPA_UNDECIDED)
+	if (conn->state != MPA_UNDECIDED)
 		return user->startup ? user->startup : -EINVAL;
-	return 0;
+	fill_params(user, &conn->params);
+	return mpa_handshake_answer(conn, reject, user->data, user->data_len);
 }
 
 /**
@@ -431,13 +435,8 @@ static int is_undecided(const struct mpa_user *user)
  */
 int mpa_user_accept(struct mpa_user *user)
 {
-	int ret = is_undecided(user);
+	int ret = answer(user, false);
 
-	if (ret)
-		return ret;
-	fill_params(user, &user->conn->params);
-	ret = mpa_handshake_answer(user->conn, false, user->data,
-				   user->data_len);
 	if (ret)
 		return ret;
 	mpa_conn_begin_full(user->conn);
@@ -454,13 +453,8 @@ int mpa_user_accept(struct mpa_user *user)
  */
 int mpa_user_reject(struct mpa_user *user)
 {
-	int ret = is_undecided(user);
+	int ret = answer(user, true);
 
-	if (ret)
-		return ret;
-	fill_params(user, &user->conn->params);
-	ret = mpa_handshake_answer(user->conn, true, user->data,
-				   user->data_len);
 	if (!ret)
 		mpa_user_leave(user);
 	return ret;

@@ -198,4 +198,41 @@ inline bool selected(std::string_view name, std::span<const std::string> pattern
   return patterns.empty();
 }
 
+/** Prints a table of cases, a line each. */
+template <class Cases> int list(const Cases& cases) {
+  for (const auto& c : cases)
+    std::printf("%-28s %s%s%s\n", c.name, c.what, *c.shows ? "  " : "", c.shows);
+  return 0;
+}
+
+/** Runs the cases that @p patterns select; the exit status says how it went. */
+template <class Cases, class Context>
+int run(const Cases& cases, std::span<const std::string> patterns, const std::string& tsv, Context& context) {
+  Report report(tsv);
+  unsigned matched = 0;
+
+  for (const auto& c : cases) {
+    if (!selected(c.name, patterns))
+      continue;
+    matched++;
+    report.run(c.name, c.shows, [&] { c.run(context); });
+  }
+  if (!matched)
+    throw std::invalid_argument("no case matches; see the list");
+  return report.finish();
+}
+
+/** What main() has around it: 64 for wrong usage, 1 for any other failure, with a line that says what. */
+inline int guarded(const char* program, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const std::invalid_argument& e) {
+    std::fprintf(stderr, "%s: %s\n", program, e.what());
+    return 64;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", program, e.what());
+    return 1;
+  }
+}
+
 } // namespace test

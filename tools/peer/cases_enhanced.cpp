@@ -19,16 +19,6 @@ static Options enhanced(const Context& c, const Enhanced& data = {}) {
   return o;
 }
 
-static void talk(Session& s) {
-  const Segment m = s.nextSend(333, 6);
-
-  s.send(m);
-  s.expectRecv(m);
-  s.context.target.command("send 444 7");
-  expect(s.receiveMessage() == patternData(444, 7), "SEND came changed");
-  s.expectCompletion("SEND");
-}
-
 /* --- RTR --- */
 
 enum Kinds : unsigned { kindSend = 1, kindWrite = 2, kindRead = 4 };
@@ -92,7 +82,7 @@ static void sendsEveryKind(Context& c) {
     const Enhanced& e = *s.remote.enhanced;
 
     expect(e.peerToPeer && e.rtrSend && e.rtrWrite && e.rtrRead, "the Request does not name all kinds");
-    talk(s);
+    s.talk();
   }
 }
 
@@ -277,7 +267,7 @@ static void fallback(Context& c) {
     expectEqual(s.remote.revision, 1, "revision of the second Request");
     expect(!s.remote.enhanced, "S is set in the second Request");
     expect(s.remote.privateData == patternData(40, 5), "Private Data of the second Request came changed");
-    talk(s);
+    s.talk();
   }
 }
 

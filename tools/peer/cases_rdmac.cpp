@@ -22,16 +22,6 @@ static Options revision0(const Context& c) {
 
 /* --- everything both ways --- */
 
-static void sends(Session& s) {
-  const Segment m = s.nextSend(3000, 6);
-
-  s.send(m);
-  s.expectRecv(m);
-  s.context.target.command("send 5000 7");
-  expect(s.receiveMessage() == patternData(5000, 7), "SEND came changed");
-  s.expectCompletion("SEND");
-}
-
 static void peerWrites(Session& s) {
   const Bytes data = patternData(1000, 21);
 
@@ -77,7 +67,7 @@ static void talk(Context& c) {
 
   if (c.role == Role::Initiator)
     expect(s.remote.privateData.empty() && !s.remote.enhanced, "more in the Reply than revision 0 has");
-  sends(s);
+  s.talk(3000, 5000);
   peerWrites(s);
   deviceWrites(s);
   peerReads(s);

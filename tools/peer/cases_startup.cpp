@@ -15,20 +15,9 @@ using test::milliseconds;
 
 /* --- startups that succeed --- */
 
-/** One message each way over an established session. */
-static void talk(Session& s) {
-  const Segment m = s.nextSend(333, 6);
-
-  s.send(m);
-  s.expectRecv(m);
-  s.context.target.command("send 444 7");
-  expect(s.receiveMessage() == patternData(444, 7), "SEND came changed");
-  s.expectCompletion("SEND");
-}
-
 static void basic(Context& c) {
   Session s(c, Options(c.config));
-  talk(s);
+  s.talk();
 }
 
 static void revisions(Context& c) {
@@ -41,7 +30,7 @@ static void revisions(Context& c) {
       expectEqual(s.remote.revision, revision, "revision of the Reply");
       expectEqual(s.remote.enhanced.has_value(), revision == 2, "S bit of the Reply");
     }
-    talk(s);
+    s.talk();
   }
 }
 
@@ -51,7 +40,7 @@ static void markerBit(Context& c) {
     Options o(c.config);
     o.markers = markers;
     Session s(c, o);
-    talk(s);
+    s.talk();
   }
 }
 
@@ -60,7 +49,7 @@ static void crcBit(Context& c) {
     Options o(c.config);
     o.crc = crc;
     Session s(c, o);
-    talk(s);
+    s.talk();
   }
 }
 
@@ -511,7 +500,7 @@ static void rtr(Context& c) {
 
     if (!s.remote.enhanced || !s.remote.enhanced->peerToPeer)
       throw test::Skip("the device asks for the client-server model");
-    talk(s);
+    s.talk();
   }
 }
 

@@ -234,20 +234,13 @@ int execute(const Arguments& a) {
 } // namespace
 
 int main(int argc, char** argv) {
-  Arguments arguments;
-
   std::signal(SIGPIPE, SIG_IGN);
-  try {
+  return test::guarded("mpa-peer", [&] {
     if (argc > 1 && argv[1] == std::string("capture"))
       return captureCommand(argc - 1, argv + 1);
-    if (const auto status = parse(argc, argv, arguments))
-      return *status;
-    return execute(arguments);
-  } catch (const std::invalid_argument& e) {
-    std::cerr << "mpa-peer: " << e.what() << '\n';
-    return 64;
-  } catch (const std::exception& e) {
-    std::cerr << "mpa-peer: " << e.what() << '\n';
-    return 1;
-  }
+    Arguments arguments;
+    const auto status = parse(argc, argv, arguments);
+
+    return status ? *status : execute(arguments);
+  });
 }

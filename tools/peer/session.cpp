@@ -377,6 +377,16 @@ void Session::expectMemoryUntouched() {
   expectEqual(context.target.command("sum 0").number("sum"), memory_, "checksum of the application's memory");
 }
 
+void Session::talk(std::size_t toDevice, std::size_t fromDevice) {
+  const Segment m = nextSend(toDevice, 6);
+
+  send(m);
+  expectRecv(m);
+  context.target.command(test::format("send %zu 7", fromDevice));
+  test::expect(receiveMessage() == patternData(fromDevice, 7), "SEND came changed");
+  expectCompletion("SEND");
+}
+
 void Session::postRecvs(unsigned count) {
   context.target.command(format("recv %u", count));
   posted_ += count;

@@ -136,6 +136,9 @@ public:
   /** expectTerminate(), then a FIN, the application told, and the memory untouched. */
   void expectRefused(const std::vector<TermCode>& allowed, const Segment* offender);
 
+  /** One message each way, of so many octets, compared. */
+  void talk(std::size_t toDevice = 333, std::size_t fromDevice = 444);
+
   /** The application posts @p count more receives. */
   void postRecvs(unsigned count);
 

@@ -106,54 +106,26 @@ std::vector<rdma::VerbsCase> allCases() {
   return all;
 }
 
-int list() {
-  for (const auto& c : allCases())
-    std::printf("%-28s %s%s%s\n", c.name, c.what, *c.shows ? "  " : "", c.shows);
-  return 0;
-}
-
-int run(Arguments& a) {
-  test::Report report(a.tsv);
-  unsigned matched = 0;
-
-  if (a.context.place.address.empty())
-    throw std::invalid_argument("run needs --addr");
-  for (const auto& c : allCases()) {
-    if (!test::selected(c.name, a.patterns))
-      continue;
-    matched++;
-    report.run(c.name, c.shows, [&] { c.run(a.context); });
-  }
-  if (!matched)
-    throw std::invalid_argument("no case matches; see verbs-test list");
-  return report.finish();
-}
-
 int execute(Arguments& a) {
   const std::string command = a.patterns.empty() ? "" : a.patterns.front();
 
   if (command == "list")
-    return list();
+    return test::list(allCases());
   if (command != "run")
     throw std::invalid_argument("list or run; --help says more");
+  if (a.context.place.address.empty())
+    throw std::invalid_argument("run needs --addr");
   a.patterns.erase(a.patterns.begin());
-  return run(a);
+  return test::run(allCases(), a.patterns, a.tsv, a.context);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  Arguments arguments;
+  return test::guarded("verbs-test", [&] {
+    Arguments arguments;
+    const auto status = parse(argc, argv, arguments);
 
-  try {
-    if (const auto status = parse(argc, argv, arguments))
-      return *status;
-    return execute(arguments);
-  } catch (const std::invalid_argument& e) {
-    std::cerr << "verbs-test: " << e.what() << '\n';
-    return 64;
-  } catch (const std::exception& e) {
-    std::cerr << "verbs-test: " << e.what() << '\n';
-    return 1;
-  }
+    return status ? *status : execute(arguments);
+  });
 }
