@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # User-space stacks on the device, each between two hosts: rsockets (also below a program that knows nothing of them), many
 # connections, fio, libfabric.
+# suite: ulps
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 begin "user-space stacks"

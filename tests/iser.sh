@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # iSER: LIO's target and the open-iscsi initiator, with data compared.
+# suite: ulps
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 begin "iSCSI over RDMA (iSER)"

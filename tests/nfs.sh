@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA: the kernel's server and client, NFSv3, v4.0 and v4.2, with data compared, and a server that restarts under I/O.
+# suite: ulps
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 begin "NFS over RDMA"
