@@ -194,6 +194,14 @@ static void tap_off(struct iwm_tap *tap)
 	spin_unlock_bh(&taps_lock);
 }
 
+/* The errno alone does not say whose port it is, and some consumers hide it. */
+static void say_in_use(struct iwm_dev *dev, const struct sockaddr_storage *addr)
+{
+	ibdev_warn_ratelimited(&dev->ibdev,
+			       "cannot listen on %pISpc: a TCP socket has this port (ss -ltn), close it or use another port\n",
+			       addr);
+}
+
 /* A new port, with @tap on it before the first request can come. */
 static int port_create(struct iwm_tap *tap, struct net *net,
 		       const struct sockaddr_storage *addr, int backlog)
@@ -213,6 +221,8 @@ static int port_create(struct iwm_tap *tap, struct net *net,
 	if (IS_ERR(port->mpa)) {
 		int ret = PTR_ERR(port->mpa);
 
+		if (ret == -EADDRINUSE)
+			say_in_use(tap->listen->dev, addr);
 		tap_off(tap);
 		kfree(port);
 		return ret;
