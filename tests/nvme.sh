@@ -5,35 +5,12 @@
 # suite: ulps
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/nvme-lib.sh"
 begin "NVMe over RDMA"
-for m in nvmet-rdma nvme-rdma brd; do
-  modprobe -n -q $m || skip "this kernel has no $m"
-done
+nvme_needs
 load_modules || finish
 one_host || finish
-modprobe -a nvmet-rdma nvme-rdma
-modprobe brd rd_nr=1 rd_size=65536
-mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
-config=/sys/kernel/config/nvmet nqn=iwmpa-test
 
-make_target() {
-  mkdir $config/subsystems/$nqn && echo 1 >$config/subsystems/$nqn/attr_allow_any_host || return 1
-  mkdir $config/subsystems/$nqn/namespaces/1 || return 1
-  echo -n /dev/ram0 >$config/subsystems/$nqn/namespaces/1/device_path
-  echo 1 >$config/subsystems/$nqn/namespaces/1/enable || return 1
-  mkdir $config/ports/1 || return 1
-  echo rdma >$config/ports/1/addr_trtype
-  echo ipv4 >$config/ports/1/addr_adrfam
-  echo 10.8.0.1 >$config/ports/1/addr_traddr
-  echo 4420 >$config/ports/1/addr_trsvcid
-  ln -s $config/subsystems/$nqn $config/ports/1/subsystems/$nqn
-}
-remove_target() {
-  rm -f $config/ports/1/subsystems/$nqn
-  rmdir $config/ports/1
-  echo 0 >$config/subsystems/$nqn/namespaces/1/enable
-  rmdir $config/subsystems/$nqn/namespaces/1 $config/subsystems/$nqn
-}
 attach() { bounded 60 bash -c "echo transport=rdma,traddr=10.8.0.1,trsvcid=4420,nqn=$nqn,nr_io_queues=2 >/dev/nvme-fabrics"; }
 detach() {
   local c
@@ -48,7 +25,7 @@ write_and_read() {
   cmp "$WORK/data" "$WORK/back"
 }
 
-check "a target" make_target || { remove_target; finish; }
+check "a target" make_target && check "a port" add_port || { remove_target; finish; }
 for markers in N Y; do
   if [ $markers = Y ]; then set_parameter markers Y || break; fi
   say "Markers: $markers"
@@ -64,9 +41,8 @@ if check "attach" attach; then
   bounded 100 dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=1000 oflag=direct status=none 2>/dev/null &
   sleep 1
   check "rdma link delete" bounded 90 rdma link delete rd0
-  check "the controller goes with it" until_true 30 bash -c '! ls /sys/class/nvme/nvme* 2>/dev/null | grep -q .'
+  check "the controller goes with it" until_true 30 no_controller
   wait
 fi
-check "the target goes" remove_target
-check "its modules unload" bounded 60 modprobe -r nvme-rdma nvmet-rdma
+nvme_end
 finish

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+# Sourced by the NFS scenarios: the kernel's server and client over RDMA. Both are on this host, or in the namespaces that in_server
+# and in_client enter; nsenter and not `ip netns exec`, which would hide the mounts from each other.
+# shellcheck shell=bash
+
+export_dir=/run/nfs-test-export mount_dir=/run/nfs-test-mount server_address=10.8.0.1
+in_server=() in_client=()
+
+nfs_needs() {
+  local m c
+  for m in rpcrdma nfsd nfsv3 nfsv4; do
+    modprobe -n -q $m || skip "this kernel has no $m"
+  done
+  for c in rpc.nfsd rpc.mountd exportfs mount.nfs; do
+    command -v $c >/dev/null || skip "$c is missing: nfs-kernel-server, nfs-common"
+  done
+}
+
+# The server is on h1, the client on h2. [MTU]
+nfs_two_hosts() {
+  two_hosts "$@" || return 1
+  server_address=10.9.0.1
+  in_server=(nsenter --net=/run/netns/h1) in_client=(nsenter --net=/run/netns/h2)
+}
+
+# serve: the threads and the RDMA port; also after stop_serving.
+serve() {
+  echo 10 >/proc/fs/nfsd/nfsv4leasetime
+  echo 10 >/proc/fs/nfsd/nfsv4gracetime
+  "${in_server[@]}" rpc.nfsd -V 3 -V 4.0 -V 4.2 4 || return 1
+  echo "rdma 20049" >/proc/fs/nfsd/portlist && grep -q rdma /proc/fs/nfsd/portlist
+}
+# Nobody has anything to reclaim, or does without. nfsdcld knows, and there may be no such time at all.
+end_grace() { [ "$(cat /proc/fs/nfsd/v4_end_grace)" = Y ] || echo Y >/proc/fs/nfsd/v4_end_grace; }
+stop_serving() { "${in_server[@]}" rpc.nfsd 0; }
+
+# make_server [SIZE]: of the exported tmpfs.
+make_server() {
+  modprobe -a rpcrdma nfsd nfsv3 nfsv4
+  mkdir -p $export_dir $mount_dir /run/rpc_pipefs /run/lock
+  mount -t tmpfs -o "size=${1:-400m}" tmpfs $export_dir || return 1
+  mountpoint -q /proc/fs/nfsd || "${in_server[@]}" mount -t nfsd nfsd /proc/fs/nfsd || return 1
+  mountpoint -q /run/rpc_pipefs || "${in_server[@]}" mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs
+  # In a namespace of its own nfsd remembers its clients by this program only.
+  [ ${#in_server[@]} = 0 ] || { mkdir -p /var/lib/nfs/nfsdcld && "${in_server[@]}" nfsdcld; } || return 1
+  "${in_server[@]}" bash -c "rpcbind -w 2>/dev/null || rpcbind"
+  "${in_server[@]}" exportfs -o rw,no_root_squash,no_subtree_check,fsid=0 "*:$export_dir" || return 1
+  "${in_server[@]}" rpc.mountd || return 1
+  serve && end_grace
+}
+remove_server() {
+  stop_serving
+  "${in_server[@]}" exportfs -ua
+  killall -q rpc.mountd rpcbind rpc.statd nfsdcld
+  umount $export_dir /proc/fs/nfsd
+}
+
+# attach VERSION [OPTIONS]
+attach() {
+  local version=$1 options=${2:-rw} path=/
+  if [ "$version" = 3 ]; then path=$export_dir options+=,nolock; fi
+  bounded 90 "${in_client[@]}" mount -t nfs -o "vers=$version,proto=rdma,port=20049,$options" "$server_address:$path" $mount_dir
+}
+over_rdma() { awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats | grep -q rdma; }
+
+nfs_end() {
+  check "the server goes" remove_server
+  check "the kernel's modules unload" bounded 60 modprobe -r nfsv3 nfsv4 nfsd rpcrdma
+}
