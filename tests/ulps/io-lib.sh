@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# Sourced by the storage scenarios: I/O with checksums, also while something breaks, and a tree of files.
+# shellcheck shell=bash
+
+# verified FILE MIB [FIO-ARGUMENT...]: written and read as fio is told (at random, when not), in pieces of 4 to 128 KiB, and what was
+# written is read once more; each piece has its checksum.
+verified() {
+  local file=$1 mib=$2; shift 2
+  bounded 400 fio --name=verified --filename="$file" --size="${mib}m" --rw=randrw --bsrange=4k-128k --verify=crc32c --verify_fatal=1 \
+    --fallocate=none --thread "$@"
+}
+
+# start_rounds FILE MIB [FIO-ARGUMENT...]: the same over and over until stop_rounds; returns when one is done.
+start_rounds() {
+  rm -f "$WORK/stop" "$WORK/broken"
+  : >"$WORK/rounds"
+  {
+    until [ -e "$WORK/stop" ]; do
+      verified "$@" >"$WORK/rounds.log" 2>&1 || { touch "$WORK/broken"; break; }
+      echo >>"$WORK/rounds"
+    done
+  } &
+  rounds=$!
+  goes_on 1
+}
+enough_rounds() { [ -e "$WORK/broken" ] || [ "$(wc -l <"$WORK/rounds")" -ge "$1" ]; }
+no_round_failed() { [ ! -e "$WORK/broken" ] || { cat "$WORK/rounds.log"; return 1; }; }
+# goes_on [ROUNDS]: so many rounds end well from now on. With two of them, one has begun after this was called.
+goes_on() { until_true 150 enough_rounds $(($(wc -l <"$WORK/rounds") + ${1:-2})) && no_round_failed; }
+stop_rounds() {
+  touch "$WORK/stop"
+  wait $rounds
+  no_round_failed
+}
+
+# A part of a kernel tree: what modules are built with, on every machine that builds them.
+make_tree() {
+  local from
+  from=$(ls -d /usr/src/linux-headers-6.1*-common | tail -1)
+  tar -C "$from" -cf "$WORK/tree.tar" include/net include/rdma include/uapi/rdma || return 1
+  mkdir "$WORK/tree" && tar -C "$WORK/tree" -xf "$WORK/tree.tar" || return 1
+  (cd "$WORK/tree" && find . -type f -print0 | sort -z | xargs -0 md5sum) >"$WORK/tree.sums"
+  [ "$(wc -l <"$WORK/tree.sums")" -gt 400 ]
+}
+unpack_tree() { mkdir -p "$1" && bounded 300 tar -C "$1" -xf "$WORK/tree.tar"; }
+same_tree() { (cd "$1" && bounded 300 md5sum --quiet -c "$WORK/tree.sums"); }

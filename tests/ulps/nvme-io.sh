@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# NVMe over RDMA at length, with Debian's nvme-cli: two namespaces, queues of each kind, in-capsule sizes, checksums, a file system,
+# and controllers that are reset, refused or cut off while data is written.
+# timeout: 600
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../nvme-lib.sh"
+. "$(dirname "$0")/io-lib.sh"
+begin "NVMe over RDMA, at length"
+nvme_needs
+for c in nvme fio mkfs.ext4; do command -v $c >/dev/null || skip "$c is missing"; done
+load_modules || finish
+one_host || finish
+modprobe -qa ext4 loop
+at=(--transport=rdma --traddr=10.8.0.1 --trsvcid=4420)
+direct=(--direct=1 --ioengine=libaio --iodepth=16)
+
+# Namespace 2 is a file, through the page cache: tmpfs has no direct I/O. (Files on overlayfs look empty to nvmet.)
+disk=/run/nvme-test-disk
+file_namespace() {
+  truncate -s 128M $disk
+  mkdir $subsystem/namespaces/2 || return 1
+  echo 1 >$subsystem/namespaces/2/buffered_io
+  echo -n $disk >$subsystem/namespaces/2/device_path
+  echo 1 >$subsystem/namespaces/2/enable
+}
+discovered() { bounded 60 nvme discover "${at[@]}" | grep -qx "subnqn: *$nqn"; }
+# attach [OPTION...]: a controller that comes back within 2 s each time it is lost.
+attach() {
+  bounded 60 nvme connect "${at[@]}" --nqn=$nqn --reconnect-delay=2 --ctrl-loss-tmo=300 "$@" || return 1
+  until_true 20 test -b /dev/nvme0n1
+}
+detach() { bounded 60 nvme disconnect --nqn=$nqn && until_true 20 no_controller; }
+listed() {
+  bounded 60 nvme list >"$WORK/list" && cat "$WORK/list"
+  grep -q "^/dev/nvme0n1 " "$WORK/list" && grep -q "^/dev/nvme0n2 " "$WORK/list"
+}
+queues() { [ "$(cat /sys/class/nvme/nvme0/queue_count)" = "$1" ]; } # with that of the admin commands
+state() { [ "$(cat /sys/class/nvme/nvme0/state)" = "$1" ]; }
+file_system() {
+  mkdir -p "$WORK/mnt"
+  bounded 100 mkfs.ext4 -q /dev/nvme0n2 && mount /dev/nvme0n2 "$WORK/mnt" || return 1
+  unpack_tree "$WORK/mnt/tree" && umount "$WORK/mnt" || return 1
+  bounded 100 e2fsck -fn /dev/nvme0n2 && mount -o ro /dev/nvme0n2 "$WORK/mnt" || return 1
+  same_tree "$WORK/mnt/tree"
+}
+# The target's file, below NVMe.
+same_below() { mount -o loop,ro $disk "$WORK/mnt" && same_tree "$WORK/mnt/tree"; }
+resets() {
+  local i
+  for i in 1 2 3; do
+    bounded 60 nvme reset /dev/nvme0 && until_true 60 state live || return 1
+    goes_on 1 || return 1
+  done
+}
+port_goes_and_comes() {
+  remove_port
+  until_true 60 state connecting && add_port && until_true 100 state live
+}
+# Both ends' TCP connections end at once, as if a middlebox had forgotten them.
+connections_die() {
+  ss -K -t state established "( sport = :4420 or dport = :4420 )" >"$WORK/killed" || return 1
+  [ "$(grep -c 4420 "$WORK/killed")" -ge 4 ] || { cat "$WORK/killed"; return 1; }
+  until_true 100 state live
+}
+
+make_target && file_namespace && add_port
+check "a target with two namespaces, and a tree of files" make_tree
+check "nvme discover finds it" discovered
+if check "connect: two queues, a third for polling" attach --nr-io-queues=2 --nr-poll-queues=1; then
+  check "four queues are there" queues 4
+  check "nvme list shows both namespaces" listed
+  check "32 MiB mixed on a RAM disk, two jobs, 16 deep" verified /dev/nvme0n1 16 "${direct[@]}" --numjobs=2 --offset_increment=32m
+  check "polled" verified /dev/nvme0n1 4 --direct=1 --ioengine=pvsync2 --hipri
+  check "a file system, files compared" file_system
+  umount "$WORK/mnt"
+
+  say "while data is written"
+  check "I/O runs" start_rounds /dev/nvme0n1 4 "${direct[@]}"
+  check "three resets of the controller" resets
+  check "the target's port goes and comes back" port_goes_and_comes
+  check "I/O goes on, and was right all the time" goes_on
+  check "the TCP connections die" connections_die
+  check "I/O goes on, and was right all the time" goes_on
+  check "no round of I/O has failed" stop_rounds
+  check "disconnect" detach
+  check "files compared below NVMe" same_below
+  umount "$WORK/mnt"
+fi
+for size in 0 4096 16384; do
+  say "$size octets in the capsule"
+  remove_port
+  check "a port" add_port $size || break
+  check "connect" attach --nr-io-queues=1 || break
+  check "4 MiB mixed, pieces of 512 octets to 32 KiB" verified /dev/nvme0n1 4 "${direct[@]}" --bsrange=512-32k
+  check "disconnect" detach
+done
+nvme_end
+rm -f $disk
+finish
