@@ -27,6 +27,9 @@
 #include <mpa/startup.h>
 #include "ddp.h"
 
+/* Nobody's OUI, as rxe has it: programs take 0 for no device. */
+#define IWM_VENDOR_ID		0xffffff
+
 /* Device limits: what query_device reports and create_* enforces. */
 #define IWM_MAX_QP		65536
 #define IWM_MAX_QP_WR		16384

@@ -365,6 +365,9 @@ static enum ib_qp_state ib_state(const struct iwm_qp *qp)
 {
 	switch (READ_ONCE(qp->state)) {
 	case IWM_QP_IDLE:
+		/* iWARP's Idle takes receives already: there is no RESET. */
+		if (qp->attr.qp_state == IB_QPS_RESET)
+			return IB_QPS_INIT;
 		return qp->attr.qp_state;
 	case IWM_QP_RTS:
 		return IB_QPS_RTS;

@@ -6,7 +6,7 @@
  * States (RFC 5040 section 6, "ib" is what query_qp reports):
  *
  *   state      ib            left for
- *   IDLE       RESET..RTR    RTS: startup has ended well
+ *   IDLE       INIT, RTR     RTS: startup has ended well
  *                            TERMINATE: the peer's Reply was refused
  *                            ERROR: modify_qp
  *   RTS        RTS           CLOSING: modify_qp to SQD

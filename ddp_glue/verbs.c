@@ -25,6 +25,7 @@ static int iwm_query_device(struct ib_device *ibdev,
 
 	memset(attr, 0, sizeof(*attr));
 	addrconf_addr_eui48((u8 *)&attr->sys_image_guid, dev->mac);
+	attr->vendor_id = IWM_VENDOR_ID;
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->atomic_cap = IB_ATOMIC_NONE;

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# rdma-core's own tests, through its Python bindings. pyverbs.known says which of them do not pass, and why: anything else has to,
+# and what is known has to stay as it is.
+# timeout: 600
+. "$(dirname "$0")/../lib.sh"
+known=$(dirname "$0")/pyverbs.known
+begin "rdma-core's tests"
+tests=/usr/share/doc/rdma-core/tests
+[ -e $tests/run_tests.py ] || skip "$tests is missing: python3-pyverbs, and dpkg has to install documentation"
+load_modules || finish
+two_hosts || finish
+mkdir "$WORK/pyverbs"
+cp -r $tests "$WORK/pyverbs"
+gunzip "$WORK"/pyverbs/tests/*.gz
+# The tests look for the netdev's name below the device's parent, which is none here: it is not bound to any hardware.
+mkdir -p "$WORK/parent/rd1/wire"
+sed -i "s#/sys/class/infiniband/{}/device/net/#$WORK/parent/{}/#" "$WORK"/pyverbs/tests/base*.py
+# They draw the fields of extended queue pairs by lot, among them one that libibverbs's own fallback does not take.
+sed -i 's/selected = sample(supp_flags)/selected = []/' "$WORK/pyverbs/tests/utils.py"
+
+# Its exit status is of no use: some tests are known to fail.
+run_tests() {
+  (cd "$WORK/pyverbs" && bounded 500 ip netns exec h1 /usr/bin/python3 tests/run_tests.py --dev rd1 --gid 0 -v) >"$WORK/log" 2>&1
+  grep -E '^Ran [1-9][0-9]* tests' "$WORK/log"
+}
+# unittest's lines as TEST<tab>ok|skip|fail<tab>REASON. A test's verdict stands behind its name or behind its first line of text,
+# or on a line of its own when the test itself printed something.
+results() {
+  awk '
+    match($0, /^test_[a-zA-Z0-9_]+ \(tests\.[A-Za-z0-9_.]+\)/) {
+      test = substr($0, RSTART, RLENGTH); sub(/^.*\(tests\./, "", test); sub(/\)$/, "", test)
+    }
+    test && match($0, /(^| \.\.\. )(ok|FAIL|ERROR|skipped .*)$/) {
+      verdict = substr($0, RSTART, RLENGTH); sub(/^ \.\.\. /, "", verdict)
+      reason = verdict ~ /^skipped/ ? substr(verdict, 9) : ""
+      print test "\t" (verdict == "ok" ? "ok" : reason == "" ? "fail" : "skip") "\t" reason; test = ""
+    }' "$WORK/log"
+}
+all_understood() {
+  echo "understood $(wc -l <"$WORK/results") of: $(grep '^Ran ' "$WORK/log")"
+  grep -q "^Ran $(wc -l <"$WORK/results") tests" "$WORK/log"
+}
+# The first line of pyverbs.known that fits a test counts.
+as_known() {
+  awk -F '\t' '
+    NR == FNR {
+      if ($0 == "" || $0 ~ /^#/) next
+      split($0, field, / +/); want[++n] = field[1]; line[n] = $0
+      pattern = field[2]; gsub(/\./, "\\.", pattern); gsub(/\*/, ".*", pattern); like[n] = "^" pattern "$"
+      next
+    }
+    {
+      expected = "ok"
+      for (i = 1; i <= n; i++) if ($1 ~ like[i]) { expected = want[i]; met[i] = 1; break }
+      if ($2 != expected) { print $1 ": " $2 " " $3 ", known is: " expected; bad = 1 }
+    }
+    END {
+      for (i = 1; i <= n; i++) if (!met[i]) { print "no such test any more: " line[i]; bad = 1 }
+      exit bad
+    }' "$known" "$WORK/results"
+}
+no_object_left() { ! rdma resource show | grep -qE '(pd|cq|qp|cm_id|mr|ctx|srq) [1-9]'; }
+
+check "the tests run" run_tests
+results >"$WORK/results"
+check "each test's result is understood" all_understood
+check "all are as known" as_known || sed -n '/^=====/,$p' "$WORK/log" | head -300
+cut -f 2 "$WORK/results" | sort | uniq -c
+check "no object is left" until_true 20 no_object_left
+finish
