@@ -50,6 +50,10 @@ scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
 ulps: ## storage and applications on the device, at length: tests/ulps and their short ones (T=NAME selects)
 	@scripts/check ulps
 
+.PHONY: interop
+interop: ## two guests on one wire, iwmpa and siw at either end: programs, storage, connections
+	@scripts/interop
+
 .PHONY: conformance conformance-siw conformance-doc fuzz
 conformance: ## run the tests that show requirements; a table of them: passed, failed, not shown
 	@TAGGED=1 scripts/check unit kunit scenarios conformance; status=$$?; cat build/logs/conformance.log; exit $$status

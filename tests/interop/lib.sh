@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+# Sourced in both guests of a pair that are joined by a wire (10.9.0.1 near, 10.9.0.2 far) and by a second one for control.
+# The near guest drives: tests/interop/near.sh. The far one runs what it is told by `far`, with the functions of these files.
+#
+# INTEROP_SIW: folder of siw's modules, as scripts/siw prints it.
+# shellcheck shell=bash
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+near=10.9.0.1 far=10.9.0.2 near6=fd09::1 far6=fd09::2
+control_far=10.99.0.2 control_port=9 target_port=10
+
+# name_nic NAME MAC ADDRESS...: the interface with this link address gets a name and addresses.
+name_nic() {
+  local name=$1 file a; shift
+  for file in /sys/class/net/*/address; do
+    [ "$(cat "$file")" = "$1" ] || continue
+    shift
+    ip link set "$(basename "${file%/address}")" name "$name" up || return 1
+    for a; do ip addr add "$a" dev "$name" nodad 2>/dev/null || ip addr add "$a" dev "$name" || return 1; done
+    return 0
+  done
+  return 1
+}
+
+# network NUMBER: 1 near, 2 far. scripts/interop gives the link addresses.
+network() {
+  load_prerequisites
+  modprobe virtio_net || return 1
+  name_nic control 52:54:00:00:02:0$1 10.99.0.$1/24 || return 1
+  name_nic wire 52:54:00:00:01:0$1 10.9.0.$1/24 fd09::$1/64 && ethtool -K wire gro off # captures show what comes
+}
+
+# up KIND CRC MTU: this guest's device, rd0, on the wire. KIND: iwmpa or siw. CRC: Y, N, or something else for siw alone: "only" siw
+# asks for CRCs; "p2p" and "rev1", which do not ask, but iwmpa does.
+up() {
+  local crc=Y variant=$2
+  ip link set wire mtu "$3" || return 1
+  case $2 in
+  Y) variant=crc1 ;;
+  N) variant=crc0 crc=N ;;
+  only) variant=crc1 crc=N ;;
+  esac
+  case $1 in
+  iwmpa) insmod "$IWMPA_DIR/mpa.ko" crc=$crc && insmod "$IWMPA_DIR/iwmpa.ko" || return 1 ;;
+  siw) insmod "$INTEROP_SIW/siw-$variant/siw.ko" || return 1 ;;
+  esac
+  rdma link add rd0 type "$1" netdev wire
+}
+
+# down: takes it away again, with the modules, which no reference may hold.
+down() {
+  local m
+  [ -z "$(links)" ] || bounded 30 rdma link delete rd0 || return 1
+  for m in iwmpa mpa siw; do
+    [ ! -d /sys/module/$m ] || until_true 20 rmmod $m || return 1
+  done
+}
+
+# The other guest dies in this moment: what it has to leave is written first, then the emulator ends. Nothing is sent any more.
+die() {
+  dmesg >/run/vm/dmesg
+  echo 0 >/run/vm/rc
+  sync
+  printf '\0' | dd of=/dev/port bs=1 seek=$((0xf4)) 2>/dev/null
+}
+
+# far COMMAND...: shell text for the other guest, with these functions. Its output and exit status are the command's.
+far() {
+  local fd line status=
+  exec {fd}<>/dev/tcp/$control_far/$control_port || return 125
+  printf '%s\0' "$*" >&$fd
+  while IFS= read -r line <&$fd; do
+    case $line in
+    $'\001'*) status=${line#?}; break ;;
+    *) printf '%s\n' "$line" ;;
+    esac
+  done
+  exec {fd}>&-
+  return "${status:-125}"
+}
+
+# both COMMAND...: here and there.
+both() {
+  local there status=0
+  far "$*" &
+  there=$!
+  "$@" || status=$?
+  wait $there && return $status
+}

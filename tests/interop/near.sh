@@ -1,0 +1,171 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# near.sh NEAR FAR: drives a pair of guests. NEAR and FAR are what the guest's device is: iwmpa or siw. This one is the client.
+. "$(dirname "$0")/storage-lib.sh"
+. "$(dirname "$0")/connections-lib.sh"
+mine=$1 theirs=$2
+combination="$1-$2"
+last=$EPOCHREALTIME
+
+# A line for each result: combination, what, verdict, seconds since the line before.
+book() {
+  local now=$EPOCHREALTIME seconds
+  seconds=$(awk -v a="$last" -v b="$now" 'BEGIN { printf "%.1f", b - a }')
+  last=$now
+  printf '%s\t%s\t%s\t%s\n' "$combination" "${2//[$'\t\n']/ }" "$1" "$seconds" >>"$TEST_RESULTS"
+  printf '%-4s  %-30s %-56s %6s s\n' "$1" "$combination" "${2%% (status*}" "$seconds"
+}
+good() { book ok "$1"; }
+# What siw does otherwise is no failure of ours: tests/interop/known.
+known() {
+  awk -F '\t+' -v c="$combination" -v t="$1" '$0 !~ /^(#|$)/ && c ~ $1 && t ~ $2 { print $3; found = 1; exit }
+    END { exit !found }' "$(dirname "$0")/known"
+}
+fail() {
+  local reason
+  if reason=$(known "$*"); then
+    book skip "$* ($reason)"
+    return 0
+  fi
+  book FAIL "$*"
+  failures=$((failures + 1))
+}
+
+gone() { ! kill -0 "$1" 2>/dev/null; }
+# state PORT PROGRAM: why something does not go on.
+state() {
+  ss -tnio | grep -A1 ":$1 "
+  rdma resource show qp
+  rdma statistic show link rd0/1
+  ps -C "$2" -o pid,stat,wchan,args
+  dmesg | tail -5
+}
+both_state() {
+  echo "    here:"; state "$@" 2>&1 | sed 's/^/    /'
+  echo "    there:"; far "$(declare -f state); state $*" 2>&1 | sed 's/^/    /'
+}
+
+# pair TEXT SECONDS PORT SERVER CLIENT: the server there, the client here. Both have to succeed.
+pair() {
+  local text=$1 limit=$2 port=$3 server=$4 client=$5 spid status=0 server_status=0
+  far "timeout -k 5 $((limit + 30)) $server" >"$WORK/server" 2>&1 &
+  spid=$!
+  if ! until_true 30 far "listening '' $port"; then
+    far "killall -q ${server%% *}"
+    wait $spid
+    fail "$text: the server does not listen on port $port: $(tr '\n' ' ' <"$WORK/server")"
+    return 1
+  fi
+  bash -c "$client" >"$WORK/client" 2>&1 &
+  if until_true "$limit" gone $!; then
+    wait $! || status=$?
+  else
+    both_state "$port" "${server%% *}"
+    kill $!
+    wait $! || status=124
+  fi
+  [ $status = 0 ] || far "killall -q ${server%% *}"
+  wait $spid || server_status=$?
+  if [ $status = 0 ] && [ $server_status = 0 ]; then good "$text"; return 0; fi
+  fail "$text (status $status, $server_status)"
+  tail -15 "$WORK/client" | sed 's/^/    client: /'
+  tail -15 "$WORK/server" | sed 's/^/    server: /'
+  return 1
+}
+
+# --- what is on the wire ---
+
+capture_begin() {
+  tcpdump -i wire -s 0 -B 16384 -U -w "$WORK/wire.pcap" tcp >"$WORK/tcpdump" 2>&1 &
+  tcpdump=$!
+  until_true 20 grep -q 'listening on' "$WORK/tcpdump"
+}
+# capture_end CRC MTU: every octet that went over the wire is MPA's, the CRC is in use or not, and segments are as large as they may be.
+capture_end() {
+  kill -INT $tcpdump
+  wait $tcpdump
+  mpa-peer capture --quiet --tsv "$WORK/wire.tsv" "$WORK/wire.pcap" || return 1
+  awk -F '\t' -v crc="$([ "$1" = N ] && echo 0 || echo 1)" -v mtu="$2" '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["crc"] != crc { print "CRC " $at["crc"]; bad = 1 }
+    $at["largest_segment"] > largest { largest = $at["largest_segment"] }
+    END { if (NR < 3 || largest < mtu - 200 || largest > mtu) { print "largest segment " largest; bad = 1 }; exit bad }' "$WORK/wire.tsv"
+}
+
+# --- programs ---
+
+startup() { # CRC MTU
+  capture_begin
+  pair "rping, 30 rounds of 20,000 octets, verified" 60 7174 "rping -s -a $far -V -C 30 -S 20000" "rping -c -a $far -V -C 30 -S 20000"
+  check "the wire: FPDUs, CRC as agreed, segments for the MTU" capture_end "$1" "$2"
+}
+programs() {
+  startup "$@"
+  pair "rping, IPv6, wildcard listener" 60 7174 "rping -s -a :: -V -C 10" "rping -c -a $far6 -V -C 10"
+  # Not with -e: over iWARP perftest grants receive credits by RDMA WRITE, which wakes nobody who sleeps.
+  pair "ib_send_bw" 90 18515 "ib_send_bw -R -F -d rd0 -n 100 -s 65536" "ib_send_bw -R -F -d rd0 -n 100 -s 65536 $far"
+  pair "ib_write_bw" 90 18515 "ib_write_bw -R -F -d rd0 -n 100 -s 65536" "ib_write_bw -R -F -d rd0 -n 100 -s 65536 $far"
+  pair "ib_read_bw" 90 18515 "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536" "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536 $far"
+  pair "ucmatose, 20 connections" 60 7472 "ucmatose -p 7472 -b $far -c 20" "ucmatose -p 7472 -s $far -c 20"
+  pair "rstream" 60 7471 "rstream -b $far -S 65536 -I 10 -C 10" "rstream -s $far -S 65536 -I 10 -C 10"
+}
+
+# --- storage ---
+
+nfs() {
+  local version
+  check "NFS: a server there" far nfs_serve || { far nfs_unserve; return 1; }
+  for version; do
+    check "NFS $version: mount over RDMA" nfs_attach "$version" || continue
+    check "NFS $version: 4 MiB each way, compared" files_travel 262144
+    check "NFS $version: 50 files" many_files
+    check "NFS $version: unmount" nfs_detach
+  done
+  check "NFS: released on both sides" both_release nfs
+}
+block() { # ULP
+  check "$1: a target there" far "$1_serve" || { far "$1_unserve"; return 1; }
+  if check "$1: attach" "$1_attach"; then
+    check "$1: 4 MiB in 128 KiB, compared on both sides" blocks_travel "$1" 131072
+    check "$1: a filesystem" filesystem_travels "$1"
+    check "$1: detach" "$1_detach"
+  fi
+  check "$1: released on both sides" both_release "$1"
+}
+both_release() { "$1_release" && far "$1_unserve"; }
+storage() {
+  nfs 3 4.2
+  block nvme
+  block iser
+}
+
+# --- the run ---
+
+# with CRC MTU FUNCTION...: both devices made, the functions, both devices gone again.
+with() {
+  local crc=$1 mtu=$2 f; shift 2
+  combination="$mine-$theirs CRC $crc MTU $mtu"
+  check "devices" both_up "$crc" "$mtu" || return 1
+  for f; do $f "$crc" "$mtu"; done
+  [ -n "${far_died:-}" ] || check "devices and modules go" both_down
+}
+both_up() { up "$mine" "$1" "$2" && far "up $theirs $1 $2"; }
+both_down() { down && far down; }
+
+# The guest ends, and what was made with it.
+take_down() {
+  # shellcheck disable=SC2046 # a list of process ids
+  kill $(jobs -p) 2>/dev/null
+  [ -n "${far_died:-}" ] || far 'echo 0 >/run/end' 2>/dev/null
+}
+
+begin "$mine here, $theirs there"
+network 1 || { fail "no network"; finish; }
+until_true 60 far true || { fail "the other guest does not answer"; finish; }
+steps="Y,1500,programs,connections,removals,storage N,1500,programs Y,9000,programs N,9000,programs,storage"
+case $mine-$theirs in *siw*) steps+=" only,1500,startup p2p,1500,startup rev1,1500,startup" ;; esac
+for step in ${INTEROP_STEPS:-$steps Y,1500,death}; do
+  # shellcheck disable=SC2086 # words
+  with ${step//,/ }
+done
+finish
