@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# iSER at length: an iSCSI/TCP portal beside it, checksums, a file system, logins and logouts, and sessions that are cut off or shut
+# out while data is written.
+# timeout: 600
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../iser-lib.sh"
+. "$(dirname "$0")/io-lib.sh"
+begin "iSCSI over RDMA (iSER), at length"
+iser_needs
+for c in fio mkfs.ext4; do command -v $c >/dev/null || skip "$c is missing"; done
+load_modules || finish
+one_host || finish
+modprobe -qa ext4 loop
+tcp_portal=10.8.0.1:3260 portal=10.8.0.1:3261
+direct=(--direct=1 --ioengine=libaio --iodepth=16)
+
+portals() { mkdir "$tpg/np/$tcp_portal" && iser_portal $portal; }
+tcp_session() { bounded 60 iscsiadm -m node -T $target -p $tcp_portal -I default "$1"; }
+discover_tcp() { bounded 60 iscsiadm -m discovery -t st -p $tcp_portal -I default; }
+both_disks() { has_disk iser && has_disk tcp && no_power_management; }
+# What is written over one transport is read over the other.
+both_transports() {
+  local rdma tcp
+  rdma=$(disk_of iser) tcp=$(disk_of tcp)
+  dd if=/dev/urandom of="$WORK/data" bs=1M count=4 status=none
+  bounded 90 dd if="$WORK/data" of="$tcp" bs=64k seek=16 oflag=direct status=none || return 1
+  bounded 90 dd if="$rdma" of="$WORK/back" bs=64k skip=16 count=64 iflag=direct status=none && cmp "$WORK/data" "$WORK/back"
+}
+file_system() {
+  local d
+  d=$(disk_of iser)
+  mkdir -p "$WORK/mnt"
+  bounded 100 mkfs.ext4 -q -F "$d" && mount "$d" "$WORK/mnt" || return 1
+  unpack_tree "$WORK/mnt/tree" && umount "$WORK/mnt" || return 1
+  bounded 100 e2fsck -fn "$d" && mount -o ro "$d" "$WORK/mnt" || return 1
+  same_tree "$WORK/mnt/tree"
+}
+# The target's file, below iSCSI.
+same_below() { mount -o loop,ro $disk "$WORK/mnt" && same_tree "$WORK/mnt/tree"; }
+state() { [ "$(cat /sys/class/iscsi_session/session*/state)" = "$1" ]; } # while there is one session
+# Both ends' TCP connections end at once, as if a middlebox had forgotten them.
+connections_die() {
+  ss -K -t state established "( sport = :3261 or dport = :3261 )" >"$WORK/killed" || return 1
+  [ "$(grep -c 3261 "$WORK/killed")" -ge 1 ] || { cat "$WORK/killed"; return 1; }
+}
+shut_out() { echo 0 >$tpg/enable && until_true 60 state FAILED; }
+let_in() { echo 1 >$tpg/enable && until_true 100 state LOGGED_IN; }
+five_logins() {
+  local i
+  for i in 1 2 3 4 5; do
+    detach && attach || return 1
+    verified "$(disk_of iser)" 1 "${direct[@]}" || return 1
+  done
+}
+
+make_target 128
+check "a target, and a tree of files" make_tree
+check "a TCP portal and an iSER portal on one address" portals || { remove_target; finish; }
+check "discovery over iSER" start_initiator
+check "discovery over TCP" discover_tcp
+check "login over TCP" tcp_session -l
+if check "login over iSER" attach; then
+  check "the disks are there" until_true 20 both_disks
+  check "written over TCP, read over iSER" both_transports
+  check "logout over TCP" tcp_session -u
+  check "32 MiB mixed, two jobs, 16 deep" verified "$(disk_of iser)" 16 "${direct[@]}" --numjobs=2 --offset_increment=64m
+  check "through the page cache" verified "$(disk_of iser)" 8 --ioengine=psync --end_fsync=1
+
+  say "while data is written"
+  check "I/O runs" start_rounds "$(disk_of iser)" 4 "${direct[@]}"
+  check "the TCP connections die" connections_die
+  check "I/O goes on, and was right all the time" goes_on
+  check "the target shuts the initiator out" shut_out
+  check "it lets it in, and the session recovers" let_in
+  check "I/O goes on, and was right all the time" goes_on
+  check "no round of I/O has failed" stop_rounds
+
+  check "logout and login, five times, with I/O" five_logins
+  check "a file system, files compared" file_system
+  umount "$WORK/mnt"
+  check "logout" detach
+  check "files compared below iSCSI" same_below
+  umount "$WORK/mnt"
+fi
+iser_end
+finish
