@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# NFS over RDMA at length: metadata storms and, over the versions together, 1 GiB of mixed reads and writes with checksums.
+# Of the public exercisers Debian 12 packages fio and stress-ng; fsx, fsstress and xfstests it does not.
+# timeout: 900
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../nfs-lib.sh"
+. "$(dirname "$0")/io-lib.sh"
+begin "NFS over RDMA: metadata and data"
+nfs_needs
+for c in fio stress-ng; do command -v $c >/dev/null || skip "$c is missing"; done
+load_modules || finish
+nfs_two_hosts || finish
+
+# storm STRESSOR:OPERATIONS...: two processes of each, all at once.
+storm() {
+  local s args=()
+  mkdir $mount_dir/storm || return 1
+  for s; do args+=("--${s%:*}" 2 "--${s%:*}-ops" "${s#*:}"); done
+  bounded 200 stress-ng --temp-path $mount_dir/storm --verify --dir-dirs 100 --dentries 100 --hdd-bytes 4m --hdd-write-size 32k \
+    "${args[@]}" || return 1
+  rm -r $mount_dir/storm && [ ! -e $export_dir/storm ]
+}
+
+check "a server on h1" make_server 2g || { remove_server; finish; }
+for version in 3 4.0 4.2; do
+  say "NFS version $version"
+  check "mount from h2" attach $version || continue
+  check "its transport is RDMA" over_rdma
+  check "metadata storm" storm dir:100 dentry:200 rename:200 touch:200
+  check "stress-ng writes and reads files, verified" storm hdd:400
+  [ $version = 3 ] || check "locks are taken and given" storm flock:200 lockf:200
+  # 120 MiB each, and the written half of it once more: over the three versions together 1 GiB.
+  check "120 MiB mixed, 16 at a time" verified $mount_dir/direct 120 --direct=1 --ioengine=libaio --iodepth=16
+  check "120 MiB mixed, through the page cache" verified $mount_dir/buffered 120 --ioengine=psync --fsync=64
+  check "unmount" bounded 60 umount $mount_dir
+done
+nfs_end
+finish

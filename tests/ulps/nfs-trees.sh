@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# NFS over RDMA at length: trees of files and git, and what breaks while files are written: a server that restarts, connections that
+# are cut, a mount that is forced away.
+# timeout: 900
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../nfs-lib.sh"
+. "$(dirname "$0")/io-lib.sh"
+begin "NFS over RDMA: trees and faults"
+nfs_needs
+for c in fio git; do command -v $c >/dev/null || skip "$c is missing"; done
+load_modules || finish
+nfs_two_hosts 9000 || finish
+
+drop_caches() { sync && echo 3 >/proc/sys/vm/drop_caches; }
+# Compared below NFS, and through the client with nothing in its cache.
+tree() {
+  unpack_tree $mount_dir/tree && sync && same_tree $export_dir/tree || return 1
+  drop_caches
+  same_tree $mount_dir/tree && rm -r $mount_dir/tree && [ ! -e $export_dir/tree ]
+}
+repository() {
+  export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@t GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@t
+  git -C "$WORK/tree" init -q && git -C "$WORK/tree" add include/rdma include/net && git -C "$WORK/tree" commit -qm all
+}
+clone() {
+  bounded 200 git clone -q --no-hardlinks "$WORK/tree" $mount_dir/clone && drop_caches || return 1
+  bounded 200 git -C $mount_dir/clone fsck --full && git -C $mount_dir/clone diff --exit-code && git -C $export_dir/clone fsck --full || return 1
+  rm -r $mount_dir/clone
+}
+restart() { stop_serving && serve; }
+connections_die() {
+  in2 ss -K -t state established "dport = :20049" >"$WORK/killed" && grep -q 20049 "$WORK/killed"
+}
+# The writer is told of an error or ends; another mount then works.
+forced_away() {
+  bounded 100 dd if=/dev/zero of=$mount_dir/gone bs=64k count=4000 status=none 2>/dev/null &
+  until_true 30 test -s $export_dir/gone || return 1
+  umount -f -l $mount_dir || return 1
+  wait $!
+  attach "$1" && echo here >$mount_dir/after && sync && grep -qx here $export_dir/after
+}
+
+check "a server on h1" make_server 2g || { remove_server; finish; }
+check "a tree of files" make_tree
+check "a git repository" repository
+for version in 3 4.0 4.2; do
+  say "NFS version $version"
+  check "mount from h2" attach $version || continue
+  check "files unpacked, compared below and through" tree
+  [ $version != 4.2 ] || check "git clone, fsck, diff" clone
+  say "while files are written"
+  check "I/O runs" start_rounds $mount_dir/file 4 --ioengine=psync --direct=1
+  check "the server restarts" restart
+  check "I/O goes on, and was right all the time" goes_on
+  check "the connections die" connections_die
+  check "I/O goes on, and was right all the time" goes_on
+  check "no round of I/O has failed" stop_rounds
+  check "the mount is forced away, and made again" forced_away $version
+  check "unmount" bounded 60 umount $mount_dir
+done
+nfs_end
+finish
