@@ -4,9 +4,9 @@
  *
  * A ring of struct siw_cqe in which the VALID flag of an entry says whose it
  * is: the consumer clears it when it has read the entry. Behind the entries
- * lies the word that arms notification. A user CQ's ring is shared memory, so
- * nothing that is read from it is trusted: it decides only whether its owner
- * gets a completion or a wake-up.
+ * of a user CQ lies the word that arms notification, see notify.c. Its ring is
+ * shared memory, so nothing that is read from it is trusted: it decides only
+ * whether its owner gets a completion or a wake-up.
  */
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
@@ -84,26 +84,6 @@ static int iwm_cq_put(struct iwm_cq *cq, struct iwm_qp *qp,
 	return 0;
 }
 
-/*
- * Take the arm that @wc satisfies. Consumers arm and then look for entries,
- * this side writes an entry and then looks for the arm: one of the two sees
- * the other's, since both have a full barrier in between.
- */
-static bool iwm_cq_disarm(struct iwm_cq *cq, const struct iwm_wc *wc)
-{
-	u32 match = SIW_NOTIFY_NEXT_COMPLETION;
-
-	lockdep_assert_held(&cq->lock);
-
-	if (wc->solicited || wc->status != SIW_WC_SUCCESS)
-		match |= SIW_NOTIFY_SOLICITED;
-
-	smp_mb();	/* see above */
-	if (!(READ_ONCE(cq->ctrl->flags) & match))
-		return false;
-	return xchg(&cq->ctrl->flags, SIW_NOTIFY_NOT) & match;
-}
-
 static void iwm_cq_error_event(struct iwm_cq *cq)
 {
 	struct ib_cq *ibcq = &cq->ibcq;
@@ -136,15 +116,15 @@ int iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	spin_lock_irqsave(&cq->lock, flags);
 	err = iwm_cq_put(cq, qp, wc);
 	if (likely(!err)) {
-		notify = iwm_cq_disarm(cq, wc);
+		notify = iwm_notify_due(cq, wc);
 	} else if (!cq->overflowed) {
 		cq->overflowed = true;
 		broken = true;
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
-	if (notify && cq->ibcq.comp_handler)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	if (notify)
+		iwm_notify(cq);
 	if (unlikely(err))
 		iwm_count(cq->dev, IWM_STAT_CQ_OVERFLOWS);
 	if (unlikely(broken))
@@ -201,28 +181,77 @@ int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 }
 
 /**
- * iwm_req_notify_cq - arm a kernel consumer's queue
- * @ibcq: completion queue
- * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, and IB_CQ_REPORT_MISSED_EVENTS
+ * iwm_cq_waiting - do completions of a kernel consumer wait to be polled?
+ * @cq: completion queue
  *
- * Context: any.
- * Return: 0; 1 when asked for missed events and completions are waiting.
+ * Context: any that does not hold cq->lock.
  */
-int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+bool iwm_cq_waiting(struct iwm_cq *cq)
+{
+	unsigned long flags;
+	bool waiting;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	waiting = iwm_cqe_valid(iwm_cqe(cq, cq->get));
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return waiting;
+}
+
+/* Replace the ring by one of @num entries, and take over what waits. */
+static int iwm_cq_swap_ring(struct iwm_cq *cq, struct siw_cqe **ring, u32 num)
+{
+	u32 waiting = cq->put - cq->get, i;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (waiting > num)
+		return -EINVAL;
+	for (i = 0; i < waiting; i++)
+		(*ring)[i] = *iwm_cqe(cq, cq->get + i);
+	swap(cq->ring, *ring);
+	cq->num_cqe = num;
+	cq->get = 0;
+	cq->put = waiting;
+	return 0;
+}
+
+/**
+ * iwm_resize_cq - ib_device_ops.resize_cq
+ * @ibcq: completion queue of a kernel consumer
+ * @cqe: entries that are wanted
+ * @udata: unused
+ *
+ * Completions may come and be polled meanwhile, and the arm stays. libsiw has
+ * no way to hear of another ring, and does not ask for one.
+ *
+ * Context: process.
+ * Return: 0; -EOPNOTSUPP for a user CQ; -EINVAL: more than the device has, or
+ * fewer than wait to be polled; -ENOMEM.
+ */
+int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 {
 	struct iwm_cq *cq = to_iwm_cq(ibcq);
-	u32 arm = SIW_NOTIFY_SOLICITED;
+	struct siw_cqe *ring;
+	unsigned long flags;
+	u32 num;
+	int err;
 
-	if ((flags & IB_CQ_SOLICITED_MASK) != IB_CQ_SOLICITED)
-		arm |= SIW_NOTIFY_NEXT_COMPLETION;
-	else if (READ_ONCE(cq->ctrl->flags) & SIW_NOTIFY_NEXT_COMPLETION)
-		arm |= SIW_NOTIFY_NEXT_COMPLETION;	/* the stronger stays */
+	if (cq->user)
+		return -EOPNOTSUPP;
+	if (cqe < 1 || cqe > IWM_MAX_CQE)
+		return -EINVAL;
+	num = roundup_pow_of_two(cqe);
+	ring = vzalloc(array_size(num, sizeof(*ring)));
+	if (!ring)
+		return -ENOMEM;
 
-	/* Arm, then look: the counterpart is in iwm_cq_disarm() */
-	smp_store_mb(cq->ctrl->flags, arm);
-	if (!(flags & IB_CQ_REPORT_MISSED_EVENTS))
-		return 0;
-	return iwm_cqe_valid(iwm_cqe(cq, READ_ONCE(cq->get)));
+	spin_lock_irqsave(&cq->lock, flags);
+	err = iwm_cq_swap_ring(cq, &ring, num);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (!err)
+		ibcq->cqe = num;
+	vfree(ring);
+	return err;
 }
 
 static size_t iwm_cq_size(const struct iwm_cq *cq)
@@ -257,7 +286,7 @@ static int iwm_cq_share(struct iwm_cq *cq, struct ib_udata *udata)
 /**
  * iwm_create_cq - make a completion queue
  * @ibcq: object that the core has allocated
- * @attr: size; completion vectors mean nothing to software
+ * @attr: size and completion vector
  * @udata: struct siw_uresp_create_cq out; NULL for kernel consumers
  *
  * Context: process.
@@ -290,7 +319,10 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		err = -ENOMEM;
 		goto drop_claim;
 	}
-	cq->ctrl = (struct siw_cq_ctrl *)&cq->ring[cq->num_cqe];
+	/* A kernel consumer's arm does not go with its ring. */
+	cq->ctrl = udata ? (struct siw_cq_ctrl *)&cq->ring[cq->num_cqe] :
+			   &cq->own_ctrl;
+	iwm_notify_init(cq, attr->comp_vector);
 
 	if (udata) {
 		err = iwm_cq_share(cq, udata);
@@ -319,6 +351,7 @@ int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct iwm_cq *cq = to_iwm_cq(ibcq);
 
+	iwm_notify_stop(ibcq);
 	iwm_mmap_remove(cq->mmap_entry);
 	vfree(cq->ring);
 	atomic_dec(&cq->dev->num_cq);

@@ -10,11 +10,13 @@
 #define IWMPA_H
 
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/refcount.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -40,7 +42,7 @@
 #define IWM_MAX_MR		1048576
 #define IWM_MAX_PD		1048576
 #define IWM_MAX_SGE		SIW_MAX_SGE
-#define IWM_MAX_SGE_RD		1	/* one Tagged sink buffer per Read */
+#define IWM_MAX_SGE_RD		IWM_MAX_SGE	/* one Read Request each */
 #define IWM_MAX_INLINE		SIW_MAX_INLINE
 #define IWM_MAX_IRD		128
 #define IWM_MAX_ORD		128
@@ -119,7 +121,8 @@ struct iwm_pd {
  * @stag: key as seen on the wire: index << 8 | consumer key octet
  * @valid: cleared by invalidation; segments check it
  * @users: short-term references while octets are copied. The region is gone
- *	only when it has dropped to zero: dereg waits for @drained
+ *	only when it has dropped to zero: dereg waits for @drained. A consumer's
+ *	invalidation waits until it is alone
  * @va: first address (Tagged Offset) of the region
  * @len: octets
  * @first_off: offset of @va in the first page
@@ -146,19 +149,33 @@ struct iwm_mr {
 	u8 page_shift;
 	u32 num_pages;			/* capacity of @pages */
 	u32 used_pages;			/* entries in use */
-	u32 staged_pages;		/* entries in use of @staged */
+	u32 staged_pages;		/* of @staged, 0: no new list */
 	void **pages;
 	void **staged;
 	struct ib_umem *umem;
 	struct rcu_head rcu;
 };
 
+/* Bits of iwm_cq.flags */
+enum {
+	IWM_CQ_CALLED,	/* a call of the handler is on its way */
+};
+
 /**
  * struct iwm_cq - completion queue
- * @ring: @num_cqe entries and, behind them, the siw_cq_ctrl that user space
- *	arms; shared with user space for a user CQ
+ * @ring: @num_cqe entries; of a user CQ shared with user space, and @ctrl is
+ *	behind them. A kernel CQ's may be replaced (@lock)
+ * @ctrl: what the consumer is armed for; user space writes its own
+ * @own_ctrl: a kernel CQ's @ctrl
  * @put: next entry to write (@lock)
  * @get: next entry to poll, kernel CQ only (@lock)
+ * @cpu: CPU of the completion vector: kernel consumers' handlers run there
+ * @csd: calls the handler there; IWM_CQ_CALLED keeps it from being used twice
+ * @calls: calls of the handler that have not ended
+ * @mod_count: completions for which a notification may wait, 0: none (@lock)
+ * @mod_usec: how long it may wait (@lock)
+ * @held_back: completions that have matched the arm and not been announced;
+ *	@mod_timer runs while there are any (@lock)
  */
 struct iwm_cq {
 	struct ib_cq ibcq;
@@ -166,6 +183,7 @@ struct iwm_cq {
 	spinlock_t lock;		/* see above */
 	struct siw_cqe *ring;
 	struct siw_cq_ctrl *ctrl;
+	struct siw_cq_ctrl own_ctrl;
 	u32 num_cqe;			/* power of two */
 	u32 put;
 	u32 get;
@@ -173,6 +191,15 @@ struct iwm_cq {
 	bool user;
 	bool overflowed;		/* IB_EVENT_CQ_ERR was raised (@lock) */
 	struct rdma_user_mmap_entry *mmap_entry;
+
+	int cpu;
+	unsigned long flags;
+	call_single_data_t csd;
+	atomic_t calls;
+	u16 mod_count;
+	u16 mod_usec;
+	u16 held_back;
+	struct hrtimer mod_timer;
 };
 
 /**
@@ -372,6 +399,8 @@ static inline void iwm_mr_drop_cache(struct iwm_mr **cache)
 int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
 		 u64 len, int access);
 int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag);
+int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
+			    u32 stag, bool wait);
 int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
 		  struct ib_mr *ibmr, u32 key, int access);
 struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access);
@@ -414,7 +443,16 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct ib_udata *udata);
 int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+bool iwm_cq_waiting(struct iwm_cq *cq);
+
+/* notify.c */
+void iwm_notify_init(struct iwm_cq *cq, u32 vector);
+int iwm_notify_stop(struct ib_cq *ibcq);
+bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc);
+void iwm_notify(struct iwm_cq *cq);
 int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec);
 
 /* srq.c: SRQs and the receive rings of QPs */
 int iwm_rq_init(struct iwm_rq *rq, u32 num, u32 max_sge, bool user);
@@ -508,7 +546,7 @@ void iwm_sq_kick_responses(struct iwm_qp *qp);
 const struct iwm_read_out *iwm_sq_oldest_read(struct iwm_qp *qp);
 bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len);
 int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
-void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status, u32 len);
+void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status);
 
 /* recv.c: mpa_ulp_ops.receive, place and receive_done */
 int iwm_rx_create(struct iwm_qp *qp);

@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "iwmpa.h"
@@ -111,6 +112,22 @@ static void iwm_mr_free(struct iwm_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
+/* The region of this STag, valid or not, with a reference; or NULL */
+static struct iwm_mr *iwm_mr_find(struct iwm_dev *dev, u32 stag)
+{
+	struct iwm_mr *mr;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag >> IWM_STAG_INDEX_SHIFT);
+	if (mr && !refcount_inc_not_zero(&mr->users))
+		mr = NULL;
+	rcu_read_unlock();
+	if (!mr || READ_ONCE(mr->stag) == stag)
+		return mr;
+	iwm_mr_put(mr);
+	return NULL;
+}
+
 /**
  * iwm_mr_get - find a memory region by its STag
  * @dev: device
@@ -122,16 +139,10 @@ static void iwm_mr_free(struct iwm_mr *mr)
  */
 struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag)
 {
-	struct iwm_mr *mr;
+	struct iwm_mr *mr = iwm_mr_find(dev, stag);
 
-	rcu_read_lock();
-	mr = xa_load(&dev->mrs, stag >> IWM_STAG_INDEX_SHIFT);
-	if (mr && !refcount_inc_not_zero(&mr->users))
-		mr = NULL;
-	rcu_read_unlock();
 	if (!mr)
 		return NULL;
-
 	/* Pairs with the release in iwm_mr_set_valid() */
 	if (smp_load_acquire(&mr->valid) && READ_ONCE(mr->stag) == stag)
 		return mr;
@@ -147,8 +158,26 @@ struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag)
  */
 void iwm_mr_put(struct iwm_mr *mr)
 {
-	if (refcount_dec_and_test(&mr->users))
+	rcu_read_lock();	/* it may be freed when we have let go */
+	if (refcount_dec_and_test(&mr->users)) {
 		complete(&mr->drained);
+	} else {
+		/* Pairs with iwm_mr_quiesce(): let go, then look */
+		smp_mb__after_atomic();
+		if (unlikely(!READ_ONCE(mr->valid)))
+			wake_up_var(&mr->users);
+	}
+	rcu_read_unlock();
+}
+
+/*
+ * Wait until nobody but @holders uses a region that is invalid: it cannot be
+ * looked up any more, and each use is short.
+ */
+static void iwm_mr_quiesce(struct iwm_mr *mr, unsigned int holders)
+{
+	/* Waiting begins with a full barrier: see iwm_mr_put() */
+	wait_var_event(&mr->users, refcount_read(&mr->users) <= holders);
 }
 
 static void iwm_mr_set_valid(struct iwm_mr *mr)
@@ -189,10 +218,20 @@ int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
 	return 0;
 }
 
+static int iwm_mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd)
+{
+	if (mr->ibmr.pd != pd)
+		return -EPERM;
+	if (mr->dma)
+		return -EACCES;
+	WRITE_ONCE(mr->valid, false);
+	return 0;
+}
+
 /**
- * iwm_mr_invalidate - end the use of an STag until it is registered anew
+ * iwm_mr_invalidate - end the use of an STag for a peer
  * @dev: device
- * @pd: protection domain of the QP that asks, for itself or for its peer
+ * @pd: protection domain of the QP that the peer asks on
  * @stag: the whole STag
  *
  * Accesses that have been checked before may still be under way on other
@@ -206,16 +245,38 @@ int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
 int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
 {
 	struct iwm_mr *mr = iwm_mr_get(dev, stag);
-	int err = 0;
+	int err;
 
 	if (!mr)
 		return -ENOENT;
-	if (mr->ibmr.pd != pd)
-		err = -EPERM;
-	else if (mr->dma)
-		err = -EACCES;
-	else
-		WRITE_ONCE(mr->valid, false);
+	err = iwm_mr_revoke(mr, pd);
+	iwm_mr_put(mr);
+	return err;
+}
+
+/**
+ * iwm_mr_invalidate_local - end the use of an STag for its consumer
+ * @dev: device
+ * @pd: protection domain of the QP
+ * @stag: the whole STag; it may be invalid already, because a consumer may ask
+ *	for what its peer has done
+ * @wait: return when no access is under way any more, on any connection: the
+ *	consumer is going to use the memory for something else
+ *
+ * Context: any; process when @wait is set.
+ * Return: as iwm_mr_invalidate(), -ENOENT for an STag that does not exist.
+ */
+int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
+			    u32 stag, bool wait)
+{
+	struct iwm_mr *mr = iwm_mr_find(dev, stag);
+	int err;
+
+	if (!mr)
+		return -ENOENT;
+	err = iwm_mr_revoke(mr, pd);
+	if (!err && wait)
+		iwm_mr_quiesce(mr, 2);	/* its creator and this */
 	iwm_mr_put(mr);
 	return err;
 }
@@ -228,7 +289,10 @@ int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
  * @key: the whole STag, whose low octet is the consumer's new key
  * @access: IB_ACCESS_* rights
  *
- * Context: any, one caller at a time per region: the order of its work queue.
+ * Waits for accesses through the STag that a peer has invalidated.
+ *
+ * Context: process, one caller at a time per region: the order of its work
+ * queue.
  * Return: 0; -EINVAL: no fast-register region, or @key is not of it;
  * -EPERM: not of this protection domain; -EBUSY: it is still valid.
  */
@@ -244,8 +308,13 @@ int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
 	if (READ_ONCE(mr->valid))
 		return -EBUSY;
 
-	swap(mr->pages, mr->staged);
-	mr->used_pages = mr->staged_pages;
+	iwm_mr_quiesce(mr, 1);
+	/* Without a new list the one that was in force is used again. */
+	if (mr->staged_pages) {
+		swap(mr->pages, mr->staged);
+		mr->used_pages = mr->staged_pages;
+		mr->staged_pages = 0;
+	}
 	mr->page_shift = ilog2(ibmr->page_size);
 	mr->first_off = ibmr->iova & (ibmr->page_size - 1);
 	mr->va = ibmr->iova;

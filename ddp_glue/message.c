@@ -53,6 +53,14 @@ static enum siw_wc_status take_inline(struct tx_msg *msg,
 	return SIW_WC_SUCCESS;
 }
 
+/* READ with invalidate ends the STag of its sink: there can be only one. */
+static u32 max_sges(u8 opcode)
+{
+	if (opcode == SIW_OP_READ_LOCAL_INV)
+		return 1;
+	return opcode == SIW_OP_READ ? IWM_MAX_SGE_RD : IWM_MAX_SGE;
+}
+
 static enum siw_wc_status take_sges(struct iwm_qp *qp, struct tx_msg *msg,
 				    const struct siw_sqe *sqe)
 {
@@ -60,7 +68,7 @@ static enum siw_wc_status take_sges(struct iwm_qp *qp, struct tx_msg *msg,
 	u64 len = 0;
 	int i;
 
-	if (sqe->num_sge > (read ? IWM_MAX_SGE_RD : IWM_MAX_SGE))
+	if (sqe->num_sge > max_sges(sqe->opcode))
 		return SIW_WC_LOC_QP_OP_ERR;
 	if (read && !qp->ord)
 		return SIW_WC_LOC_QP_OP_ERR;	/* the peer takes none */
@@ -108,33 +116,62 @@ static void prepare_tagged(struct tx_msg *msg, u8 opcode, u32 stag, u64 to)
 	msg->seg.to = to;
 }
 
-/* A Read: its payload becomes the Read Request, its memory the sink. */
-static void prepare_read(struct iwm_sq *sq, struct tx_msg *msg,
-			 const struct siw_sqe *sqe)
+/* A Read Request for the next sink of @sq->rest, which is there. */
+static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg)
 {
 	struct out_read *out = &sq->orq[sq->orq_put % IWM_MAX_ORD];
+	struct read_rest *rest = &sq->rest;
+	const struct iwm_sge *sink = &rest->sge[rest->cur++];
 	struct rdmap_read rr = {
-		.sink_stag = msg->sge[0].lkey,
-		.sink_to = msg->sge[0].addr,
-		.size = msg->left,
-		.source_stag = sqe->rkey,
-		.source_to = sqe->raddr,
+		.sink_stag = sink->lkey,
+		.sink_to = sink->addr,
+		.size = sink->len,
+		.source_stag = rest->stag,
+		.source_to = rest->to,
 	};
 
+	rest->to += sink->len;
 	out->rd.stag = rr.sink_stag;
 	out->rd.to = rr.sink_to;
 	out->rd.len = rr.size;
 	out->wqe = msg->wqe;
 	out->rtr = false;
+	out->more = iwm_sq_has_rest(sq);
 	/* Pairs with iwm_sq_oldest_read(): the entry is complete */
 	smp_store_release(&sq->orq_put, sq->orq_put + 1);
 
-	iwm_sq_wqe(sq, msg->wqe)->lkey = rr.sink_stag;
 	rdmap_read_build(msg->body, &rr);
 	msg->in_body = true;
 	msg->left = RDMAP_READ_REQUEST_LEN;
 	prepare_untagged(sq, msg, RDMAP_READ_REQUEST, DDP_QN_READ_REQUEST);
 	iwm_count(sq->qp->dev, IWM_STAT_TX_READ_REQUESTS);
+}
+
+/*
+ * A Read: its memory becomes the sinks. A Read of nothing is a Read Request,
+ * too, with a sink that is not looked at.
+ */
+static void prepare_read(struct iwm_sq *sq, struct tx_msg *msg,
+			 const struct siw_sqe *sqe)
+{
+	struct read_rest *rest = &sq->rest;
+	u32 i;
+
+	rest->num_sge = 0;
+	for (i = 0; i < msg->num_sge; i++)
+		if (msg->sge[i].len)
+			rest->sge[rest->num_sge++] = msg->sge[i];
+	if (!msg->left) {
+		rest->sge[0] = msg->num_sge ? msg->sge[0] :
+					      (struct iwm_sge) { };
+		rest->num_sge = 1;
+	}
+	rest->cur = 0;
+	rest->stag = sqe->rkey;
+	rest->to = sqe->raddr;
+	rest->wqe = msg->wqe;
+	iwm_sq_wqe(sq, msg->wqe)->lkey = rest->sge[0].lkey;
+	prepare_read_request(sq, msg);
 }
 
 static void prepare_send(struct iwm_sq *sq, struct tx_msg *msg,
@@ -177,12 +214,15 @@ static enum siw_wc_status local_operation(struct iwm_qp *qp,
 {
 	int ret;
 
+	/* Both wait for who uses the region; that must not be us. */
+	iwm_mr_drop_cache(&qp->sq->mr);
 	if (sqe->opcode == SIW_OP_REG_MR)
 		ret = iwm_mr_enable(qp->dev, qp->ibqp.pd,
 				    (struct ib_mr *)(uintptr_t)sqe->base_mr,
 				    sqe->rkey, sqe->access);
 	else
-		ret = iwm_mr_invalidate(qp->dev, qp->ibqp.pd, sqe->rkey);
+		ret = iwm_mr_invalidate_local(qp->dev, qp->ibqp.pd, sqe->rkey,
+					      true);
 	return ret ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS;
 }
 
@@ -199,6 +239,12 @@ void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe, enum siw_wc_status status)
 	iwm_qp_error(qp, &err, NULL, 0, NULL);
 }
 
+/* Reads that may be outstanding; 0: only none are to be posted. */
+static u32 read_limit(const struct iwm_qp *qp)
+{
+	return qp->ord ? qp->ord : IWM_MAX_ORD;
+}
+
 /* May this entry be started? Reads are limited, and some wait for them. */
 static bool may_start(const struct iwm_qp *qp, u8 opcode, u16 flags)
 {
@@ -209,9 +255,20 @@ static bool may_start(const struct iwm_qp *qp, u8 opcode, u16 flags)
 		return false;
 	if (flags & SIW_WQE_READ_FENCE)
 		limit = 1;
-	else if (iwm_sq_is_read(opcode) && qp->ord)
-		limit = qp->ord;
+	else if (iwm_sq_is_read(opcode))
+		limit = read_limit(qp);
 	return iwm_sq_reads(sq) < limit;
+}
+
+/* May what comes next be started? */
+static bool may_go_on(const struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+	const struct siw_sqe *sqe = iwm_sq_entry(sq, sq->get);
+
+	if (iwm_sq_has_rest(sq))
+		return iwm_sq_reads(sq) < read_limit(qp);
+	return may_start(qp, READ_ONCE(sqe->opcode), READ_ONCE(sqe->flags));
 }
 
 /*
@@ -221,15 +278,25 @@ static bool may_start(const struct iwm_qp *qp, u8 opcode, u16 flags)
 bool iwm_msg_wait_read(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
-	const struct siw_sqe *sqe = iwm_sq_entry(sq, sq->get);
 
 	set_bit(SQ_WAIT_READ, &sq->flags);
 	/* Pairs with iwm_sq_read_done(): asked for before looking */
 	smp_mb__after_atomic();
-	if (!may_start(qp, READ_ONCE(sqe->opcode), READ_ONCE(sqe->flags)))
+	if (!may_go_on(qp))
 		return true;
 	clear_bit(SQ_WAIT_READ, &sq->flags);
 	return false;
+}
+
+/* All but the room for payload. */
+static void clear_message(struct tx_msg *msg)
+{
+	memset(msg, 0, offsetof(struct tx_msg, body));
+	msg->body_off = 0;
+	msg->in_body = false;
+	msg->cur = 0;
+	msg->cur_off = 0;
+	msg->access = 0;
 }
 
 /* Take the next entry of the ring; true when a message came out of it. */
@@ -250,12 +317,7 @@ static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe)
 				return false;
 			}
 		} else {
-			memset(msg, 0, offsetof(struct tx_msg, body));
-			msg->body_off = 0;
-			msg->in_body = false;
-			msg->cur = 0;
-			msg->cur_off = 0;
-			msg->access = 0;
+			clear_message(msg);
 			status = take_payload(qp, msg, sqe);
 		}
 	}
@@ -269,11 +331,28 @@ static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe)
 	return true;
 }
 
+/* The next sink of a Read, when one more may be outstanding. */
+static bool next_sink(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+	struct tx_msg *msg = &sq->msg;
+
+	if (test_bit(SQ_FLUSH, &sq->flags) || !may_go_on(qp))
+		return false;
+	clear_message(msg);
+	msg->wqe = sq->rest.wqe;
+	prepare_read_request(sq, msg);
+	msg->kind = MSG_WQE;
+	return true;
+}
+
 /* The next work request that has something to send, if there is one. */
 static bool next_wqe(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
+	if (iwm_sq_has_rest(sq))
+		return next_sink(qp);
 	while (!test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_posted(sq)) {
 		struct siw_sqe sqe;
 

@@ -186,7 +186,7 @@ static int receive_response(struct rx_segment *s)
 		ret = place(s, rd->stag, s->seg.to, s->seg.payload_len,
 			    IB_ACCESS_LOCAL_WRITE);
 		if (ret) {
-			iwm_sq_read_done(s->qp, SIW_WC_LOC_PROT_ERR, 0);
+			iwm_sq_read_done(s->qp, SIW_WC_LOC_PROT_ERR);
 			return tagged_fault(s, ret);
 		}
 	}
@@ -194,7 +194,7 @@ static int receive_response(struct rx_segment *s)
 	if (s->seg.last) {
 		s->rx->read_done = 0;
 		iwm_count(s->qp->dev, IWM_STAT_RX_READ_RESPONSES);
-		iwm_sq_read_done(s->qp, SIW_WC_SUCCESS, rd->len);
+		iwm_sq_read_done(s->qp, SIW_WC_SUCCESS);
 	}
 	return 0;
 }
@@ -392,7 +392,7 @@ static void refused_read(struct rx_segment *s, const struct rdmap_error *err,
 	if (err->layer == TERM_LAYER_RDMAP &&
 	    err->etype == RDMAP_ETYPE_PROTECTION &&
 	    (ctrl->hdrct & RDMAP_TERM_R) && iwm_sq_oldest_read(s->qp))
-		iwm_sq_read_done(s->qp, SIW_WC_REM_ACCESS_ERR, 0);
+		iwm_sq_read_done(s->qp, SIW_WC_REM_ACCESS_ERR);
 }
 
 /* The peer has given up: nothing is answered, nothing more is received. */

@@ -221,7 +221,8 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			if (ret)
 				return TX_BLOCKED;
 			/* Posted while we were busy, without a doorbell? */
-			if (!iwm_sq_posted(sq) || iwm_msg_wait_read(qp))
+			if ((!iwm_sq_posted(sq) && !iwm_sq_has_rest(sq)) ||
+			    iwm_msg_wait_read(qp))
 				return TX_IDLE;
 			if (sent >= budget)
 				return TX_BUDGET;
@@ -260,6 +261,7 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	int ret;
 
 	sq->msg.kind = MSG_NONE;	/* cut off: nothing may follow */
+	sq->rest.cur = sq->rest.num_sge;
 	/* Without a connection yet there is a kick when it has appeared. */
 	if (!conn)
 		return test_bit(SQ_STOPPED, &sq->flags);

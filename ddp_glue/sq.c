@@ -57,7 +57,8 @@ void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 /* Give entries back to who posts. A message that is being sent keeps its. */
 void iwm_sq_release(struct iwm_sq *sq)
 {
-	u32 end = sq->get - (sq->msg.kind == MSG_WQE);
+	bool busy = sq->msg.kind == MSG_WQE || iwm_sq_has_rest(sq);
+	u32 end = sq->get - busy;
 
 	for (; sq->released != end; sq->released++)
 		/* Pairs with the acquire of who posts: we are done with it */
@@ -103,6 +104,7 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 	u32 left = sq->num;
 
 	sq->msg.kind = MSG_NONE;
+	sq->rest.cur = sq->rest.num_sge;
 	iwm_sq_release(sq);
 	iwm_sq_complete(qp, true);
 	while (iwm_sq_posted(sq) && left--) {
@@ -181,28 +183,36 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len)
 	return false;
 }
 
+/* A Read of a work request has ended: the last one, or a bad one, ends it. */
+static void wqe_read_done(struct iwm_qp *qp, const struct out_read *out,
+			  enum siw_wc_status status)
+{
+	struct iwm_wqe *wqe = iwm_sq_wqe(qp->sq, out->wqe);
+
+	if (out->more && !status)
+		return;
+	if (wqe->opcode == SIW_OP_READ_LOCAL_INV && !status &&
+	    iwm_mr_invalidate_local(qp->dev, qp->ibqp.pd, wqe->lkey, false))
+		status = SIW_WC_LOC_PROT_ERR;
+	if (status)
+		wqe->bytes = 0;
+	iwm_sq_wqe_done(qp->sq, out->wqe, status);
+}
+
 /**
  * iwm_sq_read_done() - the oldest outstanding Read has ended
  * @qp: QP
  * @status: how
- * @len: octets placed
  *
  * Context: receive upcall.
  */
-void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status, u32 len)
+void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status)
 {
 	struct iwm_sq *sq = qp->sq;
 	const struct out_read *out = &sq->orq[sq->orq_get % IWM_MAX_ORD];
 
-	if (!out->rtr) {
-		struct iwm_wqe *wqe = iwm_sq_wqe(sq, out->wqe);
-
-		if (wqe->opcode == SIW_OP_READ_LOCAL_INV && !status &&
-		    iwm_mr_invalidate(qp->dev, qp->ibqp.pd, wqe->lkey))
-			status = SIW_WC_LOC_PROT_ERR;
-		wqe->bytes = len;
-		iwm_sq_wqe_done(sq, out->wqe, status);
-	}
+	if (!out->rtr)
+		wqe_read_done(qp, out, status);
 	/* Pairs with iwm_sq_reads(): the place is free */
 	smp_store_release(&sq->orq_get, sq->orq_get + 1);
 	iwm_sq_complete(qp, false);

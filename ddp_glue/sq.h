@@ -61,11 +61,33 @@ struct iwm_wqe {
 	bool done;
 };
 
-/* An outstanding Read. @rtr: no work request belongs to it. */
+/*
+ * An outstanding Read. @rtr: no work request belongs to it. @more: it is not
+ * the last one of its work request.
+ */
 struct out_read {
 	struct iwm_read_out rd;
 	u32 wqe;
 	bool rtr;
+	bool more;
+};
+
+/**
+ * struct read_rest - a Read's sinks that have not been asked for
+ * @sge: the sinks: a Read Request names one, so there is one for each
+ * @num_sge: elements in it
+ * @cur: the next one; @num_sge when nothing is left
+ * @stag: source of the next one
+ * @to: its Tagged Offset there
+ * @wqe: the work request's place in the FIFO
+ */
+struct read_rest {
+	struct iwm_sge sge[IWM_MAX_SGE];
+	u32 num_sge;
+	u32 cur;
+	u32 stag;
+	u64 to;
+	u32 wqe;
 };
 
 /* Memory of one segment, held while it is copied. */
@@ -135,6 +157,7 @@ struct tx_msg {
  * @irq_get: the oldest one (owner)
  * @irq_put: behind the newest one (receive)
  * @msg: what is being sent (owner)
+ * @rest: what a Read into several elements has left to ask for (owner)
  * @source: memory of the segment that is being written (owner)
  * @mr: memory that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
@@ -171,6 +194,7 @@ struct iwm_sq {
 	u32 irq_put;
 
 	struct tx_msg msg;
+	struct read_rest rest;
 	struct tx_source source[IWM_MAX_SGE];
 	struct iwm_mr *mr;
 	u32 msn[DDP_NUM_QUEUES];
@@ -198,6 +222,12 @@ static inline bool iwm_sq_posted(struct iwm_sq *sq)
 	u16 flags = smp_load_acquire(&iwm_sq_entry(sq, sq->get)->flags);
 
 	return flags & SIW_WQE_VALID;
+}
+
+/* Has the work request that was taken last more to ask for? */
+static inline bool iwm_sq_has_rest(const struct iwm_sq *sq)
+{
+	return sq->rest.cur != sq->rest.num_sge;
 }
 
 static inline bool iwm_sq_is_read(u8 opcode)

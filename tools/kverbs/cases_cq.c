@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues: how they are polled, where, how large they are, and how
+ * often somebody is told.
+ */
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include "kverbs.h"
+
+/* Messages both ways, and a WRITE with data compared. */
+static void exchange(struct kv_case *t, enum ib_poll_context poll)
+{
+	const struct kv_options o = { .poll = poll };
+	struct kv_region *from, *there;
+	struct kv_work *send, *recv;
+	struct ib_sge sge, in;
+	int i;
+
+	kv_connect(t, &o);
+	from = kv_region(&t->client, 4);
+	there = kv_region(&t->server, 4);
+	kv_register(from, IB_ACCESS_LOCAL_WRITE);
+	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	kv_fill(from, 1);
+	sge = kv_sge(from, 0, 4 * PAGE_SIZE);
+	for (i = 0; i < 20; i++) {
+		send = kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1, there, 0);
+		kv_wait(t, send, IB_WC_SUCCESS);
+		kv_expect(t, poll != IB_POLL_SOFTIRQ || send->softirq,
+			  "not completed in softirq");
+		kv_expect(t, poll == IB_POLL_SOFTIRQ || !send->softirq,
+			  "completed in softirq");
+		kv_sync(t);
+	}
+	kv_compare(there, 0, 4 * PAGE_SIZE, 1, 0);
+	in = kv_dma_sge(kv_region(&t->client, 1), 64);
+	recv = kv_recv(&t->client, &in);
+	in = kv_dma_sge(kv_region(&t->server, 1), 64);
+	kv_wait(t, kv_send(&t->server, &in), IB_WC_SUCCESS);
+	kv_wait(t, recv, IB_WC_SUCCESS);
+}
+
+static void poll_softirq(struct kv_case *t)
+{
+	exchange(t, IB_POLL_SOFTIRQ);
+}
+
+static void poll_workqueue(struct kv_case *t)
+{
+	exchange(t, IB_POLL_WORKQUEUE);
+}
+
+static void poll_unbound(struct kv_case *t)
+{
+	exchange(t, IB_POLL_UNBOUND_WORKQUEUE);
+}
+
+static void poll_direct(struct kv_case *t)
+{
+	exchange(t, IB_POLL_DIRECT);
+}
+
+/* Each vector has a CPU of its own, and completions are handled there. */
+static void vectors(struct kv_case *t, enum ib_poll_context poll)
+{
+	cpumask_var_t seen;
+	int vector = 0, i;
+
+	if (!zalloc_cpumask_var(&seen, GFP_KERNEL)) {
+		kv_fail(t, "no memory");
+		return;
+	}
+	do {
+		const struct kv_options o = { .poll = poll, .vector = vector };
+		struct kv_work *send, *recv;
+		struct ib_sge out, in;
+		int cpu = -1;
+
+		kv_connect(t, &o);
+		out = kv_dma_sge(kv_region(&t->client, 1), 64);
+		in = kv_dma_sge(kv_region(&t->server, 1), 64);
+		for (i = 0; i < 10 && !t->failed; i++) {
+			recv = kv_recv(&t->server, &in);
+			send = kv_send(&t->client, &out);
+			kv_wait(t, send, IB_WC_SUCCESS);
+			kv_wait(t, recv, IB_WC_SUCCESS);
+			kv_expect(t, cpu < 0 || send->cpu == cpu,
+				  "vector %d: CPU %d, then %d", vector, cpu,
+				  send->cpu);
+			cpu = send->cpu;
+		}
+		if (!t->failed && cpumask_test_and_set_cpu(cpu, seen))
+			kv_fail(t, "vector %d: CPU %d has another", vector,
+				cpu);
+		i = t->dev ? t->dev->num_comp_vectors : 0;
+		kv_disconnect(t);
+	} while (++vector < i && !t->failed);
+	kv_expect(t, cpumask_weight(seen) == num_online_cpus(),
+		  "%u CPUs of %u", cpumask_weight(seen), num_online_cpus());
+	free_cpumask_var(seen);
+}
+
+static void vectors_softirq(struct kv_case *t)
+{
+	vectors(t, IB_POLL_SOFTIRQ);
+}
+
+static void vectors_workqueue(struct kv_case *t)
+{
+	vectors(t, IB_POLL_WORKQUEUE);
+}
+
+/* ---- Sizes ---- */
+
+/* The queue changes its size again and again while it is used. */
+static void resize_under_load(struct kv_case *t)
+{
+	static const struct kv_options o = { .poll = IB_POLL_WORKQUEUE };
+	struct kv_region *from, *there;
+	struct kv_work *write[64];
+	struct ib_sge sge;
+	int round, i;
+
+	kv_connect(t, &o);
+	from = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	sge = kv_dma_sge(from, 512);
+	for (round = 0; round < 14; round++) {
+		for (i = 0; i < ARRAY_SIZE(write); i++) {
+			write[i] = kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge,
+					   1, there, 0);
+			if (i % 8 == 0 && !t->failed)
+				kv_expect(t, !ib_resize_cq(t->client.scq,
+							   i % 16 ? 128 : 1024),
+					  "ib_resize_cq");
+		}
+		for (i = 0; i < ARRAY_SIZE(write); i++)
+			kv_wait(t, write[i], IB_WC_SUCCESS);
+		for (i = 0; i < ARRAY_SIZE(write) && !t->failed; i++)
+			kv_expect(t, write[i]->count == 1,
+				  "%u completions of one work request",
+				  write[i]->count);
+	}
+	kv_sync(t);
+}
+
+/* What waits to be polled goes with the queue, or keeps it from shrinking. */
+static void resize_keeps(struct kv_case *t)
+{
+	static const struct kv_options o = { .poll = IB_POLL_DIRECT };
+	struct kv_work *write[20], *recv;
+	struct kv_region *there;
+	struct ib_sge sge, in;
+	int i, ret;
+
+	kv_connect(t, &o);
+	sge = kv_dma_sge(kv_region(&t->client, 1), 64);
+	there = kv_region(&t->server, 1);
+	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	in = kv_dma_sge(there, 64);
+	recv = kv_recv(&t->server, &in);
+	for (i = 0; i < ARRAY_SIZE(write); i++)
+		write[i] = kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1,
+				   there, 0);
+	kv_send(&t->client, &sge);
+	kv_wait(t, recv, IB_WC_SUCCESS);
+	if (t->failed)
+		return;
+	/* The SEND has been delivered: 20 WRITEs have completed before it. */
+	ret = ib_resize_cq(t->client.scq, 16);
+	kv_expect(t, ret == -EINVAL, "shrunk below what waits: %d", ret);
+	ret = ib_resize_cq(t->client.scq, 32);
+	kv_expect(t, !ret, "ib_resize_cq to 32: %d", ret);
+	kv_expect(t, t->client.scq->cqe >= 32, "%d entries",
+		  t->client.scq->cqe);
+	ret = ib_resize_cq(t->client.scq, t->dev->attrs.max_cqe + 1);
+	kv_expect(t, ret == -EINVAL, "larger than max_cqe: %d", ret);
+	for (i = 0; i < ARRAY_SIZE(write); i++)
+		kv_wait(t, write[i], IB_WC_SUCCESS);
+	for (i = 0; i < ARRAY_SIZE(write) && !t->failed; i++)
+		kv_expect(t, write[i]->count == 1, "%u completions",
+			  write[i]->count);
+}
+
+/* ---- Moderation ---- */
+
+/* A queue that this file polls itself. */
+struct watched {
+	struct work_struct work;
+	struct ib_cq *cq;
+	unsigned int calls;
+	bool stopped;
+};
+
+static void watched_poll(struct work_struct *work)
+{
+	struct watched *w = container_of(work, struct watched, work);
+	struct ib_wc wc;
+
+	do {
+		while (ib_poll_cq(w->cq, 1, &wc) > 0)
+			kv_done(w->cq, &wc);
+	} while (ib_req_notify_cq(w->cq, IB_CQ_NEXT_COMP |
+				  IB_CQ_REPORT_MISSED_EVENTS) > 0);
+}
+
+/* Always on the CPU of the vector, with interrupts off */
+static void watched_handler(struct ib_cq *cq, void *context)
+{
+	struct kv_case *t = context;
+	struct watched *w = t->arg;
+
+	w->cq = cq;
+	w->calls++;
+	if (!READ_ONCE(w->stopped))
+		queue_work(system_highpri_wq, &w->work);
+}
+
+/* Before the queue goes */
+static void watched_stop(struct watched *w)
+{
+	WRITE_ONCE(w->stopped, true);
+	synchronize_rcu();	/* for handlers that have not seen it */
+	flush_work(&w->work);
+}
+
+/* Messages, each sent when the one before it has arrived. */
+static void ping(struct kv_case *t)
+{
+	struct kv_work *send[128], *recv;
+	struct ib_sge out, in;
+	int i;
+
+	in = kv_dma_sge(kv_region(&t->server, 1), 64);
+	out = kv_dma_sge(kv_region(&t->client, 1), 64);
+	for (i = 0; i < ARRAY_SIZE(send); i++) {
+		recv = kv_recv(&t->server, &in);
+		send[i] = kv_send(&t->client, &out);
+		kv_wait(t, recv, IB_WC_SUCCESS);
+	}
+	for (i = 0; i < ARRAY_SIZE(send); i++)
+		kv_wait(t, send[i], IB_WC_SUCCESS);
+}
+
+/* How often is the handler called? */
+static unsigned int calls(struct kv_case *t, int count, int usec)
+{
+	static const struct kv_options o = { .handler = watched_handler };
+	struct watched w = { };
+
+	INIT_WORK_ONSTACK(&w.work, watched_poll);
+	t->arg = &w;
+	kv_connect(t, &o);
+	if (!t->failed) {
+		kv_expect(t, !rdma_set_cq_moderation(t->client.scq, count,
+						     usec),
+			  "rdma_set_cq_moderation");
+		ib_req_notify_cq(t->client.scq, IB_CQ_NEXT_COMP);
+		ping(t);
+	}
+	watched_stop(&w);
+	kv_disconnect(t);
+	destroy_work_on_stack(&w.work);
+	return w.calls;
+}
+
+static void moderated(struct kv_case *t)
+{
+	unsigned int each = calls(t, 0, 0), few = calls(t, 16, U16_MAX);
+
+	kv_expect(t, few >= 8 && few < each / 2,
+		  "%u calls of the handler, %u without moderation", few, each);
+}
+
+/* With too few completions the time decides; without a time nothing waits. */
+static void moderated_ends(struct kv_case *t)
+{
+	calls(t, U16_MAX, 1000);
+	calls(t, U16_MAX, 0);
+}
+
+const struct kv_entry kv_cq_cases[] = {
+	{ "poll-softirq", poll_softirq },
+	{ "poll-workqueue", poll_workqueue },
+	{ "poll-unbound", poll_unbound },
+	{ "poll-direct", poll_direct },
+	{ "vectors-softirq", vectors_softirq },
+	{ "vectors-workqueue", vectors_workqueue },
+	{ "resize-under-load", resize_under_load },
+	{ "resize-keeps", resize_keeps },
+	{ "moderation", moderated },
+	{ "moderation-ends", moderated_ends },
+	{ }
+};

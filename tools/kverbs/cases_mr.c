@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fast registration and invalidation.
+ */
+#include "kverbs.h"
+
+#define REMOTE	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+		 IB_ACCESS_REMOTE_READ)
+
+static const struct kv_options workqueue = { .poll = IB_POLL_WORKQUEUE };
+
+/* A READ that the peer refuses. */
+static void refused(struct kv_case *t, struct kv_region *sink,
+		    const struct kv_region *remote)
+{
+	struct ib_sge sge = kv_dma_sge(sink, 64);
+	struct kv_work *read;
+
+	read = kv_rdma(&t->client, IB_WR_RDMA_READ, &sge, 1, remote, 0);
+	kv_wait(t, read, IB_WC_REM_ACCESS_ERR);
+}
+
+/* All pages of a region are written and read back by the peer. */
+static void write_and_read(struct kv_case *t, unsigned int pages)
+{
+	struct kv_region *from, *there, *back;
+	u32 len = pages * PAGE_SIZE;
+	struct ib_sge sge;
+
+	kv_connect(t, &workqueue);
+	from = kv_region(&t->client, pages);
+	back = kv_region(&t->client, pages);
+	there = kv_region(&t->server, pages);
+	kv_register(from, IB_ACCESS_LOCAL_WRITE);
+	kv_register(back, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	kv_register(there, REMOTE);
+	kv_fill(from, 1);
+	sge = kv_sge(from, 0, len);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1, there, 0),
+		IB_WC_SUCCESS);
+	kv_sync(t);
+	kv_compare(there, 0, len, 1, 0);
+	sge = kv_sge(back, 0, len);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, &sge, 1, there, 0),
+		IB_WC_SUCCESS);
+	kv_compare(back, 0, len, 1, 0);
+}
+
+static void reg_1(struct kv_case *t)
+{
+	write_and_read(t, 1);
+}
+
+static void reg_256(struct kv_case *t)
+{
+	write_and_read(t, 256);
+}
+
+static void reg_1024(struct kv_case *t)
+{
+	write_and_read(t, 1024);
+}
+
+static void limits(struct kv_case *t)
+{
+	struct ib_mr *mr;
+	u32 max;
+
+	kv_connect(t, &workqueue);
+	if (t->failed)
+		return;
+	max = t->dev->attrs.max_fast_reg_page_list_len;
+	kv_expect(t, max >= 1024, "max_fast_reg_page_list_len is %u", max);
+	mr = ib_alloc_mr(t->client.pd, IB_MR_TYPE_MEM_REG, max + 1);
+	kv_expect(t, IS_ERR(mr), "an MR of %u pages", max + 1);
+	if (!IS_ERR(mr))
+		ib_dereg_mr(mr);
+	kv_expect(t, t->dev->attrs.device_cap_flags &
+		  IB_DEVICE_MEM_MGT_EXTENSIONS, "no fast registration");
+	kv_expect(t, t->dev->attrs.max_sge_rd > 1, "max_sge_rd is %d",
+		  t->dev->attrs.max_sge_rd);
+	kv_expect(t, t->dev->num_comp_vectors == num_online_cpus(),
+		  "%d completion vectors", t->dev->num_comp_vectors);
+}
+
+/* One page more than the region has room for is not mapped. */
+static void map_too_much(struct kv_case *t)
+{
+	struct kv_region *big;
+	struct ib_mr *mr;
+	int n;
+
+	kv_connect(t, &workqueue);
+	big = kv_region(&t->client, 3);
+	if (t->failed)
+		return;
+	mr = ib_alloc_mr(t->client.pd, IB_MR_TYPE_MEM_REG, 2);
+	if (IS_ERR(mr)) {
+		kv_fail(t, "ib_alloc_mr: %pe", mr);
+		return;
+	}
+	n = ib_map_mr_sg(mr, big->sgt.sgl, 3, NULL, PAGE_SIZE);
+	kv_expect(t, n == 2, "ib_map_mr_sg of 3 pages into 2: %d", n);
+	ib_dereg_mr(mr);
+}
+
+/* The key changes with each registration; the old one is good for nothing. */
+static void new_key(struct kv_case *t)
+{
+	struct kv_region *sink, *there;
+	struct ib_sge sge;
+	u32 old;
+
+	kv_connect(t, &workqueue);
+	sink = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(there, REMOTE);
+	kv_fill(there, 2);
+	sge = kv_dma_sge(sink, PAGE_SIZE);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, &sge, 1, there, 0),
+		IB_WC_SUCCESS);
+	kv_invalidate(there);
+	old = there->mr->rkey;
+	ib_update_fast_reg_key(there->mr, ib_inc_rkey(old));
+	kv_fill(there, 3);
+	kv_register(there, REMOTE);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, &sge, 1, there, 0),
+		IB_WC_SUCCESS);
+	kv_compare(sink, 0, PAGE_SIZE, 3, 0);
+	there->mr->rkey = old;
+	refused(t, sink, there);
+}
+
+static void use_after_invalidation(struct kv_case *t)
+{
+	struct kv_region *sink, *there;
+
+	kv_connect(t, &workqueue);
+	sink = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(there, REMOTE);
+	kv_invalidate(there);
+	refused(t, sink, there);
+}
+
+static void use_before_registration(struct kv_case *t)
+{
+	struct kv_region *sink, *there;
+
+	kv_connect(t, &workqueue);
+	sink = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	refused(t, sink, there);
+}
+
+/* What is invalid already may be invalidated: a peer may have been quicker. */
+static void invalidate_twice(struct kv_case *t)
+{
+	struct kv_region *there;
+
+	kv_connect(t, &workqueue);
+	there = kv_region(&t->client, 1);
+	kv_register(there, REMOTE);
+	kv_invalidate(there);
+	kv_invalidate(there);
+	kv_register(there, REMOTE);
+	kv_invalidate(there);
+}
+
+/* A region that is valid is not registered once more. */
+static void register_twice(struct kv_case *t)
+{
+	struct ib_reg_wr wr = { .wr = { .opcode = IB_WR_REG_MR } };
+	struct kv_region *r;
+	struct kv_work *work;
+
+	kv_connect(t, &workqueue);
+	r = kv_region(&t->client, 1);
+	kv_register(r, REMOTE);
+	wr.mr = r->mr;
+	wr.key = r->mr->rkey;
+	wr.access = REMOTE;
+	work = kv_work(t);
+	kv_post(&t->client, work, &wr.wr);
+	kv_wait(t, work, IB_WC_LOC_QP_OP_ERR);
+}
+
+static void rights(struct kv_case *t)
+{
+	struct kv_region *sink, *there;
+
+	kv_connect(t, &workqueue);
+	sink = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	refused(t, sink, there);
+}
+
+static void send_with_invalidate(struct kv_case *t)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV, .num_sge = 1 };
+	struct kv_region *sink, *there;
+	struct kv_work *recv, *send;
+	struct ib_sge from, to;
+
+	kv_connect(t, &workqueue);
+	sink = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(there, REMOTE);
+	kv_fill(sink, 4);
+	to = kv_dma_sge(kv_region(&t->server, 1), 64);
+	recv = kv_recv(&t->server, &to);
+	from = kv_dma_sge(sink, 64);
+	wr.sg_list = &from;
+	wr.ex.invalidate_rkey = there->mr->rkey;
+	send = kv_work(t);
+	kv_post(&t->client, send, &wr);
+	kv_wait(t, send, IB_WC_SUCCESS);
+	kv_wait(t, recv, IB_WC_SUCCESS);
+	kv_expect(t, recv->wc.wc_flags & IB_WC_WITH_INVALIDATE &&
+		  recv->wc.ex.invalidate_rkey == there->mr->rkey,
+		  "the completion does not name the invalidated key");
+	kv_invalidate(there);
+	refused(t, sink, there);
+}
+
+static void read_with_invalidate(struct kv_case *t)
+{
+	struct kv_region *sink, *there;
+	struct ib_sge sge;
+
+	kv_connect(t, &workqueue);
+	sink = kv_region(&t->client, 2);
+	there = kv_region(&t->server, 2);
+	kv_register(sink, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	kv_register(there, REMOTE);
+	kv_fill(there, 5);
+	sge = kv_sge(sink, 0, 2 * PAGE_SIZE);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ_WITH_INV, &sge, 1,
+			   there, 0), IB_WC_SUCCESS);
+	kv_compare(sink, 0, 2 * PAGE_SIZE, 5, 0);
+	kv_wait(t, kv_send(&t->client, &sge), IB_WC_LOC_PROT_ERR);
+}
+
+/* From here on nothing may be written any more. */
+static void fill_now(struct kv_work *work)
+{
+	kv_fill(work->arg, 7);
+}
+
+/*
+ * A consumer that has invalidated a region uses its memory for something
+ * else, whatever its peer may be writing at that moment.
+ */
+static void late_writes(struct kv_case *t)
+{
+	static const struct kv_options deep = { .poll = IB_POLL_WORKQUEUE };
+	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
+	struct kv_region *from, *there;
+	struct kv_work *work;
+	struct ib_sge sge;
+	int round, i;
+
+	for (round = 0; round < 8 && !t->failed; round++) {
+		kv_connect(t, &deep);
+		from = kv_region(&t->client, 16);
+		there = kv_region(&t->server, 16);
+		kv_register(from, 0);
+		kv_register(there, REMOTE);
+		kv_fill(from, 6);
+		sge = kv_sge(from, 0, 16 * PAGE_SIZE);
+		for (i = 0; i < 60; i++)
+			kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1, there,
+				0);
+		inv.ex.invalidate_rkey = there->mr->rkey;
+		work = kv_work(t);
+		work->hook = fill_now;
+		work->arg = there;
+		kv_post(&t->server, work, &inv);
+		kv_wait(t, work, IB_WC_SUCCESS);
+		if (!t->failed)
+			wait_for_completion_timeout(&t->server.gone, KV_WAIT);
+		kv_compare(there, 0, 16 * PAGE_SIZE, 7, 0);
+		kv_disconnect(t);
+	}
+}
+
+const struct kv_entry kv_mr_cases[] = {
+	{ "limits", limits },
+	{ "register-1", reg_1 },
+	{ "register-256", reg_256 },
+	{ "register-1024", reg_1024 },
+	{ "map-too-much", map_too_much },
+	{ "new-key", new_key },
+	{ "use-after-invalidation", use_after_invalidation },
+	{ "use-before-registration", use_before_registration },
+	{ "invalidate-twice", invalidate_twice },
+	{ "register-twice", register_twice },
+	{ "rights", rights },
+	{ "send-with-invalidate", send_with_invalidate },
+	{ "read-with-invalidate", read_with_invalidate },
+	{ "late-writes", late_writes },
+	{ }
+};

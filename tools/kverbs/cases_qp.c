@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: the DMA key, several sinks of a READ, posting from atomic
+ * context, draining.
+ */
+#include <linux/timer.h>
+#include "kverbs.h"
+
+static const struct kv_options workqueue = { .poll = IB_POLL_WORKQUEUE };
+
+static void dma_key(struct kv_case *t)
+{
+	struct kv_region *from, *there;
+	struct ib_sge out, in;
+	struct kv_work *recv;
+
+	kv_connect(t, &workqueue);
+	from = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	kv_fill(from, 1);
+	in = kv_dma_sge(there, PAGE_SIZE);
+	out = kv_dma_sge(from, PAGE_SIZE);
+	recv = kv_recv(&t->server, &in);
+	kv_wait(t, kv_send(&t->client, &out), IB_WC_SUCCESS);
+	kv_wait(t, recv, IB_WC_SUCCESS);
+	kv_expect(t, recv->wc.byte_len == PAGE_SIZE, "byte_len %u",
+		  recv->wc.byte_len);
+	kv_compare(there, 0, PAGE_SIZE, 1, 0);
+}
+
+/*
+ * READs into several elements, of two regions and of the DMA key's, more of
+ * them than may be outstanding.
+ */
+static void read_sges(struct kv_case *t)
+{
+	static const struct kv_options few = {
+		.poll = IB_POLL_WORKQUEUE,
+		.reads = 4,
+	};
+	static const u32 len[6] = { 100, 0, 4096, 1, 5003, 77 };
+	struct kv_region *a, *b, *c, *there;
+	struct kv_work *read[20];
+	struct ib_sge sge[6];
+	u32 total = 0;
+	int i;
+
+	kv_connect(t, &few);
+	a = kv_region(&t->client, 2);
+	b = kv_region(&t->client, 3);
+	c = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 4);
+	kv_register(a, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	kv_register(b, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	kv_register(there, IB_ACCESS_REMOTE_READ);
+	kv_fill(there, 9);
+	sge[0] = kv_sge(a, 7, len[0]);
+	sge[1] = kv_sge(a, 0, len[1]);
+	sge[2] = kv_sge(b, 3000, len[2]);
+	sge[3] = kv_sge(a, 5000, len[3]);
+	sge[4] = kv_sge(b, 3000 + 4096, len[4]);
+	sge[5] = kv_dma_sge(c, len[5]);
+	for (i = 0; i < 6; i++)
+		total += len[i];
+	for (i = 0; i < 20; i++)
+		read[i] = kv_rdma(&t->client, IB_WR_RDMA_READ, sge, 6, there,
+				  i);
+	for (i = 0; i < 20; i++) {
+		kv_wait(t, read[i], IB_WC_SUCCESS);
+		kv_expect(t, read[i]->wc.byte_len == total, "byte_len %u of %u",
+			  read[i]->wc.byte_len, total);
+	}
+	kv_compare(a, 7, 100, 9, 19);
+	kv_compare(b, 3000, 4096, 9, 19 + 100);
+	kv_compare(a, 5000, 1, 9, 19 + 100 + 4096);
+	kv_compare(b, 3000 + 4096, 5003, 9, 19 + 100 + 4096 + 1);
+	kv_compare(c, 0, 77, 9, 19 + 100 + 4096 + 1 + 5003);
+	kv_sync(t);
+}
+
+/* The second of three sinks may not be written to. */
+static void read_bad_sink(struct kv_case *t)
+{
+	struct kv_region *a, *b, *there;
+	struct ib_sge sge[3];
+
+	kv_connect(t, &workqueue);
+	a = kv_region(&t->client, 1);
+	b = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(a, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	kv_register(there, IB_ACCESS_REMOTE_READ);
+	sge[0] = kv_sge(a, 0, 10);
+	sge[1] = kv_sge(b, 0, 10);
+	sge[2] = kv_sge(a, 10, 10);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, sge, 3, there, 0),
+		IB_WC_LOC_PROT_ERR);
+}
+
+/* The source ends within the second of three sinks. */
+static void read_bad_source(struct kv_case *t)
+{
+	struct kv_region *a, *there;
+	struct ib_sge sge[3];
+
+	kv_connect(t, &workqueue);
+	a = kv_region(&t->client, 2);
+	there = kv_region(&t->server, 1);
+	kv_register(a, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	kv_register(there, IB_ACCESS_REMOTE_READ);
+	sge[0] = kv_sge(a, 0, 4000);
+	sge[1] = kv_sge(a, 4000, 97);
+	sge[2] = kv_sge(a, 5000, 10);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, sge, 3, there, 0),
+		IB_WC_REM_ACCESS_ERR);
+}
+
+/* ---- Atomic context ---- */
+
+struct poster {
+	struct timer_list timer;
+	struct kv_case *t;
+	struct ib_sge sge;
+	struct kv_work *send[4];
+	struct completion posted;
+};
+
+static void post_some(struct poster *p)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(p->send); i++)
+		p->send[i] = kv_send(&p->t->client, &p->sge);
+}
+
+static void in_timer(struct timer_list *timer)
+{
+	struct poster *p = from_timer(p, timer, timer);
+
+	post_some(p);
+	complete(&p->posted);
+}
+
+static void collect(struct poster *p, struct kv_work **recv)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(p->send); i++) {
+		kv_wait(p->t, p->send[i], IB_WC_SUCCESS);
+		kv_wait(p->t, recv[i], IB_WC_SUCCESS);
+	}
+}
+
+static void atomic_post(struct kv_case *t)
+{
+	static DEFINE_SPINLOCK(lock);
+	struct poster p = { .t = t };
+	struct kv_work *recv[8];
+	unsigned long flags;
+	struct ib_sge in;
+	int i;
+
+	kv_connect(t, &workqueue);
+	in = kv_dma_sge(kv_region(&t->server, 1), 64);
+	p.sge = kv_dma_sge(kv_region(&t->client, 1), 64);
+	spin_lock_irqsave(&lock, flags);
+	for (i = 0; i < ARRAY_SIZE(recv); i++)
+		recv[i] = kv_recv(&t->server, &in);
+	post_some(&p);
+	spin_unlock_irqrestore(&lock, flags);
+	collect(&p, recv);
+
+	init_completion(&p.posted);
+	timer_setup_on_stack(&p.timer, in_timer, 0);
+	mod_timer(&p.timer, jiffies);
+	wait_for_completion(&p.posted);
+	del_timer_sync(&p.timer);
+	destroy_timer_on_stack(&p.timer);
+	collect(&p, recv + 4);
+}
+
+/* ---- Draining ---- */
+
+static void expect_once(struct kv_case *t, struct kv_work **work, int num)
+{
+	bool flushed = false;
+	int i;
+
+	for (i = 0; i < num && !t->failed; i++) {
+		enum ib_wc_status status = work[i]->wc.status;
+
+		kv_expect(t, work[i]->count == 1, "%d of %d has completed %u times",
+			  i, num, work[i]->count);
+		kv_expect(t, status == IB_WC_WR_FLUSH_ERR ||
+			  (status == IB_WC_SUCCESS && !flushed),
+			  "%d of %d: %s", i, num, ib_wc_status_msg(status));
+		flushed |= status != IB_WC_SUCCESS;
+	}
+}
+
+/* Everything has completed when ib_drain_qp() returns. */
+static void drained(struct kv_case *t, enum ib_poll_context poll, bool srq)
+{
+	const struct kv_options o = { .poll = poll, .srq = srq };
+	struct kv_work *read[50], *recv[50];
+	struct kv_region *sink, *there;
+	struct ib_sge sge, in;
+	int i;
+
+	kv_connect(t, &o);
+	sink = kv_region(&t->client, 64);
+	there = kv_region(&t->server, 64);
+	kv_register(sink, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	kv_register(there, IB_ACCESS_REMOTE_READ);
+	sge = kv_sge(sink, 0, 64 * PAGE_SIZE);
+	in = kv_dma_sge(kv_region(&t->client, 1), 64);
+	for (i = 0; i < ARRAY_SIZE(read); i++) {
+		recv[i] = kv_recv(&t->client, &in);
+		read[i] = kv_rdma(&t->client, IB_WR_RDMA_READ, &sge, 1, there,
+				  0);
+	}
+	if (t->failed)
+		return;
+	ib_drain_qp(t->client.id->qp);
+	expect_once(t, read, ARRAY_SIZE(read));
+	kv_expect(t, read[49]->wc.status == IB_WC_WR_FLUSH_ERR,
+		  "12.5 MiB were read in no time");
+	if (!srq) {
+		expect_once(t, recv, ARRAY_SIZE(recv));
+		return;
+	}
+	kv_expect(t, wait_for_completion_timeout(&t->client.last_wqe, KV_WAIT),
+		  "no LAST_WQE_REACHED");
+	kv_expect(t, !recv[0]->count, "a receive of the SRQ was flushed");
+}
+
+static void drained_softirq(struct kv_case *t)
+{
+	drained(t, IB_POLL_SOFTIRQ, false);
+}
+
+static void drained_workqueue(struct kv_case *t)
+{
+	drained(t, IB_POLL_WORKQUEUE, false);
+}
+
+static void drained_direct(struct kv_case *t)
+{
+	drained(t, IB_POLL_DIRECT, false);
+}
+
+static void drained_srq(struct kv_case *t)
+{
+	drained(t, IB_POLL_WORKQUEUE, true);
+}
+
+/* Nothing is under way, and nothing has ever been. */
+static void drained_idle(struct kv_case *t)
+{
+	kv_connect(t, &workqueue);
+	if (t->failed)
+		return;
+	ib_drain_qp(t->server.id->qp);
+	ib_drain_qp(t->server.id->qp);
+}
+
+const struct kv_entry kv_qp_cases[] = {
+	{ "dma-key", dma_key },
+	{ "read-sges", read_sges },
+	{ "read-bad-sink", read_bad_sink },
+	{ "read-bad-source", read_bad_source },
+	{ "atomic-post", atomic_post },
+	{ "drain-softirq", drained_softirq },
+	{ "drain-workqueue", drained_workqueue },
+	{ "drain-direct", drained_direct },
+	{ "drain-srq", drained_srq },
+	{ "drain-idle", drained_idle },
+	{ }
+};

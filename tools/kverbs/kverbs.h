@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kverbs.ko: what a kernel consumer does with an RDMA device. Both ends are
+ * here: each case makes a connection through rdma_cm, from and to the address
+ * that the module was given.
+ *
+ * The first thing that goes wrong is noted; from then on what a case calls
+ * does nothing. So a case is a list of steps. It runs in insmod's context.
+ */
+#ifndef KVERBS_H
+#define KVERBS_H
+
+#include <linux/completion.h>
+#include <linux/scatterlist.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#define KV_WORKS	1024
+#define KV_WAIT		(60 * HZ)	/* a wait that is longer has failed */
+
+/**
+ * struct kv_work - a work request on its way
+ * @cq: where it completes
+ * @wc: how it has completed
+ * @count: how often; once is right
+ * @cpu: where its completion was handled
+ * @softirq: that was in softirq
+ * @hook: called there, too
+ */
+struct kv_work {
+	struct ib_cqe cqe;
+	struct ib_cq *cq;
+	struct completion done;
+	struct ib_wc wc;
+	unsigned int count;
+	int cpu;
+	bool softirq;
+	void (*hook)(struct kv_work *work);
+	void *arg;
+};
+
+/* Pages of their own, and a fast-register MR for them. */
+struct kv_region {
+	struct kv_end *end;
+	struct ib_mr *mr;
+	struct sg_table sgt;
+	unsigned int num_pages;
+	struct list_head entry;
+};
+
+struct kv_end {
+	struct kv_case *t;
+	struct rdma_cm_id *id;
+	struct ib_pd *pd;
+	struct ib_cq *scq;
+	struct ib_cq *rcq;
+	struct ib_srq *srq;
+	struct completion happened;
+	enum rdma_cm_event_type event;
+	struct completion gone;		/* DISCONNECTED */
+	struct completion last_wqe;	/* its event */
+};
+
+/**
+ * struct kv_options - what an end is made of
+ * @poll: how its CQs are polled
+ * @vector: their completion vector
+ * @cqe: their size
+ * @depth: of the send and the receive queue
+ * @reads: IRD and ORD
+ * @srq: receives come from an SRQ
+ * @handler: the send CQ is not polled by the core, but this is called
+ */
+struct kv_options {
+	enum ib_poll_context poll;
+	int vector;
+	int cqe;
+	int depth;
+	u8 reads;
+	bool srq;
+	ib_comp_handler handler;
+};
+
+struct kv_case {
+	const char *name;
+	bool failed;
+	char why[200];
+	struct ib_device *dev;
+	struct rdma_cm_id *listener;
+	struct completion requested;
+	struct kv_end client;
+	struct kv_end server;
+	struct list_head regions;
+	struct kv_work *works;
+	unsigned int num_works;
+	void *arg;
+};
+
+/* main.c */
+__printf(2, 3) void kv_fail(struct kv_case *t, const char *fmt, ...);
+#define kv_expect(t, holds, fmt, ...)					\
+	do {								\
+		if (!(holds))						\
+			kv_fail(t, fmt, ##__VA_ARGS__);			\
+	} while (0)
+
+/* ends.c */
+void kv_connect(struct kv_case *t, const struct kv_options *options);
+void kv_disconnect(struct kv_case *t);
+struct kv_work *kv_work(struct kv_case *t);
+void kv_done(struct ib_cq *cq, struct ib_wc *wc);
+void kv_post(struct kv_end *end, struct kv_work *work, struct ib_send_wr *wr);
+void kv_wait(struct kv_case *t, struct kv_work *work,
+	     enum ib_wc_status status);
+struct kv_work *kv_recv(struct kv_end *end, const struct ib_sge *sge);
+struct kv_work *kv_send(struct kv_end *end, const struct ib_sge *sge);
+struct kv_work *kv_rdma(struct kv_end *end, enum ib_wr_opcode opcode,
+			struct ib_sge *sge, int num_sge,
+			const struct kv_region *remote, u64 offset);
+void kv_sync(struct kv_case *t);
+
+/* memory.c */
+struct kv_region *kv_region(struct kv_end *end, unsigned int num_pages);
+void kv_free_regions(struct kv_case *t);
+void kv_register(struct kv_region *r, int access);
+void kv_invalidate(struct kv_region *r);
+struct ib_sge kv_sge(const struct kv_region *r, u32 offset, u32 len);
+struct ib_sge kv_dma_sge(const struct kv_region *r, u32 len);
+void kv_fill(struct kv_region *r, u8 seed);
+void kv_compare(const struct kv_region *r, u32 offset, u32 len, u8 seed,
+		u32 from);
+
+/* The tables of cases */
+struct kv_entry {
+	const char *name;
+	void (*run)(struct kv_case *t);
+};
+
+extern const struct kv_entry kv_cq_cases[];
+extern const struct kv_entry kv_mr_cases[];
+extern const struct kv_entry kv_qp_cases[];
+
+#endif /* KVERBS_H */

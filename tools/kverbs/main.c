@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kverbs.ko: runs its cases when it is loaded, and says in the kernel log how
+ * each went: "kverbs: ok NAME" or "kverbs: FAIL NAME: WHY".
+ */
+#define pr_fmt(fmt) "kverbs: " fmt
+
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "kverbs.h"
+
+static char *only;
+module_param(only, charp, 0444);
+MODULE_PARM_DESC(only, "Name of the one case to run (default: all)");
+
+/* Note what goes wrong first. */
+void kv_fail(struct kv_case *t, const char *fmt, ...)
+{
+	va_list args;
+
+	if (t->failed)
+		return;
+	t->failed = true;
+	va_start(args, fmt);
+	vscnprintf(t->why, sizeof(t->why), fmt, args);
+	va_end(args);
+}
+
+static void run(const struct kv_entry *entry)
+{
+	struct kv_case *t = kzalloc(sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return;		/* missed by who counts */
+	t->name = entry->name;
+	INIT_LIST_HEAD(&t->regions);
+	t->works = kvcalloc(KV_WORKS, sizeof(*t->works), GFP_KERNEL);
+	if (t->works)
+		entry->run(t);
+	else
+		kv_fail(t, "no memory");
+	kv_disconnect(t);
+	if (t->failed)
+		pr_info("FAIL %s: %s\n", t->name, t->why);
+	else
+		pr_info("ok %s\n", t->name);
+	kvfree(t->works);
+	kfree(t);
+}
+
+static void run_table(const struct kv_entry *entry)
+{
+	for (; entry->name; entry++)
+		if (!only || !strcmp(only, entry->name))
+			run(entry);
+}
+
+static int __init kverbs_init(void)
+{
+	run_table(kv_cq_cases);
+	run_table(kv_mr_cases);
+	run_table(kv_qp_cases);
+	pr_info("end\n");
+	return 0;
+}
+
+static void __exit kverbs_exit(void)
+{
+}
+
+module_init(kverbs_init);
+module_exit(kverbs_exit);
+
+MODULE_DESCRIPTION("Cases for kernel consumers of an RDMA device");
+MODULE_LICENSE("GPL");
