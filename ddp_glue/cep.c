@@ -3,6 +3,7 @@
  * Ceps: the ends of connections as iw_cm sees them. Their states, the events
  * that iw_cm gets, requests that wait for a decision, and the end of a device.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <mpa/startup.h>
 #include "cm.h"
@@ -440,16 +441,19 @@ static void connect_again(struct iwm_cep *cep)
 {
 	struct cep_again *again;
 	struct iwm_qp *qp;
+	unsigned int noio;
 	int ret;
 
 	again = take_again(cep, &qp);
 	if (!again)
 		return;
 	iwm_count(cep->dev, IWM_STAT_CM_FALLBACKS);
+	noio = memalloc_noio_save();	/* as iwm_cm_connect() */
 	ret = iwm_qp_reconnect(qp, cep, again->net,
 			       (struct sockaddr *)&again->local,
 			       (struct sockaddr *)&again->remote,
 			       &again->params, again->pd, again->pd_len);
+	memalloc_noio_restore(noio);
 	if (ret)
 		iwm_cm_closed(cep, ret);
 	iwm_qp_put(qp);

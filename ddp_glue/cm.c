@@ -3,6 +3,7 @@
  * Connection management: iw_cm's connect, accept and reject, with what startup
  * is to negotiate.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/rdma_cm.h>
@@ -162,6 +163,7 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
 	struct iwm_dev *dev = to_iwm_dev(id->device);
 	struct iwm_cep *cep;
+	unsigned int noio;
 	struct iwm_qp *qp;
 	int ret;
 
@@ -172,6 +174,8 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	qp = iwm_qp_get(dev, param->qpn);
 	if (!qp)
 		return -EINVAL;
+	/* Memory may be waiting for what this connection is to carry. */
+	noio = memalloc_noio_save();
 	cep = iwm_cep_alloc(dev, CEP_CONNECTING, GFP_KERNEL);
 	if (!cep) {
 		ret = -ENOMEM;
@@ -183,6 +187,7 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		iwm_cep_close(cep);
 	iwm_cep_put(cep);
 out_qp:
+	memalloc_noio_restore(noio);
 	iwm_qp_put(qp);
 	return ret;
 }

@@ -2,6 +2,7 @@
 /*
  * Listeners: accepted TCP connections wait here for a valid Request.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
@@ -78,10 +79,13 @@ static void listener_work(struct work_struct *work)
 {
 	struct mpa_listener *listener = container_of(work, struct mpa_listener,
 						     work);
+	unsigned int noio = memalloc_noio_save();
 	struct socket *sock;
 
+	/* Who reconnects may do so to write memory out. */
 	while (!kernel_accept(listener->sock, &sock, O_NONBLOCK))
 		incoming(listener, sock);
+	memalloc_noio_restore(noio);
 }
 
 static int bind_and_listen(struct socket *sock, const struct sockaddr *local,
