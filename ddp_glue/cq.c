@@ -97,6 +97,24 @@ static void iwm_cq_error_event(struct iwm_cq *cq)
 		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
+static void iwm_cq_broken(struct work_struct *work)
+{
+	iwm_qp_lost_cq(container_of(work, struct iwm_cq, broken_work));
+}
+
+/*
+ * A completion is lost. The queue pairs that use the queue go into error, as
+ * soon as that can be done without the locks that are held here.
+ */
+static void iwm_cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
+{
+	iwm_count(cq->dev, IWM_STAT_CQ_OVERFLOWS);
+	if (first || READ_ONCE(qp->state) <= IWM_QP_CLOSING)
+		queue_work(iwm_wq, &cq->broken_work);
+	if (first)
+		iwm_cq_error_event(cq);
+}
+
 /**
  * iwm_cq_add - queue a completion and notify the consumer if it asked for it
  * @cq: completion queue
@@ -105,11 +123,12 @@ static void iwm_cq_error_event(struct iwm_cq *cq)
  *
  * Context: any; the consumer's handlers run in it, without cq->lock.
  * Return: 0; -ENOMEM when the queue has overflowed: the completion is lost,
- * and the first time the consumer gets IB_EVENT_CQ_ERR.
+ * the queue pairs go into error, and the first time the consumer gets
+ * IB_EVENT_CQ_ERR.
  */
 int iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 {
-	bool notify = false, broken = false;
+	bool notify = false, first = false;
 	unsigned long flags;
 	int err;
 
@@ -119,16 +138,14 @@ int iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 		notify = iwm_notify_due(cq, wc);
 	} else if (!cq->overflowed) {
 		cq->overflowed = true;
-		broken = true;
+		first = true;
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
 	if (notify)
 		iwm_notify(cq);
 	if (unlikely(err))
-		iwm_count(cq->dev, IWM_STAT_CQ_OVERFLOWS);
-	if (unlikely(broken))
-		iwm_cq_error_event(cq);
+		iwm_cq_overflow(cq, qp, first);
 	return err;
 }
 
@@ -313,6 +330,7 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->id = atomic_inc_return(&dev->last_cq_id);
 	cq->num_cqe = roundup_pow_of_two(attr->cqe);
 	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->broken_work, iwm_cq_broken);
 	cq->ring = udata ? vmalloc_user(iwm_cq_size(cq)) :
 			   vzalloc(iwm_cq_size(cq));
 	if (!cq->ring) {
@@ -351,6 +369,7 @@ int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct iwm_cq *cq = to_iwm_cq(ibcq);
 
+	cancel_work_sync(&cq->broken_work);
 	iwm_notify_stop(ibcq);
 	iwm_mmap_remove(cq->mmap_entry);
 	vfree(cq->ring);

@@ -190,6 +190,7 @@ struct iwm_cq {
 	u32 id;
 	bool user;
 	bool overflowed;		/* IB_EVENT_CQ_ERR was raised (@lock) */
+	struct work_struct broken_work;	/* takes the QPs into error */
 	struct rdma_user_mmap_entry *mmap_entry;
 
 	int cpu;
@@ -487,6 +488,7 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
 struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn);
 void iwm_qp_put(struct iwm_qp *qp);
+void iwm_qp_lost_cq(struct iwm_cq *cq);
 void iwm_iw_add_ref(struct ib_qp *ibqp);
 void iwm_iw_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn);

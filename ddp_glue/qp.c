@@ -45,6 +45,32 @@ struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn)
 	return qp;
 }
 
+/**
+ * iwm_qp_lost_cq() - take the users of a completion queue into error
+ * @cq: queue that has overflowed
+ *
+ * Context: process.
+ */
+void iwm_qp_lost_cq(struct iwm_cq *cq)
+{
+	static const struct rdmap_error err = {
+		.layer = TERM_LAYER_RDMAP,
+		.etype = RDMAP_ETYPE_LOCAL,
+	};
+	unsigned long qpn;
+	struct iwm_qp *qp;
+	void *entry;
+
+	xa_for_each(&cq->dev->qps, qpn, entry) {
+		qp = iwm_qp_get(cq->dev, qpn);
+		if (!qp)
+			continue;
+		if (qp->scq == cq || qp->rcq == cq)
+			iwm_qp_error(qp, &err, NULL, 0, NULL);
+		iwm_qp_put(qp);
+	}
+}
+
 /* ib_device_ops.iw_add_ref, .iw_rem_ref and .iw_get_qp */
 void iwm_iw_add_ref(struct ib_qp *ibqp)
 {

@@ -13,11 +13,16 @@ queues="solicited armed-once unsignalled send-queue-full receive-queue-full many
 errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long no-receive deregister
   deregister-source flush error-under-load send-invalidate"
 connections="private-data reject server-goes client-goes nobody-listens graceful abortive both-disconnect wildcard cycles many-connections"
+hostile="read-only-mapping keys last-address cq-overflow receiver-not-ready peer-killed"
 # shellcheck disable=SC2086 # lists of names
 cases "queues and completions" v $queues
 # shellcheck disable=SC2086
 cases "errors" v $errors
 # shellcheck disable=SC2086
 cases "connections" v $connections
+# shellcheck disable=SC2086
+cases "what must not be" v $hostile
+cases "locked memory" bounded 100 setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock \
+  verbs-test run memlock --addr 10.9.0.2 --server-ns h2 --client-ns h1
 cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard graceful --addr fd09::2 --server-ns h2 --client-ns h1
 finish

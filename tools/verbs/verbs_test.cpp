@@ -101,7 +101,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
 std::vector<rdma::VerbsCase> allCases() {
   std::vector<rdma::VerbsCase> all;
 
-  for (const auto table : {rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases()})
+  for (const auto table : {rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases(), rdma::hostileCases()})
     all.insert(all.end(), table.begin(), table.end());
   return all;
 }

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file cases_hostile.cpp
+ * @brief What must not be: memory that may not be registered, keys that are not good, overflows, a peer that dies. Another
+ * connection on the same device goes on with right data in each.
+ */
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <linux/capability.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "verbs_cases.hpp"
+
+namespace rdma {
+
+using test::expect;
+using test::expectEqual;
+using test::format;
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+/** The other connection. */
+class Bystander {
+public:
+  explicit Bystander(const Context& c) : pair_(c.place), from_(pair_.client->pd(), 16 * page), to_(pair_.server->pd(), 16 * page) {
+    exchange();
+  }
+
+  /** A WRITE and a message: right data, every time anew. */
+  void exchange() {
+    test::fill(from_.memory.span(), ++seed_);
+    pair_.client->postWrite(1, {from_.sge(0, 16 * page)}, to_.rkey(), to_.memory.address());
+    expectWc(pair_.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, "the other connection's WRITE");
+    pair_.sync();
+    expectSame(to_.memory.span(), from_.memory.span(), "the other connection's data");
+  }
+
+private:
+  Pair pair_;
+  Region from_, to_;
+  std::uint64_t seed_ = 0;
+};
+
+/* --- registration --- */
+
+/** Octets that the kernel has on this process's account as pinned. */
+std::uint64_t pinned() {
+  std::ifstream status("/proc/self/status");
+
+  for (std::string word; status >> word;)
+    if (word == "VmPin:" && status >> word)
+      return std::stoull(word) * 1024;
+  throw test::Failure("/proc/self/status has no VmPin");
+}
+
+/** The process with a limit on locked memory, for as long as it lives. */
+class Limited {
+public:
+  explicit Limited(std::uint64_t octets) {
+    if (getrlimit(RLIMIT_MEMLOCK, &before_))
+      test::throwErrno("getrlimit");
+    const rlimit limit{octets, before_.rlim_max};
+
+    if (setrlimit(RLIMIT_MEMLOCK, &limit))
+      test::throwErrno("setrlimit");
+  }
+  ~Limited() { setrlimit(RLIMIT_MEMLOCK, &before_); }
+  Limited(const Limited&) = delete;
+  Limited& operator=(const Limited&) = delete;
+
+private:
+  rlimit before_;
+};
+
+/** Who has the capability has no limit. It cannot be given up later: the device refuses a process whose credentials change. */
+bool mayLockAll() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2]{};
+
+  if (syscall(SYS_capget, &header, data))
+    test::throwErrno("capget");
+  return data[0].effective & CAP_TO_MASK(CAP_IPC_LOCK);
+}
+
+/** Registers, and returns the error; 0 when it went well, with the region in @p mr. */
+int tryRegister(ibv_pd* pd, Memory& memory, int access, MrHandle& mr) {
+  errno = 0;
+  mr.reset(ibv_reg_mr(pd, memory.data(), memory.size(), access));
+  return mr ? 0 : errno;
+}
+
+void memlock(Context& c) {
+  if (mayLockAll())
+    throw test::Skip("to be run without CAP_IPC_LOCK");
+  Bystander bystander(c);
+  Pair pair(c.place);
+  Memory eight(8 * page), another(8 * page), one(page), large(100 * page);
+  MrHandle a, b, none;
+  const auto before = pinned();
+  const Limited limited(before + 16 * page);
+  ibv_pd* const pd = pair.server->pd();
+
+  expectEqual(tryRegister(pd, large, remoteAll, none), ENOMEM, "more than the limit: error");
+  expectEqual(pinned(), before, "pinned after a refusal");
+  expectEqual(tryRegister(pd, eight, remoteAll, a), 0, "8 pages of 16: error");
+  expectEqual(tryRegister(pd, another, remoteAll, b), 0, "8 more: error");
+  expectEqual(pinned(), before + 16 * page, "pinned");
+  expectEqual(tryRegister(pd, one, remoteAll, none), ENOMEM, "one more: error");
+  a.reset();
+  expectEqual(pinned(), before + 8 * page, "pinned when the first is given back");
+  expectEqual(tryRegister(pd, one, remoteAll, none), 0, "one page now: error");
+  pair.sync();
+  bystander.exchange();
+  b.reset();
+  none.reset();
+  expectEqual(pinned(), before, "pinned at the end");
+}
+
+/** Memory that this process can only read is not to be written by others either. */
+void readOnlyMapping(Context& c) {
+  Bystander bystander(c);
+  Pair pair(c.place);
+  Memory memory(2 * page);
+  Region client(pair.client->pd(), 2 * page);
+  MrHandle mr;
+
+  test::fill(memory.span(), 5);
+  expect(!mprotect(memory.data(), memory.size(), PROT_READ), "mprotect");
+  for (const int access : {localOnly, remoteAll})
+    expectEqual(tryRegister(pair.server->pd(), memory, access, mr), EFAULT, "registered for writing: error");
+  expectEqual(tryRegister(pair.server->pd(), memory, IBV_ACCESS_REMOTE_READ, mr), 0, "registered for reading: error");
+  pair.client->postRead(1, {client.sge(0, 2 * page)}, mr->rkey, memory.address());
+  expectWc(pair.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "READ of it");
+  expectSame(client.memory.span(), memory.span(), "what was read");
+  test::fill(client.memory.span(), 6);
+  pair.client->postWrite(2, {client.sge(0, page)}, mr->rkey, memory.address());
+  pair.expectDown();
+  test::fill(client.memory.span(), 5);
+  expectSame(memory.span(), client.memory.span(), "read-only memory");
+  bystander.exchange();
+}
+
+/* --- keys --- */
+
+/** READ and WRITE of @p length octets, on a connection each, are refused. */
+void expectRefused(const Context& c, ibv_mr* (*make)(ibv_pd*, Memory&), std::uint64_t address, std::size_t length, bool revoke = false) {
+  for (const bool read : {true, false}) {
+    Pair pair(c.place);
+    Region client(pair.client->pd(), 2 * page);
+    Memory memory(page);
+    MrHandle mr(check(make(pair.server->pd(), memory), "ibv_reg_mr"));
+    const auto rkey = mr->rkey;
+
+    test::fill(client.memory.span(), 1);
+    if (revoke)
+      mr.reset();
+    const auto at = address ? address : memory.address();
+    if (read) {
+      pair.client->postRead(1, {client.sge(0, length)}, rkey, at);
+      expectWc(pair.client->sends().next(), IBV_WC_REM_ACCESS_ERR, IBV_WC_RDMA_READ, format("READ of %zu", length));
+    } else {
+      pair.client->postWrite(1, {client.sge(0, length)}, rkey, at);
+    }
+    pair.expectDown();
+    expect(std::ranges::all_of(memory.span(), [](auto octet) { return !octet; }), "memory was written");
+  }
+}
+
+ibv_mr* plainRegion(ibv_pd* pd, Memory& memory) {
+  return ibv_reg_mr(pd, memory.data(), memory.size(), remoteAll);
+}
+
+/** Its last octet has the last address that there is. */
+ibv_mr* topRegion(ibv_pd* pd, Memory& memory) {
+  return ibv_reg_mr_iova(pd, memory.data(), memory.size(), std::uint64_t{0} - page, remoteAll);
+}
+
+void keys(Context& c) {
+  Bystander bystander(c);
+
+  expectRefused(c, plainRegion, 0, 64, true);
+  expectRefused(c, plainRegion, std::uint64_t{0} - 32, 64);
+  expectRefused(c, topRegion, std::uint64_t{0} - 1, 2);
+  bystander.exchange();
+}
+
+/** Up to the last address all is well. */
+void lastAddress(Context& c) {
+  Pair pair(c.place);
+  Region client(pair.client->pd(), page);
+  Memory memory(page);
+  MrHandle mr(check(topRegion(pair.server->pd(), memory), "ibv_reg_mr_iova"));
+
+  test::fill(client.memory.span(), 3);
+  pair.client->postWrite(1, {client.sge(0, page)}, mr->rkey, std::uint64_t{0} - page);
+  expectWc(pair.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, "WRITE up to the last address");
+  pair.sync();
+  expectSame(memory.span(), client.memory.span(), "what was written");
+  Region back(pair.client->pd(), page);
+  pair.client->postRead(2, {back.sge(0, 1)}, mr->rkey, std::uint64_t{0} - 1);
+  expectWc(pair.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "READ of the last octet");
+  expectSame(back.memory.span(0, 1), client.memory.span(page - 1, 1), "the last octet");
+}
+
+/* --- queues --- */
+
+/** A queue that overflows takes the QPs that use it into error, and nobody else. */
+void cqOverflow(Context& c) {
+  Bystander bystander(c);
+  Pair user(c.place);
+  Cq small(user.client->id->context(), 16);
+  Pair victim(c.place, {.cq = &small}), neighbour(c.place, {.cq = &small});
+  Region from(victim.client->pd(), page), to(victim.server->pd(), page);
+
+  for (unsigned i = 0; i < 64; i++)
+    victim.client->postWrite(i, {from.sge(0, 64)}, to.rkey(), to.memory.address());
+  expect(waitAsync(victim.client->id->context(), IBV_EVENT_CQ_ERR), "no CQ_ERR event");
+  victim.expectDown();
+  neighbour.expectDown();
+  expectEqual(victim.client->state(), int{IBV_QPS_ERR}, "state of the QP");
+  expectEqual(neighbour.client->state(), int{IBV_QPS_ERR}, "state of the QP that shares the queue");
+  expectEqual(user.client->state(), int{IBV_QPS_RTS}, "state of a QP with another queue");
+  user.sync();
+  bystander.exchange();
+}
+
+/** No receive posted: the sender hears of it, and what is behind is flushed. */
+void receiverNotReady(Context& c) {
+  Bystander bystander(c);
+  Pair pair(c.place);
+  Region from(pair.client->pd(), page), to(pair.server->pd(), page);
+
+  pair.server->postRecv(1, {to.sge(0, 64)});
+  pair.client->postSend(1, {from.sge(0, 64)});
+  expectWc(pair.server->recvs().next(), IBV_WC_SUCCESS, IBV_WC_RECV, "a receive was posted");
+  pair.client->postSend(2, {from.sge(0, 64)});
+  pair.expectDown();
+  pair.client->postSend(3, {from.sge(0, 64)});
+  const auto list = pair.client->sends().wait(3);
+  expectWc(list[0], IBV_WC_SUCCESS, IBV_WC_SEND, "the SEND with a receive");
+  expectWc(list[2], IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "a SEND behind the one without");
+  expect(waitAsync(pair.server->id->context(), IBV_EVENT_QP_REQ_ERR), "no QP_REQ_ERR event at the receiver");
+  bystander.exchange();
+}
+
+/* --- a peer that dies --- */
+
+/** A process of its own that accepts a connection, posts receives and waits to be killed. */
+class Victim {
+public:
+  explicit Victim(const Context& c) {
+    int ends[2];
+
+    if (pipe(ends))
+      test::throwErrno("pipe");
+    const test::Fd in(ends[0]);
+    test::Fd out(ends[1]);
+    pid_ = fork();
+    if (!pid_)
+      child(c.place, out.get());
+    out.close();
+    char buffer[16] = {};
+    if (!test::waitFor(in.get(), POLLIN, Deadline(defaultBudget)) || read(in.get(), buffer, sizeof(buffer) - 1) <= 0)
+      throw test::Failure("the other process does not listen");
+    port = buffer;
+  }
+  ~Victim() { kill(); }
+
+  void kill() {
+    if (pid_ <= 0)
+      return;
+    ::kill(pid_, SIGKILL);
+    waitpid(std::exchange(pid_, -1), nullptr, 0);
+  }
+
+  std::string port;
+
+private:
+  [[noreturn]] static void child(Place place, int out) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      place.port = "0";
+      Server server(place);
+      const std::string port = server.port();
+      if (write(out, port.data(), port.size()) < 0)
+        _exit(1);
+      const auto request = server.request();
+      End end(std::make_unique<Id>(request.id), {});
+      const Region memory(end.pd(), 16 * page);
+      rdma_conn_param param = connectParam({});
+
+      for (unsigned i = 0; i < 8; i++)
+        end.postRecv(i, {memory.sge(0, 64)});
+      check(rdma_accept(end.id->get(), &param), "rdma_accept");
+      for (;;)
+        pause();
+    } catch (const std::exception&) {
+      _exit(1);
+    }
+  }
+
+  pid_t pid_;
+};
+
+void peerKilled(Context& c) {
+  Victim other(c); /* before this process has anything of the device's */
+  Bystander bystander(c);
+  Channel channel;
+  const InNamespace here(c.place.clientNs);
+  Address address(c.place.address, other.port);
+  auto id = std::make_unique<Id>(channel);
+  rdma_conn_param param = connectParam({});
+
+  resolve(*id, channel, address);
+  End end(std::move(id), {});
+  const Region memory(end.pd(), page);
+  for (unsigned i = 0; i < 8; i++)
+    end.postRecv(i, {memory.sge(0, 64)});
+  check(rdma_connect(end.id->get(), &param), "rdma_connect");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  end.postSend(1, {memory.sge(0, 64)});
+  expectWc(end.sends().next(), IBV_WC_SUCCESS, IBV_WC_SEND, "SEND to the other process");
+  other.kill();
+  channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  for (const auto& wc : end.recvs().wait(8))
+    expectWc(wc, IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "receive");
+  end.postSend(2, {memory.sge(0, 64)});
+  expectWc(end.sends().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "SEND to a peer that is dead");
+  bystander.exchange();
+}
+
+const VerbsCase table[] = {
+    {"memlock", "", "registration past RLIMIT_MEMLOCK, and what it leaves on the account", memlock},
+    {"read-only-mapping", "", "a read-only mapping registered for writing, and for reading", readOnlyMapping},
+    {"keys", "", "revoked, and past the last address", keys},
+    {"last-address", "", "a region that ends with the last address", lastAddress},
+    {"cq-overflow", "", "a completion queue overflows", cqOverflow},
+    {"receiver-not-ready", "", "a SEND without a receive, behind one with", receiverNotReady},
+    {"peer-killed", "", "the other process is killed", peerKilled},
+};
+
+} // namespace
+
+std::span<const VerbsCase> hostileCases() {
+  return table;
+}
+
+} // namespace rdma
