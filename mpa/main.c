@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include "conn.h"
 #include "crc.h"
+#include "sock.h"
 #include "ulp.h"
 
 struct workqueue_struct *mpa_wq;
@@ -121,6 +122,7 @@ err_crc:
 static void __exit mpa_exit(void)
 {
 	mpa_ulp_unregister();
+	mpa_linger_exit();
 	destroy_workqueue(mpa_wq);	/* counts until its end */
 	mpa_stats_unregister();
 	mpa_crc_module_exit();

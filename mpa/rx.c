@@ -703,14 +703,19 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 }
 
 /* Throw away what is queued, so that a FIN stays one and no RST is sent. */
-void mpa_rx_drop_all(struct mpa_conn *conn)
+void mpa_rx_drop_queued(struct sock *sk)
 {
-	struct sock *sk = mpa_conn_sk(conn);
 	int queued = tcp_inq(sk);
 
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	if (queued > 0)
 		tcp_read_done(sk, queued);
+}
+
+/* The same for a connection, with what is known of the rest. */
+void mpa_rx_drop_all(struct mpa_conn *conn)
+{
+	mpa_rx_drop_queued(mpa_conn_sk(conn));
 	if (conn->rx.early)
 		mpa_early_drop(conn->rx.early);
 }

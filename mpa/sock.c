@@ -216,13 +216,16 @@ void mpa_sock_detach_listener(struct mpa_listener *listener,
  * @sock: socket without our callbacks
  * @reset: drop the connection (RST) instead of closing it (FIN)
  *
- * Context: process, may sleep. TCP goes on with the FIN by itself.
+ * Context: process, may sleep. Does not wait for the FIN's acknowledgment.
  */
 void mpa_sock_close(struct socket *sock, bool reset)
 {
 	might_sleep();
-	if (reset)
-		sock_no_linger(sock->sk);
+	if (!reset) {
+		mpa_linger(sock);
+		return;
+	}
+	sock_no_linger(sock->sk);
 	sock_release(sock);
 }
 

@@ -36,4 +36,8 @@ void mpa_sock_end_record(struct sock *sk);
 u32 mpa_sock_fill(struct sock *sk, u32 mss);
 u32 mpa_sock_emss(struct sock *sk);
 
+/* linger.c */
+void mpa_linger(struct socket *sock);
+void mpa_linger_exit(void);
+
 #endif /* MPA_SOCK_H */

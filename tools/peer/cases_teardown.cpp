@@ -120,6 +120,24 @@ static void applicationGoes(Context& c) {
   expect(s.drain(milliseconds(15000)) != End::Open, "the device did not close");
 }
 
+/**
+ * The application has its completion, disconnects and destroys its QP, and the peer sends something before all has come: it gets
+ * all the same, and the FIN. A socket that nobody has any more would answer with an RST, and drop what it had to send.
+ */
+static void goneWithDataOnTheWay(Context& c) {
+  Session s(c, Options(c.config));
+
+  s.stream.receiveBuffer(4096); /* the rest waits in the device's TCP */
+  c.target.command("send 30000 4");
+  s.expectCompletion("SEND");
+  c.target.command("disconnect");
+  c.target.command("reset");
+  s.send(s.nextSend(100, 1));
+  s.stream.receiveBuffer(1 << 20);
+  expect(s.receiveMessage() == patternData(30000, 4), "SEND came changed");
+  s.expectFin();
+}
+
 static const WireCase table[] = {
     {"end-device-closes", asBoth, "END-01 END-02", "disconnect after 100000 octets: all of them, then FIN", deviceCloses},
     {"end-half-closed", asBoth, "END-01", "what comes behind the device's FIN is received", halfClosed},
@@ -129,6 +147,7 @@ static const WireCase table[] = {
     {"end-reset", asBoth, "ERR-01", "RST", reset},
     {"end-reset-within", asBoth, "ERR-01", "RST within an FPDU", resetWithinFpdu},
     {"end-reset-while-sending", asBoth, "ERR-01 TX-08", "RST while the device sends", resetWhileSending},
+    {"end-gone-with-data", asBoth, "END-01 END-02", "the QP is destroyed with data on the way: all of it comes", goneWithDataOnTheWay},
     {"end-application-goes", asBoth, "", "the application destroys its QP", applicationGoes},
 };
 

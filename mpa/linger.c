@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lingering: sockets of connections that are closed in order, whose last
+ * octets are still on their way.
+ *
+ * TCP answers whatever comes for a socket that nobody has with an RST, and
+ * throws away what it had left to send. Peers do send until they have seen our
+ * FIN: credits, or the answer to the first half of our last message. So the
+ * socket stays, and what comes is dropped, until TCP has an acknowledgment of
+ * the FIN or the peer has closed, too.
+ */
+#include <linux/slab.h>
+#include <net/tcp.h>
+#include "conn.h"
+#include "rx.h"
+#include "sock.h"
+
+/* For a peer that neither acknowledges nor closes. TCP then goes on alone. */
+#define LINGER_MAX_MS	20000
+
+/**
+ * struct lingering - a socket, with its callbacks
+ * @entry: in the list of all
+ * @end: closes it, when there is nothing left to wait for or it took too long
+ * @sock: ours to release
+ * @saved_data_ready: what was there before
+ * @saved_state_change: likewise
+ */
+struct lingering {
+	struct list_head entry;
+	struct delayed_work end;
+	struct socket *sock;
+	void (*saved_data_ready)(struct sock *sk);
+	void (*saved_state_change)(struct sock *sk);
+};
+
+/* @unloading: nothing is added any more. @lock guards both. */
+static LIST_HEAD(all);
+static bool unloading;
+static DEFINE_SPINLOCK(lock);
+
+/* Are octets of ours on their way, to a peer that may send us some? */
+static bool is_on_its_way(const struct sock *sk)
+{
+	return sk->sk_state == TCP_FIN_WAIT1;
+}
+
+/* TCP's callbacks. Context: softirq or process, socket lock held. */
+static void data_ready(struct sock *sk)
+{
+	mpa_rx_drop_queued(sk);
+}
+
+static void state_change(struct sock *sk)
+{
+	struct lingering *l = sk->sk_user_data;
+
+	if (!is_on_its_way(sk))
+		mod_delayed_work(mpa_wq, &l->end, 0);
+}
+
+static void attach(struct lingering *l)
+{
+	struct sock *sk = l->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	l->saved_data_ready = sk->sk_data_ready;
+	l->saved_state_change = sk->sk_state_change;
+	sk->sk_user_data = l;
+	sk->sk_data_ready = data_ready;
+	sk->sk_state_change = state_change;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void detach(struct lingering *l)
+{
+	struct sock *sk = l->sock->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = l->saved_data_ready;
+	sk->sk_state_change = l->saved_state_change;
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+static void linger_end(struct work_struct *work)
+{
+	struct lingering *l = container_of(to_delayed_work(work),
+					   struct lingering, end);
+
+	spin_lock(&lock);
+	list_del(&l->entry);
+	spin_unlock(&lock);
+	detach(l);
+	/* Nobody starts it any more; somebody may have done so meanwhile. */
+	cancel_delayed_work(&l->end);
+	sock_release(l->sock);
+	kfree(l);
+}
+
+static bool add(struct lingering *l)
+{
+	bool added;
+
+	spin_lock(&lock);
+	added = !unloading;
+	if (added) {
+		list_add(&l->entry, &all);
+		queue_delayed_work(mpa_wq, &l->end,
+				   msecs_to_jiffies(LINGER_MAX_MS));
+	}
+	spin_unlock(&lock);
+	return added;
+}
+
+/**
+ * mpa_linger() - close a socket in order and release it when that is done
+ * @sock: socket without our callbacks
+ *
+ * Does not wait. Without memory TCP goes on alone, as after any close().
+ * Context: process, may sleep; takes the socket lock.
+ */
+void mpa_linger(struct socket *sock)
+{
+	struct lingering *l = kmalloc(sizeof(*l), GFP_NOIO);
+	struct sock *sk = sock->sk;
+	bool lingers = false;
+
+	might_sleep();
+	kernel_sock_shutdown(sock, SHUT_WR);
+	if (l) {
+		l->sock = sock;
+		INIT_DELAYED_WORK(&l->end, linger_end);
+		lock_sock(sk);
+		mpa_rx_drop_queued(sk);
+		lingers = is_on_its_way(sk) && add(l);
+		if (lingers)
+			attach(l);
+		release_sock(sk);
+	}
+	if (lingers)
+		return;
+	kfree(l);
+	sock_release(sock);
+}
+
+/**
+ * mpa_linger_exit() - have all of them close now
+ *
+ * They are gone when the workqueue has been destroyed. Context: process.
+ */
+void mpa_linger_exit(void)
+{
+	struct lingering *l;
+
+	spin_lock(&lock);
+	unloading = true;
+	list_for_each_entry(l, &all, entry)
+		mod_delayed_work(mpa_wq, &l->end, 0);
+	spin_unlock(&lock);
+}
