@@ -259,9 +259,14 @@ static void drop_dead_conn(struct iwm_qp *qp)
 	mutex_unlock(&qp->conn_lock);
 }
 
-/* The Terminate is going out, or our FIN: the peer has to do something. */
+/*
+ * The Terminate is going out, or our FIN: the peer has to do something. If it
+ * is late at an orderly end, it may only be slow to take what was sent to it:
+ * then TCP goes on without us.
+ */
 static void wait_for_peer(struct iwm_qp *qp)
 {
+	bool reset = READ_ONCE(qp->state) != IWM_QP_CLOSING;
 	long left;
 
 	smp_rmb();	/* pairs with send_fin() */
@@ -269,12 +274,12 @@ static void wait_for_peer(struct iwm_qp *qp)
 	if (left > 0)
 		mod_delayed_work(iwm_wq, &qp->close_work, left);
 	else
-		iwm_qp_disconnect(qp, true, -ETIMEDOUT);
+		iwm_qp_disconnect(qp, reset, -ETIMEDOUT);
 }
 
 /*
  * The next step of an end: wait for the send queue, send our FIN, and when
- * the peer has not closed in time, reset.
+ * the peer has not closed in time, be done with it.
  */
 static void close_step(struct iwm_qp *qp)
 {

@@ -138,6 +138,20 @@ static void goneWithDataOnTheWay(Context& c) {
   s.expectFin();
 }
 
+/** The peer reads so slowly that the device stops waiting for its FIN: everything arrives nevertheless. */
+static void slowReader(Context& c) {
+  Session s(c, Options(c.config));
+
+  s.stream.receiveBuffer(4096);
+  c.target.command("send 30000 4");
+  s.expectCompletion("SEND");
+  c.target.command("disconnect");
+  expect(c.target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
+  s.stream.receiveBuffer(1 << 20);
+  expect(s.receiveMessage() == patternData(30000, 4), "SEND came changed");
+  s.expectFin();
+}
+
 static const WireCase table[] = {
     {"end-device-closes", asBoth, "END-01 END-02", "disconnect after 100000 octets: all of them, then FIN", deviceCloses},
     {"end-half-closed", asBoth, "END-01", "what comes behind the device's FIN is received", halfClosed},
@@ -148,6 +162,7 @@ static const WireCase table[] = {
     {"end-reset-within", asBoth, "ERR-01", "RST within an FPDU", resetWithinFpdu},
     {"end-reset-while-sending", asBoth, "ERR-01 TX-08", "RST while the device sends", resetWhileSending},
     {"end-gone-with-data", asBoth, "END-01 END-02", "the QP is destroyed with data on the way: all of it comes", goneWithDataOnTheWay},
+    {"end-slow-reader", asInitiator, "END-01", "the device gives up waiting for the peer's FIN: all of it comes", slowReader},
     {"end-application-goes", asBoth, "", "the application destroys its QP", applicationGoes},
 };
 
