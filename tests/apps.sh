@@ -5,20 +5,10 @@
 # suite: ulps
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/apps-lib.sh"
 begin "user-space stacks"
 load_modules || finish
 two_hosts || finish
-preload=LD_PRELOAD=$(echo /usr/lib/*/rsocket/librspreload.so)
-
-has() { command -v "$1" >/dev/null || { echo "not run: $1 is missing"; return 1; }; }
-fpdus() { ip netns exec h1 rdma statistic show link rd1 | grep -o 'tx_fpdus [0-9]*'; }
-# The programs fall back to TCP without a word: they have to have used the device.
-over_rdma() {
-  local before
-  before=$(fpdus)
-  client_server "$@"
-  check "... and it went over RDMA" test "$before" != "$(fpdus)"
-}
 
 if has rstream; then
   over_rdma "rsockets: rstream" 60 7471 h2 "rstream -b 10.9.0.2 -S 65536 -I 20 -C 10" h1 "rstream -s 10.9.0.2 -S 65536 -I 20 -C 10"
