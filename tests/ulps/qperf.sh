@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# qperf's tests of reliable connections, by rdma_cm (-cm 1); those that want what iWARP has not end with a clear error.
+# timeout: 300
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../apps-lib.sh"
+begin "qperf"
+has qperf || skip "qperf is missing"
+load_modules || finish
+two_hosts || finish
+
+measure() { bounded 60 ip netns exec h1 qperf 10.9.0.2 -cm 1 -t 1 "$@"; }
+measured() { measure "$@" && grep -qE '(bw|latency) += +[0-9.]+ ' "$WORK/out"; }
+end_server() { measure quit && wait $server; }
+
+ip netns exec h2 qperf >"$WORK/server" 2>&1 &
+server=$!
+check "the server listens" until_true 20 listening h2 19765
+for markers in N Y; do
+  set_parameter markers $markers || break
+  say "Markers: $markers"
+  for t in rc_lat rc_bw rc_bi_bw rc_rdma_read_lat rc_rdma_read_bw rc_rdma_write_poll_lat; do
+    check "$t" measured $t
+    sed "s/^/    /" "$WORK/out"
+  done
+done
+refused "rc_rdma_write_lat: no immediate data" "immediate" measure rc_rdma_write_lat
+refused "rc_rdma_write_bw: no immediate data" "immediate" measure rc_rdma_write_bw
+refused "ud_lat: no unreliable datagrams" "not supported" measure ud_lat
+refused "uc_lat: no unreliable connections" "not supported" measure uc_lat
+refused "ver_rc_compare_swap: no atomics" "compare and swap" measure ver_rc_compare_swap
+check "the server ends when it is told to" end_server
+finish
