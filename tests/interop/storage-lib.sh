@@ -16,7 +16,7 @@ first_octets() { head -c "$2" "$1" | sha256sum | cut -d' ' -f1; }
 nfs_serve() {
   modprobe -a rpcrdma nfsd nfsv3 nfsv4 || return 1
   mkdir -p $store/export /run/rpc_pipefs /run/lock
-  mount -t tmpfs -o size=200m tmpfs $store/export || return 1
+  mount -t tmpfs -o size=400m tmpfs $store/export || return 1
   mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd || return 1
   mountpoint -q /run/rpc_pipefs || mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs
   rpcbind -w 2>/dev/null || rpcbind
