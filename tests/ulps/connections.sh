@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Thousands of connections by rdma_cm's own programs, and nothing that stays when they have ended.
+# timeout: 600
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../apps-lib.sh"
+begin "thousands of connections"
+has ucmatose && has cmtime || skip "rdmacm-utils is missing"
+load_modules || finish
+two_hosts || finish
+
+# TCP sockets that the kernel holds, in all namespaces; those in TIME-WAIT are none.
+tcp_sockets() { awk '$1 == "TCP:" { for (i = 2; i < NF; i++) if ($i == "alloc") print $(i + 1) }' /proc/net/sockstat; }
+no_more_sockets_than() {
+  echo "TCP sockets: $(tcp_sockets), before: $1"
+  [ "$(tcp_sockets)" -le "$1" ]
+}
+nothing_open() {
+  rdma resource show
+  ! rdma resource show | grep -qE '(pd|cq|qp|cm_id|mr|ctx|srq) [1-9]'
+}
+# KiB; what can be had again is counted as free, and so are the pages that each CPU keeps at hand, which are many after a load.
+free_memory() {
+  sync
+  echo 3 >/proc/sys/vm/drop_caches
+  awk '$1 == "MemAvailable:" { n += $2 } $1 == "count:" { n += 4 * $2 } END { print n }' /proc/meminfo /proc/zoneinfo
+}
+# The least that a connection which stayed would hold is its socket and its queues: more than 8 KiB at each end.
+no_less_memory_than() {
+  local now
+  now=$(free_memory)
+  echo "KiB free: $now, before: $1"
+  [ $(($1 - now)) -lt "$2" ]
+}
+all_counted() {
+  counts rd2 connections "$1" || { rdma statistic show; cat "$WORK"/cmtime.* "$WORK/server"; return 1; }
+}
+cmatose() { over_rdma "$1 connections: ucmatose, $2" 200 7471 h2 "ucmatose -b 10.9.0.2 $3" h1 "ucmatose -s 10.9.0.2 $3"; }
+
+# cmtime's server serves for ever; its client ends when each connection has ended.
+serve_cmtime() {
+  ip netns exec h2 cmtime -b 10.9.0.2 >"$WORK/server" 2>&1 &
+  cmtime=$!
+  until_true 20 listening h2 7471
+}
+end_cmtime() {
+  kill $cmtime
+  wait $cmtime 2>/dev/null
+  true
+}
+cmtime_clients() {
+  local i pids=()
+  for i in $(seq "$1"); do bounded 250 ip netns exec h1 cmtime -t 60000 -s 10.9.0.2 -c "$2" >"$WORK/cmtime.$i" 2>&1 & pids+=($!); done
+  for i in "${pids[@]}"; do wait "$i" || { cat "$WORK"/cmtime.*; return 1; }; done
+  tail -n 8 "$WORK/cmtime.1"
+}
+
+# What is made once and kept is made here, and the slab allocator's pages for as many connections as will ever be open at once.
+cmatose 2000 "ten messages of 1,000 octets each" "-c 2000 -C 10 -S 1000"
+check "nothing is open" until_true 20 nothing_open
+sockets=$(tcp_sockets)
+memory=$(free_memory)
+before=$(counter rd2 connections)
+check "cmtime listens" serve_cmtime
+check "2,000 connections: cmtime" cmtime_clients 1 2000
+check "1,000 connections: four cmtime at once" cmtime_clients 4 250
+end_cmtime
+check "3,000 connections were counted" all_counted $((before + 3000))
+check "nothing is open afterwards" until_true 20 nothing_open
+check "no socket is left" until_true 60 no_more_sockets_than "$sockets"
+check "no memory is left: 2 KiB for each at most" until_true 60 no_less_memory_than "$memory" 6000
+if set_parameter markers Y; then
+  cmatose 1000 "Markers on" "-c 1000 -C 2 -S 1000"
+  check "nothing is open afterwards" until_true 20 nothing_open
+fi
+finish
