@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the iSER scenarios: LIO's target and the open-iscsi initiator on one host (both know no namespaces).
+# Sourced by the iSER scenarios: LIO's target and the open-iscsi initiator (both know no namespaces).
 # shellcheck shell=bash
 
-config=/sys/kernel/config/target target=iqn.2026-01.test:iwmpa portal=10.8.0.1:3260
-tpg=$config/iscsi/$target/tpgt_1
-disk=/run/iser-test-disk
+lio=/sys/kernel/config/target target=iqn.2026-01.test:iwmpa portal=10.8.0.1:3260
+tpg=$lio/iscsi/$target/tpgt_1
+iser_file=/run/iser-test-disk
 
 iser_needs() {
   local m c
@@ -16,17 +16,17 @@ iser_needs() {
   done
 }
 
-# make_target [MIB]: a target with a file as its disk, and no portal yet.
-make_target() {
+# iser_make_target [MIB]: a target with a file as its disk, and no portal yet.
+iser_make_target() {
   local octets=$((${1:-64} << 20))
   mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
   modprobe -a target_core_mod target_core_file iscsi_target_mod ib_isert
-  truncate -s $octets $disk
-  mkdir -p $config/core/fileio_0/disk || return 1
-  echo "fd_dev_name=$disk,fd_dev_size=$octets" >$config/core/fileio_0/disk/control
-  echo 1 >$config/core/fileio_0/disk/enable || return 1
+  truncate -s $octets $iser_file
+  mkdir -p $lio/core/fileio_0/disk || return 1
+  echo "fd_dev_name=$iser_file,fd_dev_size=$octets" >$lio/core/fileio_0/disk/control
+  echo 1 >$lio/core/fileio_0/disk/enable || return 1
   mkdir -p $tpg/lun/lun_0 || return 1
-  ln -s $config/core/fileio_0/disk $tpg/lun/lun_0/disk
+  ln -s $lio/core/fileio_0/disk $tpg/lun/lun_0/disk
   echo 0 >$tpg/attrib/authentication
   echo 1 >$tpg/attrib/generate_node_acls
   echo 0 >$tpg/attrib/demo_mode_write_protect
@@ -35,40 +35,40 @@ make_target() {
 # iser_portal ADDRESS:PORT: LIO opens a plain TCP listener for every portal before it makes it an RDMA one, and the port belongs to
 # whoever listens on it first. LIO opens TCP in the caller's namespace and RDMA in the first one: here TCP gets one of its own.
 iser_portal() { unshare --net mkdir "$tpg/np/$1" && echo 1 >"$tpg/np/$1/iser"; }
-remove_target() {
+iser_remove_target() {
   echo 0 >$tpg/enable
   rmdir $tpg/np/*
   rm -f $tpg/lun/lun_0/disk
-  rmdir $tpg/lun/lun_0 $tpg $config/iscsi/$target
-  rmdir $config/core/fileio_0/disk
-  rm -f $disk
+  rmdir $tpg/lun/lun_0 $tpg $lio/iscsi/$target
+  rmdir $lio/core/fileio_0/disk
+  rm -f $iser_file
 }
-start_initiator() {
+iser_start_initiator() {
   mkdir -p /run/lock/iscsi
   echo InitiatorName=iqn.2026-01.test:initiator >/etc/iscsi/initiatorname.iscsi
   modprobe -a sd_mod ib_iser
   iscsid
   bounded 60 iscsiadm -m discovery -t st -p $portal -I iser
 }
-attach() {
+iser_attach() {
   bounded 60 iscsiadm -m node -T $target -p $portal -I iser -l || return 1
-  until_true 20 has_disk iser && no_power_management
+  until_true 20 iscsi_has_disk iser && iscsi_no_power_management
 }
 # When a session of whatever transport goes, 6.1 warns if power management happens to look at its SCSI target.
-no_power_management() {
+iscsi_no_power_management() {
   local control
   for control in /sys/class/iscsi_session/session*/device/target*/power/control; do echo on >"$control" || return 1; done
 }
-detach() { bounded 60 iscsiadm -m node -T $target -p $portal -I iser -u; }
-# disk_of TRANSPORT: the disk of the session over it, iser or tcp.
-disk_of() {
+iser_detach() { bounded 60 iscsiadm -m node -T $target -p $portal -I iser -u; }
+# iscsi_disk_of TRANSPORT: the disk of the session over it, iser or tcp.
+iscsi_disk_of() {
   iscsiadm -m session -P 3 2>/dev/null |
     awk -v t="$1" '/Iface Transport:/ { on = $3 == t } on && /Attached scsi disk/ { print "/dev/" $4; exit }'
 }
-has_disk() { [ -b "$(disk_of "$1")" ]; }
+iscsi_has_disk() { [ -b "$(iscsi_disk_of "$1")" ]; }
 
 iser_end() {
   killall -q iscsid
-  check "the target goes" remove_target
+  check "the target goes" iser_remove_target
   check "its modules unload" bounded 60 modprobe -r ib_iser ib_isert
 }

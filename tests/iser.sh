@@ -21,21 +21,21 @@ says_who_has_the_port() {
 }
 write_and_read() {
   local d
-  d=$(disk_of iser)
+  d=$(iscsi_disk_of iser)
   dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
   bounded 90 dd if="$WORK/data" of="$d" bs="$1" oflag=direct status=none || return 1
   bounded 90 dd if="$d" of="$WORK/back" bs="$1" count=$((16 * 1048576 / $1)) iflag=direct status=none || return 1
-  cmp "$WORK/data" "$WORK/back" && cmp -n 16777216 "$WORK/data" $disk
+  cmp "$WORK/data" "$WORK/back" && cmp -n 16777216 "$WORK/data" $iser_file
 }
 
-check "a target" make_target || { remove_target; finish; }
+check "a target" iser_make_target || { iser_remove_target; finish; }
 check "a portal whose port TCP has is refused, and the log says why" says_who_has_the_port
-check "an iSER portal" iser_portal $portal || { remove_target; finish; }
-check "the initiator discovers it" start_initiator
-if check "login over iSER, and a disk" attach; then
+check "an iSER portal" iser_portal $portal || { iser_remove_target; finish; }
+check "the initiator discovers it" iser_start_initiator
+if check "login over iSER, and a disk" iser_attach; then
   check "16 MiB in 128 KiB pieces, compared" write_and_read 131072
   check "16 MiB in 4 KiB pieces, compared" write_and_read 4096
-  check "logout" detach
+  check "logout" iser_detach
 fi
 iser_end
 finish

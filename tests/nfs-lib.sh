@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the NFS scenarios: the kernel's server and client over RDMA. Both are on this host, or in the namespaces that in_server
+# Sourced by the NFS scenarios: the kernel's server and client over RDMA. Each is on this host, or in the namespace that in_server
 # and in_client enter; nsenter and not `ip netns exec`, which would hide the mounts from each other.
 # shellcheck shell=bash
 
@@ -23,19 +23,19 @@ nfs_two_hosts() {
   in_server=(nsenter --net=/run/netns/h1) in_client=(nsenter --net=/run/netns/h2)
 }
 
-# serve: the threads and the RDMA port; also after stop_serving.
-serve() {
+# nfs_start: the threads and the RDMA port; also after nfs_stop.
+nfs_start() {
   echo 10 >/proc/fs/nfsd/nfsv4leasetime
   echo 10 >/proc/fs/nfsd/nfsv4gracetime
   "${in_server[@]}" rpc.nfsd -V 3 -V 4.0 -V 4.2 4 || return 1
   echo "rdma 20049" >/proc/fs/nfsd/portlist && grep -q rdma /proc/fs/nfsd/portlist
 }
 # Nobody has anything to reclaim, or does without. nfsdcld knows, and there may be no such time at all.
-end_grace() { [ "$(cat /proc/fs/nfsd/v4_end_grace)" = Y ] || echo Y >/proc/fs/nfsd/v4_end_grace; }
-stop_serving() { "${in_server[@]}" rpc.nfsd 0; }
+nfs_end_grace() { [ "$(cat /proc/fs/nfsd/v4_end_grace)" = Y ] || echo Y >/proc/fs/nfsd/v4_end_grace; }
+nfs_stop() { "${in_server[@]}" rpc.nfsd 0; }
 
-# make_server [SIZE]: of the exported tmpfs.
-make_server() {
+# nfs_make_server [SIZE]: of the exported tmpfs.
+nfs_make_server() {
   modprobe -a rpcrdma nfsd nfsv3 nfsv4
   mkdir -p $export_dir $mount_dir /run/rpc_pipefs /run/lock
   mount -t tmpfs -o "size=${1:-400m}" tmpfs $export_dir || return 1
@@ -46,24 +46,24 @@ make_server() {
   "${in_server[@]}" bash -c "rpcbind -w 2>/dev/null || rpcbind"
   "${in_server[@]}" exportfs -o rw,no_root_squash,no_subtree_check,fsid=0 "*:$export_dir" || return 1
   "${in_server[@]}" rpc.mountd || return 1
-  serve && end_grace
+  nfs_start && nfs_end_grace
 }
-remove_server() {
-  stop_serving
+nfs_remove_server() {
+  nfs_stop
   "${in_server[@]}" exportfs -ua
   killall -q rpc.mountd rpcbind rpc.statd nfsdcld
   umount $export_dir /proc/fs/nfsd
 }
 
-# attach VERSION [OPTIONS]
-attach() {
+# nfs_attach VERSION [OPTIONS]
+nfs_attach() {
   local version=$1 options=${2:-rw} path=/
   if [ "$version" = 3 ]; then path=$export_dir options+=,nolock; fi
   bounded 90 "${in_client[@]}" mount -t nfs -o "vers=$version,proto=rdma,port=20049,$options" "$server_address:$path" $mount_dir
 }
-over_rdma() { awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats | grep -q rdma; }
+nfs_over_rdma() { awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats | grep -q rdma; }
 
 nfs_end() {
-  check "the server goes" remove_server
+  check "the server goes" nfs_remove_server
   check "the kernel's modules unload" bounded 60 modprobe -r nfsv3 nfsv4 nfsd rpcrdma
 }

@@ -28,17 +28,17 @@ restart_under_io() {
   bounded 180 dd if="$WORK/data" of=$mount_dir/data bs=256k oflag=dsync status=none &
   local writer=$!
   until_true 30 test -s $export_dir/data || return 1
-  stop_serving
-  serve && end_grace || return 1
+  nfs_stop
+  nfs_start && nfs_end_grace || return 1
   wait $writer || return 1
   cmp "$WORK/data" $export_dir/data
 }
 
-check "a server on RDMA port 20049" make_server || { remove_server; finish; }
+check "a server on RDMA port 20049" nfs_make_server || { nfs_remove_server; finish; }
 for version in 3 4.0 4.2; do
   say "NFS version $version"
-  check "mount" attach $version || continue
-  check "its transport is RDMA" over_rdma
+  check "mount" nfs_attach $version || continue
+  check "its transport is RDMA" nfs_over_rdma
   check "16 MiB in 64 KiB pieces, compared" write_and_read 65536
   check "16 MiB in 1 MiB pieces, compared" write_and_read 1048576
   check "200 files made, renamed, removed" many_files

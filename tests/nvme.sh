@@ -11,11 +11,6 @@ nvme_needs
 load_modules || finish
 one_host || finish
 
-attach() { bounded 60 bash -c "echo transport=rdma,traddr=10.8.0.1,trsvcid=4420,nqn=$nqn,nr_io_queues=2 >/dev/nvme-fabrics"; }
-detach() {
-  local c
-  for c in /sys/class/nvme/nvme*/delete_controller; do bounded 60 bash -c "echo 1 >$c" || return 1; done
-}
 write_and_read() {
   dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
   bounded 90 dd if="$WORK/data" of=/dev/nvme0n1 bs="$1" oflag=direct status=none || return 1
@@ -25,23 +20,25 @@ write_and_read() {
   cmp "$WORK/data" "$WORK/back"
 }
 
-check "a target" make_target && check "a port" add_port || { remove_target; finish; }
+octets() { cat /sys/class/net/lo/statistics/tx_bytes; }
+megabyte_sent() { [ $(($(octets) - before)) -gt 1000000 ]; }
+
+check "a target" nvme_make_target && check "a port" nvme_add_port || { nvme_remove_target; finish; }
 for markers in N Y; do
   if [ $markers = Y ]; then set_parameter markers Y || break; fi
   say "Markers: $markers"
-  check "attach" attach || break
-  check "the disk is there" until_true 20 test -b /dev/nvme0n1
+  check "attach, and the disk is there" nvme_attach || break
   check "16 MiB in 128 KiB pieces, compared" write_and_read 131072
   check "16 MiB in 4 KiB pieces, compared" write_and_read 4096
-  check "detach" detach
+  check "detach" nvme_detach
 done
 say "the link goes while the disk is in use"
-if check "attach" attach; then
-  until_true 20 test -b /dev/nvme0n1
+if check "attach" nvme_attach; then
+  before=$(octets)
   bounded 100 dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=1000 oflag=direct status=none 2>/dev/null &
-  sleep 1
+  check "octets are written" until_true 30 megabyte_sent
   check "rdma link delete" bounded 90 rdma link delete rd0
-  check "the controller goes with it" until_true 30 no_controller
+  check "the controller goes with it" until_true 30 nvme_no_controller
   wait
 fi
 nvme_end

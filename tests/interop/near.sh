@@ -124,16 +124,16 @@ nfs() {
   local version
   check "NFS: a server there" far nfs_serve || { far nfs_unserve; return 1; }
   for version; do
-    check "NFS $version: mount over RDMA" nfs_attach "$version" || continue
+    check "NFS $version: mount over RDMA" nfs_mount "$version" || continue
     check "NFS $version: 4 MiB each way, compared" files_travel 262144
     check "NFS $version: 50 files" many_files
-    check "NFS $version: unmount" nfs_detach
+    check "NFS $version: unmount" bounded 60 umount $mount_dir
   done
   check "NFS: released on both sides" both_release nfs
 }
 block() { # ULP
   check "$1: a target there" far "$1_serve" || { far "$1_unserve"; return 1; }
-  if check "$1: attach" "$1_attach"; then
+  if check "$1: attach" "$1_connect"; then
     check "$1: 4 MiB in 128 KiB, compared on both sides" blocks_travel "$1" 131072
     check "$1: a filesystem" filesystem_travels "$1"
     check "$1: detach" "$1_detach"

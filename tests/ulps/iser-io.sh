@@ -18,18 +18,18 @@ direct=(--direct=1 --ioengine=libaio --iodepth=16)
 portals() { mkdir "$tpg/np/$tcp_portal" && iser_portal $portal; }
 tcp_session() { bounded 60 iscsiadm -m node -T $target -p $tcp_portal -I default "$1"; }
 discover_tcp() { bounded 60 iscsiadm -m discovery -t st -p $tcp_portal -I default; }
-both_disks() { has_disk iser && has_disk tcp && no_power_management; }
+both_disks() { iscsi_has_disk iser && iscsi_has_disk tcp && iscsi_no_power_management; }
 # What is written over one transport is read over the other.
 both_transports() {
   local rdma tcp
-  rdma=$(disk_of iser) tcp=$(disk_of tcp)
+  rdma=$(iscsi_disk_of iser) tcp=$(iscsi_disk_of tcp)
   dd if=/dev/urandom of="$WORK/data" bs=1M count=4 status=none
   bounded 90 dd if="$WORK/data" of="$tcp" bs=64k seek=16 oflag=direct status=none || return 1
   bounded 90 dd if="$rdma" of="$WORK/back" bs=64k skip=16 count=64 iflag=direct status=none && cmp "$WORK/data" "$WORK/back"
 }
 file_system() {
   local d
-  d=$(disk_of iser)
+  d=$(iscsi_disk_of iser)
   mkdir -p "$WORK/mnt"
   bounded 100 mkfs.ext4 -q -F "$d" && mount "$d" "$WORK/mnt" || return 1
   unpack_tree "$WORK/mnt/tree" && umount "$WORK/mnt" || return 1
@@ -37,7 +37,7 @@ file_system() {
   same_tree "$WORK/mnt/tree"
 }
 # The target's file, below iSCSI.
-same_below() { mount -o loop,ro $disk "$WORK/mnt" && same_tree "$WORK/mnt/tree"; }
+same_below() { mount -o loop,ro $iser_file "$WORK/mnt" && same_tree "$WORK/mnt/tree"; }
 state() { [ "$(cat /sys/class/iscsi_session/session*/state)" = "$1" ]; } # while there is one session
 # Both ends' TCP connections end at once, as if a middlebox had forgotten them.
 connections_die() {
@@ -49,26 +49,26 @@ let_in() { echo 1 >$tpg/enable && until_true 100 state LOGGED_IN; }
 five_logins() {
   local i
   for i in 1 2 3 4 5; do
-    detach && attach || return 1
-    verified "$(disk_of iser)" 1 "${direct[@]}" || return 1
+    iser_detach && iser_attach || return 1
+    verified "$(iscsi_disk_of iser)" 1 "${direct[@]}" || return 1
   done
 }
 
-make_target 128
+iser_make_target 128
 check "a target, and a tree of files" make_tree
-check "a TCP portal and an iSER portal on one address" portals || { remove_target; finish; }
-check "discovery over iSER" start_initiator
+check "a TCP portal and an iSER portal on one address" portals || { iser_remove_target; finish; }
+check "discovery over iSER" iser_start_initiator
 check "discovery over TCP" discover_tcp
 check "login over TCP" tcp_session -l
-if check "login over iSER" attach; then
+if check "login over iSER" iser_attach; then
   check "the disks are there" until_true 20 both_disks
   check "written over TCP, read over iSER" both_transports
   check "logout over TCP" tcp_session -u
-  check "32 MiB mixed, two jobs, 16 deep" verified "$(disk_of iser)" 16 "${direct[@]}" --numjobs=2 --offset_increment=64m
-  check "through the page cache" verified "$(disk_of iser)" 8 --ioengine=psync --end_fsync=1
+  check "32 MiB mixed, two jobs, 16 deep" verified "$(iscsi_disk_of iser)" 16 "${direct[@]}" --numjobs=2 --offset_increment=64m
+  check "through the page cache" verified "$(iscsi_disk_of iser)" 8 --ioengine=psync --end_fsync=1
 
   say "while data is written"
-  check "I/O runs" start_rounds "$(disk_of iser)" 4 "${direct[@]}"
+  check "I/O runs" start_rounds "$(iscsi_disk_of iser)" 4 "${direct[@]}"
   check "the TCP connections die" connections_die
   check "I/O goes on, and was right all the time" goes_on
   check "the target shuts the initiator out" shut_out
@@ -79,7 +79,7 @@ if check "login over iSER" attach; then
   check "logout and login, five times, with I/O" five_logins
   check "a file system, files compared" file_system
   umount "$WORK/mnt"
-  check "logout" detach
+  check "logout" iser_detach
   check "files compared below iSCSI" same_below
   umount "$WORK/mnt"
 fi

@@ -22,11 +22,11 @@ storm() {
   rm -r $mount_dir/storm && [ ! -e $export_dir/storm ]
 }
 
-check "a server on h1" make_server 2g || { remove_server; finish; }
+check "a server on h1" nfs_make_server 2g || { nfs_remove_server; finish; }
 for version in 3 4.0 4.2; do
   say "NFS version $version"
-  check "mount from h2" attach $version || continue
-  check "its transport is RDMA" over_rdma
+  check "mount from h2" nfs_attach $version || continue
+  check "its transport is RDMA" nfs_over_rdma
   check "metadata storm" storm dir:100 dentry:200 rename:200 touch:200
   check "stress-ng writes and reads files, verified" storm hdd:400
   [ $version = 3 ] || check "locks are taken and given" storm flock:200 lockf:200

@@ -28,7 +28,7 @@ clone() {
   bounded 200 git -C $mount_dir/clone fsck --full && git -C $mount_dir/clone diff --exit-code && git -C $export_dir/clone fsck --full || return 1
   rm -r $mount_dir/clone
 }
-restart() { stop_serving && serve; }
+restart() { nfs_stop && nfs_start; }
 connections_die() {
   in2 ss -K -t state established "dport = :20049" >"$WORK/killed" && grep -q 20049 "$WORK/killed"
 }
@@ -40,16 +40,16 @@ forced_away() {
   until_true 30 test -s $export_dir/gone && until_true 30 forced_out || return 1
   wait $writer && return 1
   ! mountpoint -q $mount_dir || bounded 60 umount $mount_dir || return 1
-  attach "$1" && echo here >$mount_dir/after && sync && grep -qx here $export_dir/after
+  nfs_attach "$1" && echo here >$mount_dir/after && sync && grep -qx here $export_dir/after
 }
 forced_out() { umount -f $mount_dir; ! kill -0 $writer; }
 
-check "a server on h1" make_server 2g || { remove_server; finish; }
+check "a server on h1" nfs_make_server 2g || { nfs_remove_server; finish; }
 check "a tree of files" make_tree
 check "a git repository" repository
 for version in 3 4.0 4.2; do
   say "NFS version $version"
-  check "mount from h2" attach $version || continue
+  check "mount from h2" nfs_attach $version || continue
   check "files unpacked, compared below and through" tree
   [ $version != 4.2 ] || check "git clone, fsck, diff" clone
   say "while files are written"

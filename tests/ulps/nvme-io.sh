@@ -12,7 +12,7 @@ for c in nvme fio mkfs.ext4; do command -v $c >/dev/null || skip "$c is missing"
 load_modules || finish
 one_host || finish
 modprobe -qa ext4 loop
-at=(--transport=rdma --traddr=10.8.0.1 --trsvcid=4420)
+at=(--transport=rdma --traddr=$nvme_address --trsvcid=4420)
 direct=(--direct=1 --ioengine=libaio --iodepth=16)
 
 # Namespace 2 is a file, through the page cache: tmpfs has no direct I/O. (Files on overlayfs look empty to nvmet.)
@@ -30,7 +30,7 @@ attach() {
   bounded 60 nvme connect "${at[@]}" --nqn=$nqn --reconnect-delay=2 --ctrl-loss-tmo=300 "$@" || return 1
   until_true 20 test -b /dev/nvme0n1
 }
-detach() { bounded 60 nvme disconnect --nqn=$nqn && until_true 20 no_controller; }
+detach() { bounded 60 nvme disconnect --nqn=$nqn && until_true 20 nvme_no_controller; }
 listed() {
   bounded 60 nvme list >"$WORK/list" && cat "$WORK/list"
   grep -q "^/dev/nvme0n1 " "$WORK/list" && grep -q "^/dev/nvme0n2 " "$WORK/list"
@@ -54,8 +54,8 @@ resets() {
   done
 }
 port_goes_and_comes() {
-  remove_port
-  until_true 60 state connecting && add_port && until_true 100 state live
+  nvme_remove_port
+  until_true 60 state connecting && nvme_add_port && until_true 100 state live
 }
 # Both ends' TCP connections end at once, as if a middlebox had forgotten them.
 connections_die() {
@@ -64,7 +64,7 @@ connections_die() {
   until_true 100 state live
 }
 
-make_target && file_namespace && add_port
+nvme_make_target && file_namespace && nvme_add_port
 check "a target with two namespaces, and a tree of files" make_tree
 check "nvme discover finds it" discovered
 if check "connect: two queues, a third for polling" attach --nr-io-queues=2 --nr-poll-queues=1; then
@@ -89,8 +89,8 @@ if check "connect: two queues, a third for polling" attach --nr-io-queues=2 --nr
 fi
 for size in 0 4096 16384; do
   say "$size octets in the capsule"
-  remove_port
-  check "a port" add_port $size || break
+  nvme_remove_port
+  check "a port" nvme_add_port $size || break
   check "connect" attach --nr-io-queues=1 || break
   check "4 MiB mixed, pieces of 512 octets to 32 KiB" verified /dev/nvme0n1 4 "${direct[@]}" --bsrange=512-32k
   check "disconnect" detach
