@@ -32,12 +32,12 @@ network() {
 # up KIND CRC MTU: this guest's device, rd0, on the wire. KIND: iwmpa or siw. CRC: Y, N, or something else for siw alone: "only" siw
 # asks for CRCs; "p2p" and "rev1", which do not ask, but iwmpa does.
 up() {
-  local crc=Y variant=$2
+  local crc=Y variant=$2 # siw: in all of these a fault is mended, see scripts/siw
   ip link set wire mtu "$3" || return 1
   case $2 in
-  Y) variant=crc1 ;;
-  N) variant=crc0 crc=N ;;
-  only) variant=crc1 crc=N ;;
+  Y) variant=mended1 ;;
+  N) variant=mended0 crc=N ;;
+  only) variant=mended1 crc=N ;;
   esac
   case $1 in
   iwmpa) insmod "$IWMPA_DIR/mpa.ko" crc=$crc && insmod "$IWMPA_DIR/iwmpa.ko" || return 1 ;;

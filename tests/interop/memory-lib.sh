@@ -5,11 +5,10 @@
 
 # available: MiB.
 available() { awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo; }
-# short_of_memory MIB: huge pages take all the rest, and nearly all of it may be dirty but what drivers get from interrupts.
+# short_of_memory MIB: huge pages take all the rest, and most of it may be dirty.
 short_of_memory() {
-  echo 16384 >/proc/sys/vm/min_free_kbytes
-  echo 90 >/proc/sys/vm/dirty_ratio
-  echo 80 >/proc/sys/vm/dirty_background_ratio
+  echo 60 >/proc/sys/vm/dirty_ratio
+  echo 30 >/proc/sys/vm/dirty_background_ratio
   echo 3 >/proc/sys/vm/drop_caches
   echo $((($(available) - $1) / 2)) >/proc/sys/vm/nr_hugepages
   echo "$(available) MiB are left"
