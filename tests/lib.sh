@@ -216,6 +216,15 @@ listening() {
   "${run[@]}" ss -Hltn "sport = :$2" | grep -q .
 }
 
+# ended_well TEXT CLIENT-STATUS SERVER-STATUS: what they have printed is in $WORK/client and $WORK/server.
+ended_well() {
+  if [ "$2" = 0 ] && [ "$3" = 0 ]; then good "$1"; return 0; fi
+  fail "$1 (client status $2, server status $3)"
+  tail -15 "$WORK/client" | sed 's/^/    client: /'
+  tail -15 "$WORK/server" | sed 's/^/    server: /'
+  return 1
+}
+
 # client_server TEXT SECONDS PORT SERVER-NAMESPACE SERVER-COMMAND CLIENT-NAMESPACE CLIENT-COMMAND: commands are shell text.
 # Both have to succeed; the server is given until it listens, and then the client is started.
 client_server() {
@@ -232,11 +241,7 @@ client_server() {
   fi
   bounded "$limit" "${in_c[@]}" bash -c "$client" >"$WORK/client" 2>&1 || status=$?
   wait $spid || server_status=$?
-  if [ $status = 0 ] && [ $server_status = 0 ]; then good "$text"; return 0; fi
-  fail "$text: client status $status, server status $server_status"
-  tail -15 "$WORK/client" | sed 's/^/    client: /'
-  tail -15 "$WORK/server" | sed 's/^/    server: /'
-  return 1
+  ended_well "$text" $status $server_status
 }
 
 # --- programs that are told what to do, line by line: rdma-target, mpa-flood ---

@@ -71,11 +71,7 @@ pair() {
   fi
   [ $status = 0 ] || far "killall -q ${server%% *}"
   wait $spid || server_status=$?
-  if [ $status = 0 ] && [ $server_status = 0 ]; then good "$text"; return 0; fi
-  fail "$text (status $status, $server_status)"
-  tail -15 "$WORK/client" | sed 's/^/    client: /'
-  tail -15 "$WORK/server" | sed 's/^/    server: /'
-  return 1
+  ended_well "$text" $status $server_status
 }
 
 # --- what is on the wire ---
