@@ -168,18 +168,6 @@ void tooLong(Context& c) {
   v.expectEnd(IBV_WC_LOC_LEN_ERR);
 }
 
-/** No receive posted: iWARP has no RNR, the connection ends (RFC 5041 §7.1-2). */
-void noReceive(Context& c) {
-  Pair pair(c.place);
-  Region client(pair.client->pd(), page);
-
-  pair.client->postRecv(70, {client.sge(0, 64)});
-  pair.client->postSend(1, {client.sge(0, 64)});
-  pair.client->sends().next();
-  pair.expectDown();
-  expectWc(pair.client->recvs().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "the client's receive");
-}
-
 /* --- memory that goes while it is used --- */
 
 /** After ibv_dereg_mr() has returned, nothing of the other side's WRITEs arrives any more. */
@@ -286,7 +274,6 @@ const VerbsCase table[] = {
     {"receive-key", "", "receive with a wrong lkey", receiveKey},
     {"read-sink-rights", "", "READ into memory without local write access", readSinkRights},
     {"too-long", "", "SEND longer than the receive", tooLong},
-    {"no-receive", "", "SEND without a receive", noReceive},
     {"deregister", "", "the sink of WRITEs is deregistered", deregister},
     {"deregister-source", "", "the source of WRITEs is deregistered", deregisterSource},
     {"flush", "", "flushed receives, and posting afterwards", flush},

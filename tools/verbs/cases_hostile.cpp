@@ -231,13 +231,14 @@ void cqOverflow(Context& c) {
   bystander.exchange();
 }
 
-/** No receive posted: the sender hears of it, and what is behind is flushed. */
+/** No receive posted: iWARP has no RNR, the connection ends (RFC 5041 §7.1-2), and what the sender has posted is flushed. */
 void receiverNotReady(Context& c) {
   Bystander bystander(c);
   Pair pair(c.place);
   Region from(pair.client->pd(), page), to(pair.server->pd(), page);
 
   pair.server->postRecv(1, {to.sge(0, 64)});
+  pair.client->postRecv(70, {from.sge(64, 64)});
   pair.client->postSend(1, {from.sge(0, 64)});
   expectWc(pair.server->recvs().next(), IBV_WC_SUCCESS, IBV_WC_RECV, "a receive was posted");
   pair.client->postSend(2, {from.sge(0, 64)});
@@ -246,6 +247,7 @@ void receiverNotReady(Context& c) {
   const auto list = pair.client->sends().wait(3);
   expectWc(list[0], IBV_WC_SUCCESS, IBV_WC_SEND, "the SEND with a receive");
   expectWc(list[2], IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "a SEND behind the one without");
+  expectWc(pair.client->recvs().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "the sender's own receive");
   expect(waitAsync(pair.server->id->context(), IBV_EVENT_QP_REQ_ERR), "no QP_REQ_ERR event at the receiver");
   bystander.exchange();
 }
