@@ -34,6 +34,13 @@ nfs_start() {
 nfs_end_grace() { [ "$(cat /proc/fs/nfsd/v4_end_grace)" = Y ] || echo Y >/proc/fs/nfsd/v4_end_grace; }
 nfs_stop() { "${in_server[@]}" rpc.nfsd 0; }
 
+# In a namespace of its own nfsd remembers its clients by this program only. It has a second to open the pipe when nfsd starts, and
+# returns before it watches for it.
+nfs_start_nfsdcld() {
+  mkdir -p /var/lib/nfs/nfsdcld && "${in_server[@]}" nfsdcld && until_true 20 nfs_nfsdcld_watches
+}
+nfs_nfsdcld_watches() { find /proc/"$(pidof nfsdcld)"/fd -lname '*inotify*' | grep -q .; }
+
 # nfs_make_server [SIZE]: of the exported tmpfs.
 nfs_make_server() {
   modprobe -a rpcrdma nfsd nfsv3 nfsv4
@@ -41,8 +48,7 @@ nfs_make_server() {
   mount -t tmpfs -o "size=${1:-400m}" tmpfs $export_dir || return 1
   mountpoint -q /proc/fs/nfsd || "${in_server[@]}" mount -t nfsd nfsd /proc/fs/nfsd || return 1
   mountpoint -q /run/rpc_pipefs || "${in_server[@]}" mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs
-  # In a namespace of its own nfsd remembers its clients by this program only.
-  [ ${#in_server[@]} = 0 ] || { mkdir -p /var/lib/nfs/nfsdcld && "${in_server[@]}" nfsdcld; } || return 1
+  [ ${#in_server[@]} = 0 ] || nfs_start_nfsdcld || return 1
   "${in_server[@]}" bash -c "rpcbind -w 2>/dev/null || rpcbind"
   "${in_server[@]}" exportfs -o rw,no_root_squash,no_subtree_check,fsid=0 "*:$export_dir" || return 1
   "${in_server[@]}" rpc.mountd || return 1
