@@ -12,7 +12,7 @@ for c in nvme fio mkfs.ext4; do command -v $c >/dev/null || skip "$c is missing"
 load_modules || finish
 one_host || finish
 modprobe -qa ext4 loop
-at=(--transport=rdma --traddr=$nvme_address --trsvcid=4420)
+at=(--transport=rdma "--traddr=$nvme_address" --trsvcid=4420)
 direct=(--direct=1 --ioengine=libaio --iodepth=16)
 
 # Namespace 2 is a file, through the page cache: tmpfs has no direct I/O. (Files on overlayfs look empty to nvmet.)
