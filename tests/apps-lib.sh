@@ -4,7 +4,7 @@
 preload=LD_PRELOAD=$(echo /usr/lib/*/rsocket/librspreload.so)
 
 has() { command -v "$1" >/dev/null || { echo "not run: $1 is missing"; return 1; }; }
-fpdus() { ip netns exec h1 rdma statistic show link rd1 | grep -o 'tx_fpdus [0-9]*'; }
+fpdus() { counter rd1 tx_fpdus; }
 # The programs fall back to TCP without a word: they have to have used the device.
 over_rdma() {
   local before
