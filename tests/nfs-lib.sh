@@ -47,7 +47,7 @@ nfs_make_server() {
   mkdir -p $export_dir $mount_dir /run/rpc_pipefs /run/lock
   mount -t tmpfs -o "size=${1:-400m}" tmpfs $export_dir || return 1
   mountpoint -q /proc/fs/nfsd || "${in_server[@]}" mount -t nfsd nfsd /proc/fs/nfsd || return 1
-  mountpoint -q /run/rpc_pipefs || "${in_server[@]}" mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs
+  "${in_server[@]}" mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs || return 1
   [ ${#in_server[@]} = 0 ] || nfs_start_nfsdcld || return 1
   "${in_server[@]}" bash -c "rpcbind -w 2>/dev/null || rpcbind"
   "${in_server[@]}" exportfs -o rw,no_root_squash,no_subtree_check,fsid=0 "*:$export_dir" || return 1
@@ -58,7 +58,7 @@ nfs_remove_server() {
   nfs_stop
   "${in_server[@]}" exportfs -ua
   killall -q rpc.mountd rpcbind rpc.statd nfsdcld
-  umount $export_dir /proc/fs/nfsd
+  umount $export_dir /proc/fs/nfsd && until_true 20 umount /run/rpc_pipefs # nfsdcld has it, until it has ended
 }
 
 # nfs_attach VERSION [OPTIONS]
