@@ -14,7 +14,11 @@ short_of_memory() {
   echo "$(available) MiB are left"
   [ "$(available)" -lt $(($1 + $1 / 4)) ]
 }
-enough_memory() { echo 0 >/proc/sys/vm/nr_hugepages; }
+enough_memory() {
+  echo 0 >/proc/sys/vm/nr_hugepages
+  echo 20 >/proc/sys/vm/dirty_ratio # the kernel's defaults
+  echo 10 >/proc/sys/vm/dirty_background_ratio
+}
 reclaimed() { awk '$1 ~ /^pgsteal_(kswapd|direct)$/ { n += $2 } END { print n }' /proc/vmstat; }
 # reclaimed_more_than PAGES BEFORE
 reclaimed_more_than() {
