@@ -46,7 +46,7 @@ nfs_make_server() {
   modprobe -a rpcrdma nfsd nfsv3 nfsv4
   mkdir -p $export_dir $mount_dir /run/rpc_pipefs /run/lock
   mount -t tmpfs -o "size=${1:-400m}" tmpfs $export_dir || return 1
-  mountpoint -q /proc/fs/nfsd || "${in_server[@]}" mount -t nfsd nfsd /proc/fs/nfsd || return 1
+  "${in_server[@]}" mount -t nfsd nfsd /proc/fs/nfsd || return 1
   "${in_server[@]}" mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs || return 1
   [ ${#in_server[@]} = 0 ] || nfs_start_nfsdcld || return 1
   "${in_server[@]}" bash -c "rpcbind -w 2>/dev/null || rpcbind"
