@@ -555,7 +555,8 @@ int iwm_rx_create(struct iwm_qp *qp);
 void iwm_rx_destroy(struct iwm_qp *qp);
 u32 iwm_rx_segments(const struct iwm_qp *qp);
 int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len);
-int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
+int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
+		    u8 *hdr);
 void iwm_receive_done(void *ulp);
 void iwm_rx_flush(struct iwm_qp *qp);
 

@@ -509,11 +509,13 @@ static int upcall_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	return ret;
 }
 
-static int upcall_place(void *ulp, struct mpa_cursor *cur, u32 len)
+static int upcall_place(void *ulp, struct mpa_cursor *cur, u32 len, u8 *hdr)
 {
 	struct iwm_qp *qp = ulp;
 
-	return is_up(READ_ONCE(qp->state)) ? iwm_place_early(qp, cur, len) : 0;
+	if (!is_up(READ_ONCE(qp->state)))
+		return 0;
+	return iwm_place_early(qp, cur, len, hdr);
 }
 
 static void upcall_writable(void *ulp)

@@ -427,24 +427,19 @@ static int dispatch(struct rx_segment *s, u8 *read_body)
 }
 
 /*
- * Read the header, and no octet more than the ULPDU has. It is used where it
- * lies when it lies in one piece.
+ * Read the header, and no octet more than the ULPDU has: @hdr has room for
+ * DDP_MAX_HDR_LEN. Once, because a peer on this machine may have lent TCP its
+ * own pages, and still change them.
  */
-static const u8 *read_header(struct rx_segment *s, u8 *buf, u32 len)
+static void read_header(struct rx_segment *s, u8 *hdr, u32 len)
 {
 	u32 n = min(len, DDP_TAGGED_HDR_LEN);
-	const u8 *hdr = mpa_cursor_get(s->cur, buf, n);
-	const u8 *rest;
 
-	if (!hdr || n < DDP_TAGGED_HDR_LEN || (hdr[0] & DDP_CTRL_TAGGED))
-		return hdr;
-	len = min(len, DDP_UNTAGGED_HDR_LEN) - n;
-	rest = mpa_cursor_get(s->cur, buf + n, len);
-	if (rest == hdr + n || !rest)
-		return hdr;
-	memmove(buf, hdr, n);
-	memmove(buf + n, rest, len);
-	return buf;
+	memset(hdr, 0, DDP_MAX_HDR_LEN);
+	mpa_cursor_copy(s->cur, hdr, n);
+	if (n == DDP_TAGGED_HDR_LEN && !(hdr[0] & DDP_CTRL_TAGGED))
+		mpa_cursor_copy(s->cur, hdr + n,
+				min(len, DDP_UNTAGGED_HDR_LEN) - n);
 }
 
 /* Does the Terminate carry the Read Request (RFC 5040 Figure 10)? */
@@ -470,12 +465,12 @@ int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	struct iwm_qp *qp = ulp;
 	struct rx_segment s = { .qp = qp, .rx = qp->rx, .cur = cur };
 	u8 read_body[RDMAP_READ_REQUEST_LEN];
+	u8 hdr[DDP_MAX_HDR_LEN];
 	bool has_hdr;
-	u8 buf[DDP_MAX_HDR_LEN] = { };
-	const u8 *hdr = read_header(&s, buf, len);
-	int ret = ddp_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg,
-				    &s.err);
+	int ret;
 
+	read_header(&s, hdr, len);
+	ret = ddp_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg, &s.err);
 	WRITE_ONCE(qp->rx->segments, qp->rx->segments + 1);
 	if (likely(!ret))
 		ret = dispatch(&s, read_body);
@@ -495,38 +490,45 @@ int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
  * @qp: the QP
  * @cur: cursor over the ULPDU
  * @len: octets in it
+ * @hdr: set to the header, room for DDP_MAX_HDR_LEN octets
  *
  * Tagged segments say themselves where they belong (RFC 5041 section 5.3,
  * RFC 5040 section 5.5). The buffer of a Send is known by its turn only.
- * What fails here is left to iwm_receive(), which finds it again.
+ * What fails here is left to iwm_receive(), which finds it again; until then
+ * a peer could go on guessing STags at no price, so it gets one try.
  *
  * Context: softirq or process, socket lock held.
- * Return: octets of the header when the payload is in place, else 0.
+ * Return: octets of the header when the payload is in place; 0 when it has to
+ * wait for its turn; a negative errno when it is an error there.
  */
-int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
+int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
+		    u8 *hdr)
 {
 	struct rx_segment s = { .qp = qp, .rx = qp->rx, .cur = cur };
-	u8 buf[DDP_MAX_HDR_LEN] = { };
-	const u8 *hdr = read_header(&s, buf, len);
 	const struct ddp_segment *seg = &s.seg;
 	int access = IB_ACCESS_REMOTE_WRITE;
+	int ret;
 
-	if (ddp_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg,
-			      &s.err) ||
-	    !seg->tagged || !seg->payload_len)
+	read_header(&s, hdr, len);
+	ret = ddp_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg, &s.err);
+	if (ret)
+		return ret;
+	if (!seg->tagged || !seg->payload_len)
 		return 0;
 	if (seg->opcode == RDMAP_READ_RESPONSE) {
 		if (!iwm_sq_is_read_sink(qp, seg->stag, seg->to,
 					 seg->payload_len))
-			return 0;
+			return -EPROTO;
 		access = IB_ACCESS_LOCAL_WRITE;
 	}
-	if (place(&s, seg->stag, seg->to, seg->payload_len, access))
-		return 0;
-	return seg->hdr_len;
+	ret = place(&s, seg->stag, seg->to, seg->payload_len, access);
+	return ret ? ret : seg->hdr_len;
 }
 
-/* A pass over TCP's queue has ended: answer Reads that came in it. */
+/*
+ * A pass over TCP's queue has ended: let go of the region that it used last,
+ * whose deregistration waits for that, and answer Reads that came in it.
+ */
 void iwm_receive_done(void *ulp)
 {
 	struct iwm_qp *qp = ulp;

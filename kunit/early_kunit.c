@@ -41,11 +41,13 @@ static const u16 lengths[] = {
  * @conn: connection under test
  * @sink: where the consumer puts payload
  * @refuse: bits of FPDUs that place() does not take
+ * @forbid: bits of FPDUs that the peer has no right to
  * @placed: bits of FPDUs that it took
  * @due: bits of FPDUs that had to be placed some time
  * @arrived: which octets of the stream TCP has
  * @got: FPDUs delivered
  * @wrong: what must not happen: order, header or payload
+ * @asked: place() calls
  * @batches: receive_done() calls
  * @most_runs: pieces out of order at the same time
  */
@@ -57,11 +59,13 @@ struct env {
 	struct mpa_conn *conn;
 	u8 *sink;
 	u64 refuse;
+	u64 forbid;
 	u64 placed;
 	u64 due;
 	u8 *arrived;
 	u32 got;
 	u32 wrong;
+	u32 asked;
 	u32 batches;
 	u32 most_runs;
 };
@@ -89,13 +93,11 @@ static bool payload_is_right(const struct env *env, u32 index)
 }
 
 /* The header at the cursor, of any FPDU; its index, or ALL. */
-static u32 read_header(struct mpa_cursor *cur, u32 len)
+static u32 read_header(struct mpa_cursor *cur, u32 len, u8 *hdr)
 {
-	u8 buf[HDR];
-	const u8 *hdr = mpa_cursor_get(cur, buf, HDR);
 	u32 i;
 
-	if (!hdr || hdr[0] >= ALL || lengths[hdr[0]] != len)
+	if (mpa_cursor_copy(cur, hdr, HDR) || hdr[0] >= ALL || lengths[hdr[0]] != len)
 		return ALL;
 	for (i = 0; i < HDR; i++)
 		if (hdr[i] != octet(hdr[0], i))
@@ -103,17 +105,20 @@ static u32 read_header(struct mpa_cursor *cur, u32 len)
 	return hdr[0];
 }
 
-static int consumer_place(void *ulp, struct mpa_cursor *cur, u32 len)
+static int consumer_place(void *ulp, struct mpa_cursor *cur, u32 len, u8 *hdr)
 {
 	struct env *env = ulp;
-	u32 index = read_header(cur, len);
+	u32 index = read_header(cur, len, hdr);
 
+	env->asked++;
 	if (index == ALL || index < env->got) {
 		env->wrong++;
 		return 0;
 	}
 	if (env->refuse & BIT_ULL(index))
-		return index % 2 ? 0 : -EINVAL;
+		return 0;
+	if (env->forbid & BIT_ULL(index))
+		return -EACCES;
 	if (mpa_cursor_copy(cur, env->sink + index * SLOT + HDR, len - HDR) ||
 	    !payload_is_right(env, index) || (env->placed & BIT_ULL(index)))
 		env->wrong++;
@@ -125,9 +130,9 @@ static int consumer_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 {
 	struct env *env = ulp;
 	u32 pos = mpa_cursor_position(cur);
-	u32 index = read_header(cur, len);
+	u8 hdr[HDR], more;
+	u32 index = read_header(cur, len, hdr);
 	bool early = env->placed & BIT_ULL(index);
-	u8 more;
 
 	/* The position is that of the ULPDU: behind length and Marker. */
 	if (index != env->got ||
@@ -138,7 +143,7 @@ static int consumer_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	    (mpa_cursor_copy(cur, early ? NULL : env->sink + index * SLOT + HDR,
 			     len - HDR) ||
 	     mpa_cursor_copy(cur, &more, 1) != -EMSGSIZE ||
-	     mpa_cursor_get(cur, &more, 1) || !payload_is_right(env, index)))
+	     !payload_is_right(env, index)))
 		env->wrong++;
 	env->got++;
 	return 0;
@@ -375,6 +380,7 @@ static void restart_at(struct kunit *test, struct env *env, u32 pos, u32 window)
 	env->due = 0;
 	env->got = 0;
 	env->wrong = 0;
+	env->asked = 0;
 	env->batches = 0;
 	env->most_runs = 0;
 	memset(env->arrived, 0, STREAM_SIZE);
@@ -393,6 +399,7 @@ static void restart_at(struct kunit *test, struct env *env, u32 pos, u32 window)
 static void restart(struct kunit *test, struct env *env)
 {
 	env->refuse = 0;
+	env->forbid = 0;
 	frame_all(env, 0);
 	restart_at(test, env, 0, SZ_1M);
 }
@@ -725,6 +732,42 @@ static void err_05_bad_crc_in_the_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->conn->rx.early->num_placed, 0);
 }
 
+/*
+ * A peer that may not do what it asks for is asked for nothing more, and the
+ * pass ends as any other: the consumer has to let go of what it looked up.
+ */
+static void ddp_09_one_wrong_guess(struct kunit *test)
+{
+	struct env *env = test->priv;
+	u32 half = env->bound[ALL / 2];
+
+	env->forbid = ~0ULL;
+	arrive(test, env, 40, half);
+	KUNIT_EXPECT_EQ(test, env->asked, 1);
+	KUNIT_EXPECT_EQ(test, env->batches, 1);
+	arrive(test, env, half, env->f.len);
+	KUNIT_EXPECT_EQ(test, env->asked, 1);
+	KUNIT_EXPECT_EQ(test, env->placed, 0);
+	arrive(test, env, 0, 40);
+	expect_all(test, env, "from", 40);
+}
+
+/* An FPDU in single octets is not looked for, and waits for its turn. */
+static void ddp_09_too_many_pieces(struct kunit *test)
+{
+	struct env *env = test->priv;
+	u32 longest = 9, first = env->bound[longest], end = env->bound[longest + 1], at;
+
+	KUNIT_ASSERT_GT(test, end - first, MPA_EARLY_BUFFERS);
+	arrive(test, env, env->bound[longest - 1], first);
+	for (at = first; at < end; at++)
+		arrive(test, env, at, at + 1);
+	arrive(test, env, end, env->f.len);
+	KUNIT_EXPECT_FALSE(test, env->placed & BIT_ULL(longest));
+	arrive(test, env, 0, env->bound[longest - 1]);
+	expect_all(test, env, "FPDU", longest);
+}
+
 static void no_memory_for_notes(struct kunit *test)
 {
 	struct env *env = test->priv;
@@ -861,6 +904,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_01_fuzz),
 	KUNIT_CASE(ddp_09_gap_after_gap),
 	KUNIT_CASE(err_05_bad_crc_in_the_gap),
+	KUNIT_CASE(ddp_09_one_wrong_guess),
+	KUNIT_CASE(ddp_09_too_many_pieces),
 	KUNIT_CASE(no_memory_for_notes),
 	KUNIT_CASE(a_pass_has_a_budget),
 	KUNIT_CASE(placed_ones_are_counted),

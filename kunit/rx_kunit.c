@@ -88,30 +88,23 @@ static void cursor_at(struct rx_env *env, struct mpa_cursor *cur, u32 pos)
 	mpa_cursor_init(cur, &env->rx, &env->queue, skb_peek(&env->queue), 0, pos);
 }
 
-/* The ULPDU at the cursor: copied and looked at in place by turns. */
+/* The ULPDU at the cursor, copied piece by piece. */
 static bool ulpdu_matches(struct mpa_cursor *cur, u32 index, u32 len, u32 piece)
 {
-	const u8 *octets;
-	bool copy = true;
 	u32 i, n, done;
 	u8 buf[64];
 
 	if (len != lengths[index])
 		return false;
-	for (done = 0; done < len; done += n, copy = !copy) {
+	for (done = 0; done < len; done += n) {
 		n = min3(piece, len - done, (u32)sizeof(buf));
-		octets = buf;
-		if (!copy)
-			octets = mpa_cursor_get(cur, buf, n);
-		else if (mpa_cursor_copy(cur, buf, n))
+		if (mpa_cursor_copy(cur, buf, n))
 			return false;
-		for (i = 0; octets && i < n; i++)
-			if (octets[i] != ulpdu_octet(index, done + i))
+		for (i = 0; i < n; i++)
+			if (buf[i] != ulpdu_octet(index, done + i))
 				return false;
-		if (!octets)
-			return false;
 	}
-	return mpa_cursor_copy(cur, buf, 1) == -EMSGSIZE && !mpa_cursor_get(cur, buf, 1);
+	return mpa_cursor_copy(cur, buf, 1) == -EMSGSIZE;
 }
 
 /* Walk the queue as mpa_rx_pass() does; the number of FPDUs that are right. */

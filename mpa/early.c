@@ -148,15 +148,20 @@ static bool cursor_at(const struct mpa_conn *conn, struct mpa_cursor *cur,
 	return true;
 }
 
-/* How many octets follow each other from the cursor on? @max are enough. */
+/*
+ * How many octets follow each other from the cursor on? @max are enough. Of an
+ * FPDU in more buffers than an honest sender's segments come to not all are
+ * found: a peer that sends single octets is not walked through at each of them.
+ */
 static u32 octets_at(const struct mpa_conn *conn,
 		     const struct mpa_cursor *cur, u32 max)
 {
 	u32 seq = conn->rx.start + cur->pos;
 	struct sk_buff *skb = cur->skb;
 	u32 end = TCP_SKB_CB(skb)->seq + skb->len;
+	unsigned int steps = 0;
 
-	while (end - seq < max) {
+	while (end - seq < max && steps++ < MPA_EARLY_BUFFERS) {
 		u32 next;
 
 		skb = skb_rb_next(skb);
@@ -169,48 +174,17 @@ static u32 octets_at(const struct mpa_conn *conn,
 	return end - seq;
 }
 
-/* Give a verified FPDU to the consumer, and take a note if it took it. */
-static bool place(struct mpa_conn *conn, const struct mpa_cursor *at,
-		  u32 wire_len, u32 ulpdu_len)
-{
-	struct mpa_early *early = conn->rx.early;
-	struct mpa_cursor cur = *at, hdr;
-	struct mpa_placed *placed;
-	int len;
-
-	if (early->num_placed >= MPA_EARLY_MAX)
-		return false;
-	placed = kmalloc(sizeof(*placed), GFP_ATOMIC | __GFP_NOWARN);
-	if (!placed)
-		return false;
-
-	mpa_cursor_enter_ulpdu(&cur, ulpdu_len);
-	hdr = cur;
-	placed->ulpdu_pos = cur.pos;
-	len = conn->ops->place(conn->ulp, &cur, ulpdu_len);
-	if (len <= 0 || WARN_ON_ONCE(len > MPA_PLACED_HDR_MAX) ||
-	    mpa_cursor_copy(&hdr, placed->hdr, len)) {
-		kfree(placed);
-		return false;
-	}
-	placed->pos = at->pos;
-	placed->wire_len = wire_len;
-	placed->ulpdu_len = ulpdu_len;
-	placed->hdr_len = len;
-	rb_add_cached(&placed->node, &early->placed, placed_less);
-	early->num_placed++;
-	return true;
-}
-
 /**
  * struct pass - one look at what is out of order
  * @conn: connection
  * @left: octets that may still be worked on
+ * @asked: the consumer was called
  * @placed: FPDUs placed
  */
 struct pass {
 	struct mpa_conn *conn;
 	s64 left;
+	bool asked;
 	u32 placed;
 };
 
@@ -218,6 +192,43 @@ static void give_up(struct mpa_early *early)
 {
 	early->given_up = true;
 	memset(early->runs, 0, sizeof(early->runs));
+}
+
+/*
+ * Give a verified FPDU to the consumer, and take a note if it took it.
+ * False: there is nothing more to be had from this peer.
+ */
+static bool place(struct pass *pass, const struct mpa_cursor *at,
+		  u32 wire_len, u32 ulpdu_len)
+{
+	struct mpa_conn *conn = pass->conn;
+	struct mpa_early *early = conn->rx.early;
+	struct mpa_cursor cur = *at;
+	struct mpa_placed *placed;
+	int len;
+
+	if (early->num_placed >= MPA_EARLY_MAX)
+		return true;
+	placed = kmalloc(sizeof(*placed), GFP_ATOMIC | __GFP_NOWARN);
+	if (!placed)
+		return true;
+
+	mpa_cursor_enter_ulpdu(&cur, ulpdu_len);
+	placed->ulpdu_pos = cur.pos;
+	pass->asked = true;
+	len = conn->ops->place(conn->ulp, &cur, ulpdu_len, placed->hdr);
+	if (len <= 0 || WARN_ON_ONCE(len > MPA_PLACED_HDR_MAX)) {
+		kfree(placed);
+		return len >= 0;
+	}
+	placed->pos = at->pos;
+	placed->wire_len = wire_len;
+	placed->ulpdu_len = ulpdu_len;
+	placed->hdr_len = len;
+	rb_add_cached(&placed->node, &early->placed, placed_less);
+	early->num_placed++;
+	pass->placed++;
+	return true;
 }
 
 /*
@@ -236,17 +247,20 @@ static u32 take_fpdu(struct pass *pass, u32 pos)
 		return placed->wire_len;
 	if (!cursor_at(conn, &cur, pos))
 		return 0;
-	need = mpa_fpdu_wire_len(U16_MAX, true, pos);
+	/* Its length first: what lies behind it is not looked for. */
+	need = MPA_MARKER_LEN + MPA_HDR_LEN;
 	wire = mpa_rx_peek(&cur, octets_at(conn, &cur, need), &ulpdu_len,
 			   &need);
 	if (!wire)
+		wire = mpa_rx_peek(&cur, octets_at(conn, &cur, need),
+				   &ulpdu_len, &need);
+	if (!wire)
 		return 0;
-	if (mpa_rx_verify(rx, &cur, wire)) {
+	if (mpa_rx_verify(rx, &cur, wire) ||
+	    !place(pass, &cur, wire, ulpdu_len)) {
 		give_up(rx->early);
 		return 0;
 	}
-	if (place(conn, &cur, wire, ulpdu_len))
-		pass->placed++;
 	return wire;
 }
 
@@ -409,9 +423,7 @@ void mpa_early_pass(struct mpa_conn *conn, u32 budget)
 	}
 	if (pass.left > 0)
 		early->seen = tp->rcv_ooopack;
-	if (!pass.placed)
-		return;
 	mpa_count(conn, MPA_STAT_RX_PLACED_EARLY, pass.placed);
-	if (conn->ops->receive_done)
+	if (pass.asked && conn->ops->receive_done)
 		conn->ops->receive_done(conn->ulp);
 }

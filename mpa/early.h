@@ -17,6 +17,7 @@ struct mpa_rx;
 
 #define MPA_EARLY_RUNS	8	/* twice the blocks of a SACK option */
 #define MPA_EARLY_MAX	4096	/* FPDUs placed and not delivered */
+#define MPA_EARLY_BUFFERS	128	/* of TCP's that one FPDU may lie in */
 
 /**
  * struct mpa_placed - an FPDU that was placed before its turn
@@ -63,7 +64,8 @@ struct mpa_run {
  * @af_ops: TCP's, with a queue_xmit() that looks for news
  * @saved_af_ops: TCP's own
  * @seen: TCP's count of segments out of order at the last pass
- * @given_up: a guess was wrong. Who sends such a stream gets no other
+ * @given_up: a guess was wrong, or the consumer has refused the peer: it gets
+ *	no other chance
  * @runs: what is being worked on, in no order
  * @placed: FPDUs that were placed and wait for their turn, by position
  * @num_placed: number of them

@@ -276,33 +276,6 @@ int mpa_cursor_to_iter(struct mpa_cursor *cur, struct iov_iter *to, u32 len)
 }
 
 /**
- * mpa_cursor_get() - read octets of the ULPDU, in place where possible
- * @cur: the cursor that mpa_ulp_ops.receive() got
- * @buf: room for @len octets, used when they do not lie in one piece
- * @len: octets
- *
- * Context: inside of mpa_ulp_ops.receive() and place(); what is returned dies
- * with it.
- * Return: the octets, or NULL when the ULPDU has fewer left.
- */
-const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len)
-{
-	const void *at;
-
-	if (unlikely(len > cur->ulpdu_left))
-		return NULL;
-	if (unlikely(!cursor_fill(cur) || len > cur->left ||
-		     (cur->markers && len > mpa_marker_gap(cur->pos))))
-		return cur->placed || mpa_cursor_copy(cur, buf, len) ? NULL :
-								       buf;
-	at = cur->ptr;
-	cur->ulpdu_left -= len;
-	cursor_step(cur, len);
-	return at;
-}
-EXPORT_SYMBOL_NS_GPL(mpa_cursor_get, IWMPA);
-
-/**
  * mpa_cursor_position() - the place in the stream (RFC 5044 section 3)
  * @cur: the cursor that mpa_ulp_ops.receive() got
  *

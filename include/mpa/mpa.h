@@ -110,13 +110,16 @@ struct mpa_params {
  *	because octets in front of it are missing still. The consumer may put
  *	its payload where it belongs, and nothing else: no state changes, no
  *	error is one yet (RFC 5041 section 5.3). A positive return says that
- *	this was done, and how many octets in front of the payload receive()
- *	will want, MPA_PLACED_HDR_MAX at most: when its turn comes receive()
- *	gets the ULPDU with these octets, and copies of what is behind them do
- *	nothing. On any other return receive() gets all of it. Optional
- * @receive_done: a pass that delivered or placed something has ended: the
- *	place for wake-ups that can be per batch. Optional, but when @receive
- *	is NULL: then a whole FPDU waits
+ *	this was done, and how many octets in front of the payload the consumer
+ *	has put into @hdr, as it has read them, MPA_PLACED_HDR_MAX at most:
+ *	when its turn comes receive() gets the ULPDU with these octets, and
+ *	copies of what is behind them do nothing. On any other return receive()
+ *	gets all of it. A negative one says that the peer may not do this: it
+ *	gets nothing placed early any more. Optional
+ * @receive_done: a pass that called receive() or place() has ended: the
+ *	place for wake-ups that can be per batch, and to let go of what was
+ *	held for the pass. Optional, but when @receive is NULL: then a whole
+ *	FPDU waits
  * @writable: room for transmission has appeared (Full Operation began, the
  *	first FPDU arrived at a Responder, or TCP took or freed something)
  * @closed: the receive direction has ended: @err is the RFC's error number;
@@ -133,7 +136,7 @@ struct mpa_ulp_ops {
 	void (*reply)(void *ulp, int status, const struct mpa_offer *peer,
 		      const struct mpa_agreed *agreed, const void *pd);
 	int (*receive)(void *ulp, struct mpa_cursor *cur, u32 len);
-	int (*place)(void *ulp, struct mpa_cursor *cur, u32 len);
+	int (*place)(void *ulp, struct mpa_cursor *cur, u32 len, u8 *hdr);
 	void (*receive_done)(void *ulp);
 	void (*writable)(void *ulp);
 	void (*closed)(void *ulp, enum mpa_error err, int status);
@@ -178,7 +181,6 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn);
 
 /* Receive, inside of mpa_ulp_ops.receive() and place() */
 int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
-const void *mpa_cursor_get(struct mpa_cursor *cur, void *buf, u32 len);
 u32 mpa_cursor_position(const struct mpa_cursor *cur);
 
 /*

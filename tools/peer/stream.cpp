@@ -143,6 +143,15 @@ void Stream::receiveBuffer(int octets) {
   setOption(fd_, SOL_SOCKET, SO_RCVBUF, octets, "SO_RCVBUF");
 }
 
+std::size_t Stream::sackedOctets() const {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+
+  if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &length))
+    throwErrno("TCP_INFO");
+  return std::size_t{info.tcpi_sacked} * info.tcpi_snd_mss;
+}
+
 std::size_t Stream::waiting() const {
   int octets = 0;
 

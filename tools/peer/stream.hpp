@@ -49,6 +49,8 @@ public:
   std::uint32_t sequence() const;
   /** Limits what the other side may have in flight towards us; call before much has come. */
   void receiveBuffer(int octets);
+  /** Octets that the other side has reported behind a gap, as TCP counts: in whole segments. */
+  std::size_t sackedOctets() const;
   /** Octets that wait to be received. */
   std::size_t waiting() const;
 
