@@ -237,7 +237,7 @@ struct iwm_sge {
 struct iwm_rwr {
 	u64 id;
 	u32 num_sge;
-	u64 len;			/* sum of the elements */
+	u32 len;			/* octets that a message may have */
 	struct iwm_sge sge[IWM_MAX_SGE];
 };
 

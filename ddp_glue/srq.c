@@ -108,6 +108,7 @@ int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr)
 /* Copy what another CPU may be changing, each word read once */
 static int iwm_rqe_copy(const struct siw_rqe *rqe, struct iwm_rwr *rwr)
 {
+	u64 len = 0;
 	u32 i;
 
 	rwr->id = READ_ONCE(rqe->id);
@@ -123,8 +124,10 @@ static int iwm_rqe_copy(const struct siw_rqe *rqe, struct iwm_rwr *rwr)
 		sge->addr = READ_ONCE(rqe->sge[i].laddr);
 		sge->len = READ_ONCE(rqe->sge[i].length);
 		sge->lkey = READ_ONCE(rqe->sge[i].lkey);
-		rwr->len += sge->len;	/* 6 * 32 bits: cannot wrap */
+		len += sge->len;	/* 6 * 32 bits: cannot wrap */
 	}
+	/* No message is longer: its offsets have 32 bits (RFC 5041 4.3). */
+	rwr->len = min_t(u64, len, U32_MAX);
 	return 0;
 }
 
