@@ -228,6 +228,16 @@ static int iwm_mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd)
 	return 0;
 }
 
+/*
+ * A peer may take away what it was given: a fast-register region with remote
+ * rights. All other memory is its consumer's alone.
+ */
+static bool iwm_mr_is_lent(const struct iwm_mr *mr)
+{
+	return mr->staged &&
+	       mr->access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
+}
+
 /**
  * iwm_mr_invalidate - end the use of an STag for a peer
  * @dev: device
@@ -240,16 +250,17 @@ static int iwm_mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd)
  *
  * Context: any.
  * Return: 0; -ENOENT: there is no valid region of this STag; -EPERM: not of
- * this protection domain; -EACCES: a region that cannot be invalidated.
+ * this protection domain; -EBUSY: not a peer's to invalidate.
  */
 int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
 {
 	struct iwm_mr *mr = iwm_mr_get(dev, stag);
-	int err;
+	int err = -EPERM;
 
 	if (!mr)
 		return -ENOENT;
-	err = iwm_mr_revoke(mr, pd);
+	if (mr->ibmr.pd == pd)
+		err = iwm_mr_is_lent(mr) ? iwm_mr_revoke(mr, pd) : -EBUSY;
 	iwm_mr_put(mr);
 	return err;
 }
@@ -264,7 +275,8 @@ int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
  *	consumer is going to use the memory for something else
  *
  * Context: any; process when @wait is set.
- * Return: as iwm_mr_invalidate(), -ENOENT for an STag that does not exist.
+ * Return: 0; -ENOENT: there is no region of this STag; -EPERM: not of this
+ * protection domain; -EACCES: a region that cannot be invalidated.
  */
 int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 			    u32 stag, bool wait)
