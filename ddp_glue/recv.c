@@ -156,7 +156,6 @@ static int receive_write(struct rx_segment *s)
 static int check_response(struct rx_segment *s, const struct iwm_read_out *rd)
 {
 	const struct ddp_segment *seg = &s->seg;
-	bool complete;
 	u32 left;
 
 	if (!rd)
@@ -168,8 +167,8 @@ static int check_response(struct rx_segment *s, const struct iwm_read_out *rd)
 	if (seg->payload_len > left ||
 	    (seg->payload_len && seg->to != rd->to + s->rx->read_done))
 		return tagged_fault(s, -ERANGE);
-	complete = seg->payload_len == left;
-	if (seg->last != complete)
+	/* The last segment may be an empty one, as any message's. */
+	if (seg->last && seg->payload_len != left)
 		return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
 			     RDMAP_ECODE_UNSPECIFIED);
 	return 0;
@@ -401,7 +400,10 @@ static int receive_terminate(struct rx_segment *s)
 	u32 len = min(s->seg.payload_len, RDMAP_TERM_MAX_LEN);
 	u8 body[RDMAP_TERM_MAX_LEN];
 	struct rdmap_error err = { };
+	int ret = check_msn(s);
 
+	if (ret)
+		return ret;
 	if (!mpa_cursor_copy(s->cur, body, len) &&
 	    !rdmap_terminate_parse(body, len, &err))
 		refused_read(s, &err, body);

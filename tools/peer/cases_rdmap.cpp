@@ -310,6 +310,20 @@ static void deviceReads(Context& c) {
   }
 }
 
+/** The last segment of a response may be empty, as that of any message. */
+static void deviceReadsEmptyLast(Context& c) {
+  Session s(c, Options(c.config));
+  const Bytes data = patternData(1000, 6);
+
+  c.target.command(format("read 1000 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
+  const auto r = takeRequest(s, data.size());
+  s.send(makeReadResponse(r.sinkStag, r.sinkTo, data, false));
+  s.send(makeReadResponse(r.sinkStag, r.sinkTo + data.size(), {}, true));
+  const Line wc = s.expectCompletion("READ");
+  expectEqual(wc.number("sum"), test::checksum(data), "checksum of what the application read");
+  s.talk();
+}
+
 /** Answers a READ of 1000 octets with @p spoil applied to the right response; the device must not complete it. */
 static void wrongResponse(Context& c, const std::function<void(Segment&)>& spoil, const std::vector<TermCode>& want) {
   Session s(c, Options(c.config));
@@ -369,6 +383,17 @@ static void terminateKinds(Context& c) {
     s.expectFin();
     s.expectDown();
   }
+}
+
+/** RFC 5041 §7.1: the MSN of queue 2 is checked as any other. */
+static void terminateMsn(Context& c) {
+  refused(c,
+          [](Session&) {
+            Segment m = makeTerminate({.code = term::tooLong});
+            m.msn = 2;
+            return m;
+          },
+          {term::msnRange});
 }
 
 /** A Terminate that is too short for its header, or for what its HdrCt bits say. */
@@ -432,6 +457,9 @@ static const WireCase table[] = {
     {"rdmap-device-sends", asBoth, "FRM-01 FRM-02 FRM-03 CRC-01 CRC-02", "the device SENDs 0 to 100000 octets", deviceSends},
     {"rdmap-device-writes", asBoth, "", "the device WRITEs 0 to 100000 octets", deviceWrites},
     {"rdmap-device-reads", asBoth, "", "the device READs 0 to 100000 octets", deviceReads},
+    {"rdmap-device-reads-empty-last", asBoth, "", "the device READs, and the last segment of the response is empty",
+     deviceReadsEmptyLast},
+    {"rdmap-terminate-msn", asBoth, "", "a Terminate that skips an MSN", terminateMsn},
     {"rdmap-terminate-received", asBoth, "", "a Terminate ends the connection and is not answered", terminateReceived},
     {"rdmap-terminate-kinds", asBoth, "", "Terminates with and without quotations, and with unknown codes", terminateKinds},
     {"rdmap-terminate-malformed", asBoth, "", "Terminates that are too short", terminateMalformed},
