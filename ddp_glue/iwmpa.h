@@ -266,12 +266,14 @@ struct iwm_rx;
  * @conn_lock: held by who makes, ends or releases @conn in process context.
  *	@conn may appear a moment after the state has become RTS: there is a
  *	kick when it does
- * @close_work: sends our FIN and bounds the wait for the peer's
+ * @close_work: sends our FIN and bounds the wait for the peer's; queued under
+ *	@lock, and not once @dying
  * @fin_sent: our side is shut down or is being shut down (@conn_lock)
  * @deadline: jiffies at which the current step of an end is given up
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
  * @rx_ended: nothing more is received: what is posted is flushed at once
- * @dying: is being destroyed: what is outstanding gets no completion
+ * @dying: is being destroyed: what is outstanding gets no completion (@lock to
+ *	set)
  * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none
  * @responder: the peer is the Initiator; set before it can send
  * @agreed: what startup came to; complete before Full Operation begins

@@ -321,14 +321,11 @@ int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	might_sleep();
 	/* 1: nobody finds it */
 	unpublish(qp);
-	/* 2: no connection, hence no upcall and no transmit owner */
-	qp->dying = true;
-	iwm_qp_disconnect(qp, false, -ECONNABORTED);
-	/* 3: no work that they have left behind */
-	cancel_delayed_work_sync(&qp->close_work);
-	/* 4: the CM has dropped it */
+	/* 2: no connection, no upcall, no transmit owner, no closing work */
+	iwm_qp_die(qp);
+	/* 3: the CM has dropped it */
 	wait_unused(qp);
-	/* 5: memory */
+	/* 4: memory */
 	destroy_queues(qp);
 	atomic_dec(&dev->num_qp);
 	return 0;

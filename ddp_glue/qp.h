@@ -13,6 +13,7 @@
 /* qp_state.c, process context: these take conn_lock and the socket lock. */
 int iwm_qp_reset(struct iwm_qp *qp);
 int iwm_qp_close(struct iwm_qp *qp);
+void iwm_qp_die(struct iwm_qp *qp);
 void iwm_qp_close_work(struct work_struct *work);
 
 /* qp_state.c, any context; takes the locks of the receive ring and its CQ. */

@@ -134,7 +134,7 @@ static void rx_end(struct iwm_qp *qp)
 {
 	WRITE_ONCE(qp->rx_ended, true);
 	smp_mb();	/* pairs with iwm_post_recv() */
-	if (qp->dying)
+	if (READ_ONCE(qp->dying))
 		return;
 	iwm_rx_flush(qp);
 	iwm_qp_flush_rq(qp);
@@ -154,14 +154,27 @@ static void tell_cm(struct iwm_qp *qp, int status)
 /* The state is final. */
 static void finish(struct iwm_qp *qp, int status)
 {
-	if (!qp->dying)
+	if (!READ_ONCE(qp->dying))
 		iwm_sq_flush(qp);
 	tell_cm(qp, status);
 }
 
+/*
+ * Have close_step() run after @delay jiffies. Not once the QP is being
+ * destroyed: whoever is late with this, after the work has been cancelled,
+ * would leave it to run on freed memory.
+ */
+static void queue_close_jiffies(struct iwm_qp *qp, unsigned long delay)
+{
+	spin_lock_bh(&qp->lock);
+	if (!qp->dying)
+		mod_delayed_work(iwm_wq, &qp->close_work, delay);
+	spin_unlock_bh(&qp->lock);
+}
+
 static void queue_close(struct iwm_qp *qp, unsigned int ms)
 {
-	mod_delayed_work(iwm_wq, &qp->close_work, msecs_to_jiffies(ms));
+	queue_close_jiffies(qp, msecs_to_jiffies(ms));
 }
 
 /* The step of the end that begins now may take this long. */
@@ -241,6 +254,24 @@ void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
 	finish(qp, status);
 }
 
+/**
+ * iwm_qp_die() - the QP is being destroyed
+ * @qp: queue pair
+ *
+ * Nothing that is outstanding gets a completion any more, and no work is
+ * queued that is not running already.
+ *
+ * Context: process, may sleep; takes conn_lock and the socket lock.
+ */
+void iwm_qp_die(struct iwm_qp *qp)
+{
+	spin_lock_bh(&qp->lock);
+	WRITE_ONCE(qp->dying, true);
+	spin_unlock_bh(&qp->lock);
+	iwm_qp_disconnect(qp, false, -ECONNABORTED);
+	cancel_delayed_work_sync(&qp->close_work);
+}
+
 static void shut_down(struct iwm_qp *qp)
 {
 	iwm_sq_stop(qp);
@@ -272,7 +303,7 @@ static void wait_for_peer(struct iwm_qp *qp)
 	smp_rmb();	/* pairs with send_fin() */
 	left = READ_ONCE(qp->deadline) - jiffies;
 	if (left > 0)
-		mod_delayed_work(iwm_wq, &qp->close_work, left);
+		queue_close_jiffies(qp, left);
 	else
 		iwm_qp_disconnect(qp, reset, -ETIMEDOUT);
 }
