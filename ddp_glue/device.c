@@ -531,7 +531,11 @@ static int __init iwm_init(void)
 {
 	int err;
 
-	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	/*
+	 * Not WQ_HIGHPRI: what a peer reads is sent from here, and it may not
+	 * take a CPU away from the programs of the machine.
+	 */
+	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM, 0);
 	if (!iwm_wq)
 		return -ENOMEM;
 	err = register_netdevice_notifier(&iwm_netdev_nb);

@@ -148,10 +148,11 @@ static bool in_burst(struct iwm_qp *qp)
 	return burst;
 }
 
-static void defer(struct iwm_sq *sq)
+/* Have the worker look in @ns, or sooner when it is to do so anyhow. */
+void iwm_sq_defer(struct iwm_sq *sq, u64 ns)
 {
 	if (!test_and_set_bit(SQ_DEFERRED, &sq->flags))
-		hrtimer_start(&sq->burst_timer, ns_to_ktime(SQ_COLLECT_NS),
+		hrtimer_start(&sq->burst_timer, ns_to_ktime(ns),
 			      HRTIMER_MODE_REL_SOFT);
 }
 
@@ -195,7 +196,7 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return ret;
 	}
 	if (in_burst(qp)) {
-		defer(sq);
+		iwm_sq_defer(sq, SQ_COLLECT_NS);
 		return 0;
 	}
 	set_bit(SQ_AGAIN, &sq->flags);

@@ -8,8 +8,9 @@
 #include "sq.h"
 
 /* Octets that one call may transmit before it lets others run. */
-#define SQ_INLINE_BUDGET	SZ_1M
-#define SQ_WORK_BUDGET		SZ_4M
+#define SQ_BUDGET		SZ_1M
+/* When there was no memory, it is tried again after so long. */
+#define SQ_NO_MEMORY_NS		(10 * NSEC_PER_MSEC)
 
 static void drop_sources(struct tx_source *src, int n)
 {
@@ -200,11 +201,12 @@ enum tx_result {
 	TX_IDLE,	/* nothing more to send */
 	TX_BLOCKED,	/* an upcall will kick */
 	TX_BUDGET,	/* there may be more, somebody else's turn */
+	TX_NO_MEMORY,	/* the burst timer will kick */
 };
 
 /* Send until there is nothing more, or no room. */
 static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
-			       bool worker, u32 budget)
+			       bool worker)
 {
 	struct iwm_sq *sq = qp->sq;
 	u32 sent = 0;
@@ -212,7 +214,7 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 	while (!test_bit(SQ_FLUSH, &sq->flags)) {
 		int ret;
 
-		if (sq->msg.kind == MSG_NONE && sent >= budget) {
+		if (sq->msg.kind == MSG_NONE && sent >= SQ_BUDGET) {
 			hand_over(qp, conn, false);
 			return TX_BUDGET;
 		}
@@ -224,7 +226,7 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			if ((!iwm_sq_posted(sq) && !iwm_sq_has_rest(sq)) ||
 			    iwm_msg_wait_read(qp))
 				return TX_IDLE;
-			if (sent >= budget)
+			if (sent >= SQ_BUDGET)
 				return TX_BUDGET;
 			sent += MPA_MIN_MULPDU;	/* user space may tease */
 			continue;
@@ -234,11 +236,11 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			ret = hand_over(qp, conn, true);
 			if (ret || !mpa_tx_room(conn, 1))
 				return TX_BLOCKED;
-			if (sent >= budget)
+			if (sent >= SQ_BUDGET)
 				return TX_BUDGET;
 		} else if (ret == -ENOMEM) {
 			hand_over(qp, conn, true);
-			return TX_BUDGET;
+			return TX_NO_MEMORY;
 		} else if (ret) {
 			segment_failed(qp);
 		}
@@ -274,8 +276,10 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 			return false;
 	}
 	ret = open_segment(qp, conn, &seg, sq->term_len);
-	if (ret)
+	if (ret) {
+		iwm_sq_defer(sq, SQ_NO_MEMORY_NS);
 		return false;
+	}
 	mpa_tx_put(conn, sq->term, sq->term_len);
 	mpa_tx_close(conn);
 	mpa_tx_flush(conn, false);
@@ -308,8 +312,10 @@ static bool serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 
 	*result = TX_IDLE;
 	if (conn && !test_bit(SQ_FLUSH, &sq->flags))
-		*result = transmit(qp, conn, worker, worker ? SQ_WORK_BUDGET :
-							SQ_INLINE_BUDGET);
+		*result = transmit(qp, conn, worker);
+	/* While we are the owner: iwm_sq_stop() is not over before. */
+	if (*result == TX_NO_MEMORY)
+		iwm_sq_defer(sq, SQ_NO_MEMORY_NS);
 	if (test_bit(SQ_TERMINATE, &sq->flags) && send_terminate(qp, conn)) {
 		clear_bit(SQ_TERMINATE, &sq->flags);
 		terminated = true;

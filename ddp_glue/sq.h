@@ -162,7 +162,7 @@ struct tx_msg {
  * @mr: memory that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
  * @response_turn: a Response goes before the next work request (owner)
- * @burst_timer: looks at what a burst has posted
+ * @burst_timer: looks at what a burst has posted, or tries again
  * @bell_time: when the doorbell rang last, in ns of local_clock()
  * @bell_segments: segments that had been received then
  * @term: the Terminate's body, written before SQ_TERMINATE is set
@@ -261,6 +261,7 @@ void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe,
 			 enum siw_wc_status status);
 
 /* post.c */
+void iwm_sq_defer(struct iwm_sq *sq, u64 ns);
 enum hrtimer_restart iwm_sq_burst_end(struct hrtimer *timer);
 
 /* send.c */

@@ -97,7 +97,8 @@ static int __init mpa_init(void)
 
 	if (ret)
 		return ret;
-	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	/* Not WQ_HIGHPRI: a peer that sends much takes no CPU from programs. */
+	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
 	if (!mpa_wq) {
 		ret = -ENOMEM;
 		goto err_crc;

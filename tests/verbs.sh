@@ -22,6 +22,18 @@ cases "errors" v $errors
 cases "connections" v $connections
 # shellcheck disable=SC2086
 cases "what must not be" v $hostile
+
+# What a peer reads and writes is served by workers, whose name says so in ps while they do (with an H for those of high priority). They
+# get no more of a CPU than the machine's programs do.
+workers() { ps -eo comm= | grep -E '^kworker/.*[-+](iwmpa|mpa)$'; }
+say "workers' priority"
+v bulk --count 8 >"$WORK/bulk" 2>&1 &
+reader=$!
+until_true 60 workers || fail "no worker is seen"
+while kill -0 $reader 2>/dev/null; do workers >>"$WORK/workers"; done
+wait $reader || fail "transfer: $(tail -3 "$WORK/bulk")"
+check "no worker of high priority" bash -c "! grep -E '^kworker/[0-9]+:[0-9]+H' '$WORK/workers'"
+
 cases "locked memory" bounded 100 setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock \
   verbs-test run memlock --addr 10.9.0.2 --server-ns h2 --client-ns h1
 cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard graceful --addr fd09::2 --server-ns h2 --client-ns h1

@@ -149,7 +149,7 @@ static void resize_under_load(struct kv_case *t)
 static void resize_keeps(struct kv_case *t)
 {
 	static const struct kv_options o = { .poll = IB_POLL_DIRECT };
-	struct kv_work *write[20], *recv;
+	struct kv_work *write[20], *recv, *second;
 	struct kv_region *there;
 	struct ib_sge sge, in;
 	int i, ret;
@@ -160,14 +160,20 @@ static void resize_keeps(struct kv_case *t)
 	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 	in = kv_dma_sge(there, 64);
 	recv = kv_recv(&t->server, &in);
+	second = kv_recv(&t->server, &in);
 	for (i = 0; i < ARRAY_SIZE(write); i++)
 		write[i] = kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1,
 				   there, 0);
 	kv_send(&t->client, &sge);
 	kv_wait(t, recv, IB_WC_SUCCESS);
+	/*
+	 * A SEND may be delivered before what went to TCP with it completes,
+	 * but one that is posted now does not leave before that.
+	 */
+	kv_send(&t->client, &sge);
+	kv_wait(t, second, IB_WC_SUCCESS);
 	if (t->failed)
 		return;
-	/* The SEND has been delivered: 20 WRITEs have completed before it. */
 	ret = ib_resize_cq(t->client.scq, 16);
 	kv_expect(t, ret == -EINVAL, "shrunk below what waits: %d", ret);
 	ret = ib_resize_cq(t->client.scq, 32);
