@@ -258,7 +258,7 @@ int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	if (cqe < 1 || cqe > IWM_MAX_CQE)
 		return -EINVAL;
 	num = roundup_pow_of_two(cqe);
-	ring = vzalloc(array_size(num, sizeof(*ring)));
+	ring = iwm_ring_alloc(array_size(num, sizeof(*ring)), false);
 	if (!ring)
 		return -ENOMEM;
 
@@ -331,8 +331,7 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->num_cqe = roundup_pow_of_two(attr->cqe);
 	spin_lock_init(&cq->lock);
 	INIT_WORK(&cq->broken_work, iwm_cq_broken);
-	cq->ring = udata ? vmalloc_user(iwm_cq_size(cq)) :
-			   vzalloc(iwm_cq_size(cq));
+	cq->ring = iwm_ring_alloc(iwm_cq_size(cq), udata);
 	if (!cq->ring) {
 		err = -ENOMEM;
 		goto drop_claim;

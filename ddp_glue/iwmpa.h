@@ -472,7 +472,17 @@ int iwm_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int iwm_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr);
 
-/* verbs.c helper for rings shared with user space */
+/*
+ * How an object's memory is got: what user space makes is charged to its
+ * memory cgroup. Context: process of the user.
+ */
+static inline gfp_t iwm_gfp(bool user)
+{
+	return user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+}
+
+/* verbs.c helpers for rings, which a user's process maps */
+void *iwm_ring_alloc(size_t len, bool user);	/* vfree() it */
 struct rdma_user_mmap_entry *
 iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key);
 /* Before the ring is freed; not rdma_user_mmap_entry_remove(). NULL is fine. */

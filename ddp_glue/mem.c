@@ -87,7 +87,7 @@ static struct iwm_mr *iwm_mr_alloc(struct ib_pd *ibpd, int access)
 	if (err)
 		return ERR_PTR(err);
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc(sizeof(*mr), iwm_gfp(ibpd->uobject));
 	if (!mr) {
 		atomic_dec(&dev->num_mr);
 		return ERR_PTR(-ENOMEM);

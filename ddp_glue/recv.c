@@ -47,7 +47,7 @@ int iwm_rx_create(struct iwm_qp *qp)
 {
 	int i;
 
-	qp->rx = kzalloc(sizeof(*qp->rx), GFP_KERNEL);
+	qp->rx = kzalloc(sizeof(*qp->rx), iwm_gfp(qp->user));
 	if (!qp->rx)
 		return -ENOMEM;
 	for (i = 0; i < DDP_NUM_QUEUES; i++)

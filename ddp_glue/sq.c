@@ -240,20 +240,20 @@ size_t iwm_sq_ring_size(struct iwm_qp *qp)
  */
 int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe)
 {
-	struct iwm_sq *sq = kvzalloc(sizeof(*sq), GFP_KERNEL);
+	gfp_t gfp = iwm_gfp(qp->user);
+	struct iwm_sq *sq = kvzalloc(sizeof(*sq), gfp);
 	int i;
 
 	if (!sq)
 		return -ENOMEM;
 	sq->qp = qp;
 	sq->num = num_sqe;
-	sq->ring = qp->user ?
-		   vmalloc_user(array_size(num_sqe, sizeof(*sq->ring))) :
-		   vcalloc(num_sqe, sizeof(*sq->ring));
-	sq->fifo = vcalloc(num_sqe, sizeof(*sq->fifo));
+	sq->ring = iwm_ring_alloc(array_size(num_sqe, sizeof(*sq->ring)),
+				  qp->user);
+	sq->fifo = kvcalloc(num_sqe, sizeof(*sq->fifo), gfp);
 	if (!sq->ring || !sq->fifo) {
 		vfree(sq->ring);
-		vfree(sq->fifo);
+		kvfree(sq->fifo);
 		kvfree(sq);
 		return -ENOMEM;
 	}
@@ -284,7 +284,7 @@ void iwm_sq_destroy(struct iwm_qp *qp)
 	hrtimer_cancel(&sq->burst_timer);
 	cancel_work_sync(&sq->work);
 	vfree(sq->ring);
-	vfree(sq->fifo);
+	kvfree(sq->fifo);
 	kvfree(sq);
 	qp->sq = NULL;
 }

@@ -37,15 +37,13 @@ static bool iwm_rqe_valid(const struct siw_rqe *rqe)
  */
 int iwm_rq_init(struct iwm_rq *rq, u32 num, u32 max_sge, bool user)
 {
-	size_t size;
-
 	spin_lock_init(&rq->lock);
 	rq->num = roundup_pow_of_two(max(num, 1u));
 	rq->max_sge = max_sge;
 	rq->user = user;
 
-	size = array_size(rq->num, sizeof(*rq->ring));
-	rq->ring = user ? vmalloc_user(size) : vzalloc(size);
+	rq->ring = iwm_ring_alloc(array_size(rq->num, sizeof(*rq->ring)),
+				  user);
 	return rq->ring ? 0 : -ENOMEM;
 }
 

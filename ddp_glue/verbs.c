@@ -185,9 +185,24 @@ struct iwm_mmap {
 #define IWM_MMAP_MIN_PGOFF	((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
 /**
+ * iwm_ring_alloc - memory of a ring
+ * @len: octets
+ * @user: it is to be mapped, and is charged to the caller's memory cgroup
+ *
+ * vmalloc_user() charges nobody.
+ *
+ * Context: process.
+ * Return: whole pages of zeroes, to be freed by vfree(); NULL without memory.
+ */
+void *iwm_ring_alloc(size_t len, bool user)
+{
+	return __vmalloc(PAGE_ALIGN(len), iwm_gfp(user) | __GFP_ZERO);
+}
+
+/**
  * iwm_mmap_insert - let user space map a ring
  * @ctx: user context that may map it
- * @addr: memory of vmalloc_user()
+ * @addr: memory of iwm_ring_alloc()
  * @len: octets
  * @key: set to the offset that user space gives to mmap()
  *
@@ -197,7 +212,7 @@ struct iwm_mmap {
 struct rdma_user_mmap_entry *
 iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key)
 {
-	struct iwm_mmap *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	struct iwm_mmap *map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 
 	if (!map)
 		return NULL;
@@ -239,6 +254,19 @@ static void iwm_mmap_free(struct rdma_user_mmap_entry *entry)
 	kfree(to_iwm_mmap(entry));
 }
 
+/* The mapping holds each page; @vma is as long as the ring. */
+static int iwm_map_ring(struct vm_area_struct *vma, void *ring)
+{
+	unsigned long at;
+	int err = 0;
+
+	for (at = vma->vm_start; at != vma->vm_end && !err; at += PAGE_SIZE) {
+		err = vm_insert_page(vma, at, vmalloc_to_page(ring));
+		ring += PAGE_SIZE;
+	}
+	return err;
+}
+
 static int iwm_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(ctx, vma);
@@ -250,7 +278,7 @@ static int iwm_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
 	map = to_iwm_mmap(entry);
 	mutex_lock(&map->lock);
 	if (map->addr)
-		err = remap_vmalloc_range(vma, map->addr, 0);
+		err = iwm_map_ring(vma, map->addr);
 	mutex_unlock(&map->lock);
 	rdma_user_mmap_entry_put(entry);
 	return err;

@@ -4,9 +4,15 @@
  */
 #include <kunit/test.h>
 #include <linux/module.h>
+#include <linux/vmalloc.h>
 #include "iwmpa.h"
 
-/* What srq.c wants of verbs.c, and no case here comes to. */
+/* What srq.c wants of verbs.c. */
+void *iwm_ring_alloc(size_t len, bool user)
+{
+	return vzalloc(len);
+}
+
 struct rdma_user_mmap_entry *
 iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key)
 {

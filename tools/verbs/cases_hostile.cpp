@@ -252,6 +252,53 @@ void receiverNotReady(Context& c) {
   bystander.exchange();
 }
 
+/* --- memory in the kernel --- */
+
+/** Octets that this process's memory cgroup is charged with. */
+std::uint64_t charged() {
+  std::ifstream self("/proc/self/cgroup");
+  std::string group;
+  std::uint64_t octets = 0;
+
+  if (!std::getline(self, group) || !group.starts_with("0::"))
+    throw test::Skip("no cgroup v2 here");
+  std::ifstream current("/sys/fs/cgroup" + group.substr(3) + "/memory.current");
+  if (!(current >> octets))
+    throw test::Skip("no memory cgroup of its own");
+  return octets;
+}
+
+/** What a user's objects cost the kernel is charged to the user: all but a tenth, for CPUs charge in batches. */
+void accounted(Context& c) {
+  const Pair pair(c.place);
+  ibv_context* const device = pair.client->id->context();
+  const auto expectCharged = [](const char* what, std::uint64_t size, auto&& make) {
+    const auto before = charged();
+    const auto object = make();
+    const auto after = charged();
+    expect(after >= before + size / 10 * 9,
+           format("%s of %llu octets is charged %lld", what, static_cast<unsigned long long>(size),
+                  static_cast<long long>(after - before)));
+  };
+  constexpr unsigned entries = 1 << 20, shared = 65536, requests = 16384;
+  const CqHandle cq(check(ibv_create_cq(device, 16, nullptr, nullptr, 0), "ibv_create_cq"));
+
+  expectCharged("CQ", entries * 32ULL,
+                [&] { return CqHandle(check(ibv_create_cq(device, entries, nullptr, nullptr, 0), "ibv_create_cq")); });
+  expectCharged("SRQ", shared * 112ULL, [&] {
+    ibv_srq_init_attr attr{};
+    attr.attr = {.max_wr = shared, .max_sge = 1, .srq_limit = 0};
+    return Srq(check(ibv_create_srq(pair.client->pd(), &attr), "ibv_create_srq"));
+  });
+  expectCharged("QP", requests * (120ULL + 112 + 40), [&] {
+    ibv_qp_init_attr attr{};
+    attr.send_cq = attr.recv_cq = cq.get();
+    attr.cap = {.max_send_wr = requests, .max_recv_wr = requests, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+    attr.qp_type = IBV_QPT_RC;
+    return QpHandle(check(ibv_create_qp(pair.client->pd(), &attr), "ibv_create_qp"));
+  });
+}
+
 /* --- a peer that dies --- */
 
 /** A process of its own that accepts a connection, posts receives and waits to be killed. */
@@ -340,6 +387,7 @@ void peerKilled(Context& c) {
 
 const VerbsCase table[] = {
     {"memlock", "", "registration past RLIMIT_MEMLOCK, and what it leaves on the account", memlock},
+    {"accounted", "", "CQs, SRQs and QPs are charged to the process's memory cgroup", accounted},
     {"read-only-mapping", "", "a read-only mapping registered for writing, and for reading", readOnlyMapping},
     {"keys", "", "revoked, and past the last address", keys},
     {"last-address", "", "a region that ends with the last address", lastAddress},

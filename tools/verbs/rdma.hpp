@@ -33,6 +33,7 @@ using EventChannel = std::unique_ptr<rdma_event_channel, Closer<rdma_destroy_eve
 using Pd = std::unique_ptr<ibv_pd, Closer<ibv_dealloc_pd>>;
 using MrHandle = std::unique_ptr<ibv_mr, Closer<ibv_dereg_mr>>;
 using CqHandle = std::unique_ptr<ibv_cq, Closer<ibv_destroy_cq>>;
+using QpHandle = std::unique_ptr<ibv_qp, Closer<ibv_destroy_qp>>;
 using CompChannel = std::unique_ptr<ibv_comp_channel, Closer<ibv_destroy_comp_channel>>;
 using Srq = std::unique_ptr<ibv_srq, Closer<ibv_destroy_srq>>;
 
