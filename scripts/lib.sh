@@ -16,6 +16,28 @@ umask 022
 die() { echo "${0##*/}: $*" >&2; exit 1; }
 note() { echo "== $*" >&2; }
 
+# What stands at the top of a script is its help.
+usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; }
+
+# arguments MIN MAX "$@": for scripts without options. --help is answered, anything else that does not fit is refused.
+arguments() {
+  local min=$1 max=$2 a; shift 2
+  for a; do
+    case $a in -h | --help) usage ;; -*) die "no option '$a': see --help" ;; esac
+  done
+  [ $# -ge "$min" ] && [ $# -le "$max" ] || die "not to be called with '$*': see --help"
+}
+
+# other_option OPTION OPTARG: what is left when getopts ":...h-:" has found none of the script's own options.
+other_option() {
+  case $1$2 in
+  h | -help) usage ;;
+  -*) die "no option '--$2': see --help" ;;
+  :*) die "option '-$2' wants a value: see --help" ;;
+  *) die "no option '-$2': see --help" ;;
+  esac
+}
+
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; return; fi
   command -v sudo >/dev/null || die "needs root for: $* (run it as root, or install sudo)"
