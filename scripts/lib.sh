@@ -38,10 +38,15 @@ other_option() {
   esac
 }
 
-as_root() {
-  if [ "$(id -u)" = 0 ]; then "$@"; return; fi
+# need_root WHAT-FOR: ends here when as_root has no way. Without a terminal sudo must not want a password.
+need_root() {
+  [ "$(id -u)" != 0 ] || return 0
   command -v sudo >/dev/null || die "needs root for: $* (run it as root, or install sudo)"
-  if [ -t 0 ]; then sudo "$@"; else sudo -n "$@" || die "failed as root, or sudo wants a password and there is no terminal: $*"; fi
+  [ -t 0 ] || sudo -n true 2>/dev/null || die "needs root for: $* (sudo wants a password, and there is no terminal)"
+}
+# as_root COMMAND...: after need_root, which says what is wrong where somebody reads it: the output of COMMAND may go to a log.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; elif [ -t 0 ]; then sudo "$@"; else sudo -n "$@"; fi
 }
 
 # need_space DIR MIB WHAT-FOR
