@@ -16,6 +16,12 @@ ifneq ($(words $(CURDIR)),1)
 $(error the path of this folder holds a space, which the kernel's build cannot handle: move it)
 endif
 
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+ifneq ($(shell id -u),0)
+$(error 'make $(MAKECMDGOALS)' writes to /lib/modules and /usr/local: run it as root)
+endif
+endif
+
 # As many jobs as there are processors, unless make was told a number.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
@@ -26,7 +32,7 @@ help: ## this list
 
 .PHONY: modules
 modules: ## build mpa.ko and iwmpa.ko for KVER; they end up here
-	@headers=$$(scripts/kernel headers) && $(MAKE) --no-print-directory $(JOBS) -C "$$headers" M=$(CURDIR) W=1 modules
+	@headers=$$(scripts/kernel headers) && scripts/kernel compiler >/dev/null && $(MAKE) --no-print-directory $(JOBS) -C "$$headers" M=$(CURDIR) W=1 modules
 
 .PHONY: demo
 demo: ## real RDMA programs between two hosts in a guest (HOST=1: on this kernel), as a table
