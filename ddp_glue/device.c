@@ -17,7 +17,8 @@
  * visible to nobody but rdma_cm. So a zero link address is given a tag there
  * (the address itself stays what it is) and every device has the tagged
  * address of its namespace's lo as a second GID. The tag is random, so that
- * the lo of two namespaces differ, and is taken away on unload.
+ * the lo of two namespaces differ, and is taken away on unload. Netdevs
+ * without any link address (ARPHRD_NONE) are tagged in the same way.
  */
 #define pr_fmt(fmt) "iwmpa: " fmt
 
@@ -188,7 +189,7 @@ static int iwm_netdev_check(struct net_device *netdev)
 	case ARPHRD_ETHER:
 	case ARPHRD_IEEE802:
 	case ARPHRD_LOOPBACK:
-	case ARPHRD_NONE:
+	case ARPHRD_NONE:	/* WireGuard, tun: gets a tag, as lo does */
 		break;
 	default:
 		pr_err("%s: link type %u cannot carry iWARP, use an Ethernet-like netdev\n",

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # rdma link add and delete: on every kind of netdev, and each mistake with one clear line that says what and what to do.
-# timeout: 180
 . "$(dirname "$0")/lib.sh"
 begin "rdma link add and delete"
 load_modules || finish
@@ -53,15 +52,31 @@ if modprobe -q 8021q && ip link add link wire name wire.5 type vlan id 5 2>/dev/
   ip link delete wire.5
 fi
 mark=$(dmesg | wc -l)
-if ip tuntap add mode tun name tun0 2>/dev/null; then # no Ethernet: no address to make a GID of
-  refused "a tun device" "not supported|Invalid" rdma link add rd0 type "$LINKTYPE" netdev tun0
-  [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "tun0"
-  ip link delete tun0
-fi
 if modprobe -q sit && ip link show sit0 >/dev/null 2>&1; then
-  refused "a tunnel" "not supported|Invalid" rdma link add rd0 type "$LINKTYPE" netdev sit0
+  refused "a tunnel that is no iWARP netdev" "not supported|Invalid" rdma link add rd0 type "$LINKTYPE" netdev sit0
+  [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "sit0"
 fi
 check "nothing half-made is there" test -z "$(links)"
+
+# Link type "none": packets without a link header, and no link address for rdma_cm to know the device by.
+if [ "$LINKTYPE" = iwmpa ]; then
+  say "netdevs without a link address"
+  modprobe tun # has its device file from then on
+  check "a tun device" eval 'ip tuntap add mode tun name tun0 && rdma link add rd0 type iwmpa netdev tun0'
+  check "delete" eval 'rdma link delete rd0 && ip link delete tun0'
+  two_hosts_plain || finish
+  for h in 1 2; do
+    check "h$h: a VXLAN-GPE tunnel" eval "ip -n h$h link add vx0 type vxlan dstport 4790 external gpe && ip -n h$h link set vx0 up &&
+      ip -n h$h addr add 10.10.0.$h/32 dev vx0 && ip -n h$h addr add fd10::$h/128 dev vx0 nodad &&
+      ip -n h$h route add 10.10.0.0/24 encap ip id 7 dst 10.9.0.$((3 - h)) dev vx0 src 10.10.0.$h &&
+      ip -n h$h -6 route add fd10::/64 encap ip id 7 dst 10.9.0.$((3 - h)) dev vx0 src fd10::$h"
+    check "h$h: it has link type none" eval "ip -n h$h link show vx0 | grep -q link/none"
+    check "h$h: a device on it" ip netns exec h$h rdma link add rd$h type iwmpa netdev vx0
+  done
+  client_server "rping through it, IPv4" 60 7174 h2 "rping -s -a 10.10.0.2 -V -C 10" h1 "rping -c -a 10.10.0.2 -V -C 10"
+  client_server "rping through it, IPv6, wildcard listener" 60 7174 h2 "rping -s -a :: -V -C 10" h1 "rping -c -a fd10::2 -V -C 10"
+  check "the devices go" eval 'rdma link delete rd1 && rdma link delete rd2'
+fi
 
 say "a netdev that goes down and comes back"
 check "link" rdma link add rd0 type "$LINKTYPE" netdev wire
