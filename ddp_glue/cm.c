@@ -4,6 +4,7 @@
  * is to negotiate.
  */
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/rdma_cm.h>
@@ -61,6 +62,41 @@ struct net *iwm_cm_owner_net(const struct iw_cm_id *id)
 	const struct rdma_cm_id *owner = id->context;
 
 	return owner ? owner->route.addr.dev_addr.net : NULL;
+}
+
+/* ---- QPs ---- */
+
+/*
+ * QP numbers can be guessed, and a user's id takes any: it has no QP that
+ * rdma_cm would know of. A kernel consumer's id does (rdma_create_qp()).
+ */
+static bool may_connect(const struct iw_cm_id *id, const struct iwm_qp *qp)
+{
+	const struct rdma_cm_id *owner = id->context;
+
+	if (qp->owner)
+		return qp->owner == task_tgid(current);
+	return owner && owner->qp == &qp->ibqp;
+}
+
+/*
+ * The QP that a consumer has named, with a reference. Context: the consumer's
+ * own process.
+ */
+static struct iwm_qp *get_qp(struct iwm_dev *dev, const struct iw_cm_id *id,
+			     u32 qpn)
+{
+	struct iwm_qp *qp = iwm_qp_get(dev, qpn);
+
+	if (!qp)
+		return ERR_PTR(-EINVAL);
+	if (may_connect(id, qp))
+		return qp;
+	iwm_qp_put(qp);
+	ibdev_warn_ratelimited(&dev->ibdev,
+			       "%s[%d] may not connect QP %u: it is not its own\n",
+			       current->comm, task_tgid_nr(current), qpn);
+	return ERR_PTR(-EPERM);
 }
 
 /* ---- Initiator ---- */
@@ -157,7 +193,8 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
  *
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: CONNECT_REPLY follows; -EINVAL for depths over the limits or no
- * such QP, -EMSGSIZE for too much Private Data, or another errno.
+ * such QP, -EPERM for somebody else's, -EMSGSIZE for too much Private Data, or
+ * another errno.
  */
 int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -171,9 +208,9 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ret = check_depths(dev, param);
 	if (ret)
 		return ret;
-	qp = iwm_qp_get(dev, param->qpn);
-	if (!qp)
-		return -EINVAL;
+	qp = get_qp(dev, id, param->qpn);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
 	/* Memory may be waiting for what this connection is to carry. */
 	noio = memalloc_noio_save();
 	cep = iwm_cep_alloc(dev, CEP_CONNECTING, GFP_KERNEL);
@@ -221,7 +258,8 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
  * Context: process, may sleep; takes the socket lock.
  * Return: 0: ESTABLISHED follows; else the connection is gone: -ECONNRESET
  * when the peer went away first, -EINVAL for depths over the limits or no
- * such QP, -EMSGSIZE for too much Private Data, or another errno.
+ * such QP, -EPERM for somebody else's, -EMSGSIZE for too much Private Data, or
+ * another errno.
  */
 int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -238,9 +276,9 @@ int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ret = check_depths(dev, param);
 	if (ret)
 		goto out;
-	ret = -EINVAL;
-	qp = iwm_qp_get(dev, param->qpn);
-	if (!qp)
+	qp = get_qp(dev, id, param->qpn);
+	ret = PTR_ERR_OR_ZERO(qp);
+	if (ret)
 		goto out;
 	ret = accept_on_qp(cep, conn, qp, id, param);
 	iwm_qp_put(qp);

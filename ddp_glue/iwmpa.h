@@ -277,6 +277,7 @@ struct iwm_rx;
  * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none
  * @responder: the peer is the Initiator; set before it can send
  * @agreed: what startup came to; complete before Full Operation begins
+ * @owner: whose it is, NULL: a kernel consumer's. Nobody else connects it
  * @sq: transmit side, see sq.h
  * @rx: receive side, see recv.c; owned by whoever holds the socket lock
  */
@@ -310,6 +311,7 @@ struct iwm_qp {
 	struct iwm_sq *sq;
 	struct iwm_rx *rx;
 
+	struct pid *owner;
 	bool user;
 	bool sig_all;
 	u16 ird;			/* inbound Reads in force */

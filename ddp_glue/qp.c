@@ -3,7 +3,9 @@
  * Queue pairs: the verbs, references, and finding a QP by its number. States
  * and connections are in qp_state.c.
  */
+#include <linux/pid.h>
 #include <linux/random.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 #include "qp.h"
@@ -118,6 +120,7 @@ static void init_qp(struct iwm_qp *qp, const struct ib_qp_init_attr *attr,
 	qp->rcq = to_iwm_cq(attr->recv_cq);
 	qp->srq = attr->srq ? to_iwm_srq(attr->srq) : NULL;
 	qp->user = user;
+	qp->owner = user ? get_pid(task_tgid(current)) : NULL;
 	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = IWM_QP_IDLE;
 	qp->attr.qp_state = IB_QPS_RESET;
@@ -285,7 +288,7 @@ int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	round_caps(qp, &attr->cap);
 	ret = create_queues(qp);
 	if (ret)
-		goto err_count;
+		goto err_owner;
 	ret = publish(qp);
 	if (ret)
 		goto err_queues;
@@ -299,7 +302,8 @@ err_publish:
 	wait_unused(qp);
 err_queues:
 	destroy_queues(qp);
-err_count:
+err_owner:
+	put_pid(qp->owner);
 	atomic_dec(&dev->num_qp);
 	return ret;
 }
@@ -327,6 +331,7 @@ int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	wait_unused(qp);
 	/* 4: memory */
 	destroy_queues(qp);
+	put_pid(qp->owner);
 	atomic_dec(&dev->num_qp);
 	return 0;
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file cases_hostile.cpp
- * @brief What must not be: memory that may not be registered, keys that are not good, overflows, a peer that dies. Another
- * connection on the same device goes on with right data in each.
+ * @brief What must not be: memory that may not be registered, keys that are not good, overflows, a peer that dies, a QP
+ * of another user's. Another connection on the same device goes on with right data in each.
  */
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <grp.h>
 #include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -299,28 +301,41 @@ void accounted(Context& c) {
   });
 }
 
-/* --- a peer that dies --- */
+/* --- other processes --- */
 
-/** A process of its own that accepts a connection, posts receives and waits to be killed. */
-class Victim {
+template <typename T> void put(int fd, const T& value) {
+  if (write(fd, &value, sizeof(value)) != sizeof(value))
+    test::throwErrno("write to the other process");
+}
+
+template <typename T> T get(int fd, const Deadline& deadline) {
+  T value;
+
+  if (!test::waitFor(fd, POLLIN, deadline) || read(fd, &value, sizeof(value)) != sizeof(value))
+    throw test::Failure("the other process says nothing");
+  return value;
+}
+
+/** A process of its own, joined to this one by a socket. It is killed in the end. */
+class Process {
 public:
-  explicit Victim(const Context& c) {
+  /** To be made before this process has anything of the device's. @p run has the socket. */
+  template <typename Function> explicit Process(Function run) {
     int ends[2];
 
-    if (pipe(ends))
-      test::throwErrno("pipe");
-    const test::Fd in(ends[0]);
-    test::Fd out(ends[1]);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+      test::throwErrno("socketpair");
+    link_ = test::Fd(ends[0]);
+    const test::Fd other(ends[1]);
     pid_ = fork();
+    if (pid_ < 0)
+      test::throwErrno("fork");
     if (!pid_)
-      child(c.place, out.get());
-    out.close();
-    char buffer[16] = {};
-    if (!test::waitFor(in.get(), POLLIN, Deadline(defaultBudget)) || read(in.get(), buffer, sizeof(buffer) - 1) <= 0)
-      throw test::Failure("the other process does not listen");
-    port = buffer;
+      child(run, ends[1]);
   }
-  ~Victim() { kill(); }
+  ~Process() { kill(); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
 
   void kill() {
     if (pid_ <= 0)
@@ -329,46 +344,63 @@ public:
     waitpid(std::exchange(pid_, -1), nullptr, 0);
   }
 
-  std::string port;
+  template <typename T> void tell(const T& value) { put(link_.get(), value); }
+  template <typename T> T hear() { return get<T>(link_.get(), Deadline(defaultBudget)); }
 
 private:
-  [[noreturn]] static void child(Place place, int out) {
+  template <typename Function> [[noreturn]] static void child(Function run, int link) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     try {
-      place.port = "0";
-      Server server(place);
-      const std::string port = server.port();
-      if (write(out, port.data(), port.size()) < 0)
-        _exit(1);
-      const auto request = server.request();
-      End end(std::make_unique<Id>(request.id), {});
-      const Region memory(end.pd(), 16 * page);
-      rdma_conn_param param = connectParam({});
-
-      for (unsigned i = 0; i < 8; i++)
-        end.postRecv(i, {memory.sge(0, 64)});
-      check(rdma_accept(end.id->get(), &param), "rdma_accept");
-      for (;;)
-        pause();
-    } catch (const std::exception&) {
+      run(link);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "the other process: %s\n", e.what());
       _exit(1);
     }
+    for (;;)
+      pause();
   }
 
+  test::Fd link_;
   pid_t pid_;
 };
 
-void peerKilled(Context& c) {
-  Victim other(c); /* before this process has anything of the device's */
-  Bystander bystander(c);
-  Channel channel;
-  const InNamespace here(c.place.clientNs);
-  Address address(c.place.address, other.port);
-  auto id = std::make_unique<Id>(channel);
+std::uint16_t portOf(const Server& server) {
+  return static_cast<std::uint16_t>(std::stoul(server.port()));
+}
+
+/** Accepts a connection, posts receives and waits to be killed. */
+void victim(Place place, int link) {
+  place.port = "0";
+  Server server(place);
+  put(link, portOf(server));
+  End end(std::make_unique<Id>(server.request().id), {});
+  const Region memory(end.pd(), 16 * page);
   rdma_conn_param param = connectParam({});
 
+  for (unsigned i = 0; i < 8; i++)
+    end.postRecv(i, {memory.sge(0, 64)});
+  check(rdma_accept(end.id->get(), &param), "rdma_accept");
+  for (;;)
+    pause();
+}
+
+/** A client that is about to connect to @p port. */
+std::unique_ptr<End> aboutToConnect(const Place& place, Channel& channel, const std::string& port) {
+  const InNamespace here(place.clientNs);
+  Address address(place.address, port);
+  auto id = std::make_unique<Id>(channel);
+
   resolve(*id, channel, address);
-  End end(std::move(id), {});
+  return std::make_unique<End>(std::move(id), EndOptions{});
+}
+
+void peerKilled(Context& c) {
+  Process other([&](int link) { victim(c.place, link); });
+  Bystander bystander(c);
+  Channel channel;
+  const auto client = aboutToConnect(c.place, channel, std::to_string(other.hear<std::uint16_t>()));
+  End& end = *client;
+  rdma_conn_param param = connectParam({});
   const Region memory(end.pd(), page);
   for (unsigned i = 0; i < 8; i++)
     end.postRecv(i, {memory.sge(0, 64)});
@@ -385,6 +417,102 @@ void peerKilled(Context& c) {
   bystander.exchange();
 }
 
+/* --- somebody else's QP --- */
+
+/** Both users are on the server's device. */
+Place serverOnly(const Context& c) {
+  Place place = c.place;
+
+  place.clientNs = place.serverNs;
+  place.port = "0";
+  return place;
+}
+
+/** Settles in the server's namespace for good, as a user without any rights. */
+void becomeNobody(Place& place) {
+  constexpr uid_t nobody = 65534;
+
+  (void)std::make_unique<InNamespace>(place.serverNs).release();
+  place.clientNs = place.serverNs = "";
+  if (setgroups(0, nullptr) || setresgid(nobody, nobody, nobody) || setresuid(nobody, nobody, nobody))
+    test::throwErrno("setresuid");
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* another user's process has lost it */
+}
+
+/** A user who names a QP of another's: the id of a connection has none. Says how that went. */
+template <typename Function> void nameIt(Function call, const Id& id, std::uint32_t qpn, int link) {
+  rdma_conn_param param = connectParam({});
+
+  param.qp_num = qpn;
+  put(link, call(id.get(), &param) ? errno : 0);
+}
+
+/** Is told a port and a QP number, and connects. */
+void connectForeign(Place place, int link) {
+  becomeNobody(place);
+  const Deadline deadline(defaultBudget);
+  Address address(place.address, std::to_string(get<std::uint16_t>(link, deadline)));
+  const auto qpn = get<std::uint32_t>(link, deadline);
+  Channel channel;
+  const Id id(channel);
+
+  resolve(id, channel, address);
+  nameIt(rdma_connect, id, qpn, link);
+}
+
+/** Says its port, is told a QP number, and accepts. */
+void acceptForeign(Place place, int link) {
+  becomeNobody(place);
+  Server server(place);
+  put(link, portOf(server));
+  const auto qpn = get<std::uint32_t>(link, Deadline(defaultBudget));
+  const Id id(server.request().id);
+
+  nameIt(rdma_accept, id, qpn, link);
+}
+
+/** Nothing has happened to the QP, and its own user connects it. */
+void expectUntouched(End& end, Channel& channel, Server& server) {
+  rdma_conn_param param = connectParam({});
+
+  expectEqual(end.state(), int{IBV_QPS_INIT}, "state of the QP");
+  check(rdma_connect(end.id->get(), &param), "rdma_connect");
+  End answer(std::make_unique<Id>(server.request().id), {});
+  answer.postRecv(1, {});
+  check(rdma_accept(answer.id->get(), &param), "rdma_accept");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  end.postSend(1, {});
+  expectWc(answer.recvs().next(), IBV_WC_SUCCESS, IBV_WC_RECV, "receive");
+}
+
+void foreignConnect(Context& c) {
+  const Place place = serverOnly(c);
+  Process stranger([&](int link) { connectForeign(place, link); });
+  Server server(place);
+  Channel channel;
+  const auto end = aboutToConnect(place, channel, server.port());
+
+  stranger.tell(portOf(server));
+  stranger.tell(end->qp()->qp_num);
+  expectEqual(stranger.hear<int>(), EPERM, "another user's connect: error");
+  expectUntouched(*end, channel, server);
+}
+
+void foreignAccept(Context& c) {
+  const Place place = serverOnly(c);
+  Process stranger([&](int link) { acceptForeign(place, link); });
+  Server server(place);
+  Channel channel, callerChannel;
+  const auto end = aboutToConnect(place, channel, server.port());
+  const auto caller = aboutToConnect(place, callerChannel, std::to_string(stranger.hear<std::uint16_t>()));
+  rdma_conn_param param = connectParam({});
+
+  check(rdma_connect(caller->id->get(), &param), "rdma_connect");
+  stranger.tell(end->qp()->qp_num);
+  expectEqual(stranger.hear<int>(), EPERM, "another user's accept: error");
+  expectUntouched(*end, channel, server);
+}
+
 const VerbsCase table[] = {
     {"memlock", "", "registration past RLIMIT_MEMLOCK, and what it leaves on the account", memlock},
     {"accounted", "", "CQs, SRQs and QPs are charged to the process's memory cgroup", accounted},
@@ -394,6 +522,8 @@ const VerbsCase table[] = {
     {"cq-overflow", "", "a completion queue overflows", cqOverflow},
     {"receiver-not-ready", "", "a SEND without a receive, behind one with", receiverNotReady},
     {"peer-killed", "", "the other process is killed", peerKilled},
+    {"foreign-connect", "", "another user connects with a QP that is not its own", foreignConnect},
+    {"foreign-accept", "", "another user accepts with a QP that is not its own", foreignAccept},
 };
 
 } // namespace
