@@ -73,23 +73,26 @@ void iwm_qp_lost_cq(struct iwm_cq *cq)
 	}
 }
 
-/* ib_device_ops.iw_add_ref, .iw_rem_ref and .iw_get_qp */
+/*
+ * ib_device_ops.iw_get_qp, .iw_add_ref and .iw_rem_ref. iw_cm means to look a
+ * QP up by the first and to hold it by the second, and between the two it may
+ * be destroyed. So it is the first that takes the reference. Nobody calls the
+ * second for anything else.
+ */
+struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct iwm_qp *qp = iwm_qp_get(to_iwm_dev(ibdev), qpn);
+
+	return qp ? &qp->ibqp : NULL;
+}
+
 void iwm_iw_add_ref(struct ib_qp *ibqp)
 {
-	kref_get(&to_iwm_qp(ibqp)->ref);
 }
 
 void iwm_iw_rem_ref(struct ib_qp *ibqp)
 {
 	iwm_qp_put(to_iwm_qp(ibqp));
-}
-
-/* iw_cm takes its reference itself, right after this and under its lock. */
-struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn)
-{
-	struct iwm_qp *qp = xa_load(&to_iwm_dev(ibdev)->qps, qpn);
-
-	return qp ? &qp->ibqp : NULL;
 }
 
 /* ---- Verbs ---- */
@@ -232,15 +235,15 @@ static int respond(struct iwm_qp *qp, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-/* Make the QP findable. Numbers are used in turn, from a random one on. */
-static int publish(struct iwm_qp *qp)
+/* A number that leads nowhere yet. They come in turn, from a random one on. */
+static int reserve_number(struct iwm_qp *qp)
 {
 	static u32 next;
 	int ret;
 
 	if (!next)
 		next = get_random_u32_below(QPN_MAX - QPN_MIN) + QPN_MIN;
-	ret = xa_alloc_cyclic_irq(&qp->dev->qps, &qp->qpn, qp,
+	ret = xa_alloc_cyclic_irq(&qp->dev->qps, &qp->qpn, NULL,
 				  XA_LIMIT(QPN_MIN, QPN_MAX), &next,
 				  GFP_KERNEL);
 	if (ret < 0)
@@ -249,12 +252,19 @@ static int publish(struct iwm_qp *qp)
 	return 0;
 }
 
-/* Nobody finds it any more, and nobody who has found it still uses it. */
+/* Make the QP findable. That takes no memory: the number has its place. */
+static void publish(struct iwm_qp *qp)
+{
+	xa_store_irq(&qp->dev->qps, qp->qpn, qp, GFP_KERNEL);
+}
+
+/* Nobody finds it any more, and its number is free. */
 static void unpublish(struct iwm_qp *qp)
 {
 	xa_erase_irq(&qp->dev->qps, qp->qpn);
 }
 
+/* Nobody who has found it still uses it. */
 static void wait_unused(struct iwm_qp *qp)
 {
 	iwm_qp_put(qp);
@@ -289,17 +299,17 @@ int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	ret = create_queues(qp);
 	if (ret)
 		goto err_owner;
-	ret = publish(qp);
+	ret = reserve_number(qp);
 	if (ret)
 		goto err_queues;
 	ret = respond(qp, udata);
 	if (ret)
-		goto err_publish;
+		goto err_number;
+	publish(qp);
 	return 0;
 
-err_publish:
+err_number:
 	unpublish(qp);
-	wait_unused(qp);
 err_queues:
 	destroy_queues(qp);
 err_owner:
