@@ -57,11 +57,19 @@ static void accept_params(struct mpa_params *params,
  * The namespace of an id's owner, or NULL. iw_cm does not say it, but its only
  * consumer is rdma_cm, whose context begins with a struct rdma_cm_id.
  */
-struct net *iwm_cm_owner_net(const struct iw_cm_id *id)
+static struct net *owner_net(const struct iw_cm_id *id)
 {
 	const struct rdma_cm_id *owner = id->context;
 
 	return owner ? owner->route.addr.dev_addr.net : NULL;
+}
+
+/* With RDMA devices shared by all namespaces anybody can have an id on them. */
+bool iwm_cm_is_foreign(const struct iw_cm_id *id, const struct net *net)
+{
+	const struct net *owner = owner_net(id);
+
+	return owner && !net_eq(owner, net);
 }
 
 /* ---- QPs ---- */
@@ -122,14 +130,25 @@ static bool is_loopback(const struct sockaddr_storage *addr)
 /*
  * Where to connect. For a loopback address rdma_cm takes the first device that
  * it finds, of whatever namespace: the address means the owner's all the same.
+ * Otherwise the two are the same, unless the owner's namespace has a netdev
+ * with the link address of the device's, by which rdma_cm knows devices.
  */
 static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 {
-	struct net *owner = iwm_cm_owner_net(id);
+	struct net *net = owner_net(id);
 
-	if (owner && is_loopback(&id->m_remote_addr))
-		return get_net(owner);
-	return iwm_dev_net(dev);
+	if (net && is_loopback(&id->m_remote_addr))
+		return get_net(net);
+	net = iwm_dev_net(dev);
+	if (!net)
+		return ERR_PTR(-ENODEV);
+	if (!iwm_cm_is_foreign(id, net))
+		return net;
+	put_net(net);
+	ibdev_warn_ratelimited(&dev->ibdev,
+			       "no connect to %pISpc: it was asked for in another network namespace than the netdev's\n",
+			       &id->m_remote_addr);
+	return ERR_PTR(-ENETUNREACH);
 }
 
 /* What iwm_cm_retry() needs, should it come to that. Takes over @net. */
@@ -170,8 +189,8 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 	struct mpa_params params;
 	int ret, tries = 2;
 
-	if (!net)
-		return -ENODEV;
+	if (IS_ERR(net))
+		return PTR_ERR(net);
 	connect_params(&params, param);
 	ret = prepare_again(cep, id, net, &params, param);
 	if (ret)
@@ -193,8 +212,8 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
  *
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: CONNECT_REPLY follows; -EINVAL for depths over the limits or no
- * such QP, -EPERM for somebody else's, -EMSGSIZE for too much Private Data, or
- * another errno.
+ * such QP, -EPERM for somebody else's, -EMSGSIZE for too much Private Data,
+ * -ENETUNREACH in another namespace than the device's, or another errno.
  */
 int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

@@ -124,6 +124,6 @@ int iwm_cep_offer(struct iw_cm_id *listen_id, struct mpa_conn *conn,
 
 /* cm.c */
 extern const struct mpa_params iwm_cm_listen_params;
-struct net *iwm_cm_owner_net(const struct iw_cm_id *id); /* no reference */
+bool iwm_cm_is_foreign(const struct iw_cm_id *id, const struct net *net);
 
 #endif /* IWM_CM_H */

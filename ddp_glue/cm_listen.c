@@ -285,13 +285,12 @@ static bool takes_both_families(const struct iw_cm_id *id)
  */
 static bool is_foreign(const struct iwm_listen *listen)
 {
-	const struct net *owner = iwm_cm_owner_net(listen->id);
 	struct net *net = iwm_dev_net(listen->dev);
 	bool foreign;
 
 	if (!net)
 		return true;	/* the netdev has gone: nothing will come */
-	foreign = owner && !net_eq(owner, net);
+	foreign = iwm_cm_is_foreign(listen->id, net);
 	put_net(net);
 	return foreign;
 }
