@@ -10,10 +10,40 @@
 #include "crc.h"
 #include "framer.h"
 #include "sock.h"
+#include "surroundings.h"
 
 #define STREAM_SIZE	(512u << 10)
 #define MAX_PARTS	2048
 #define MAX_ENDS	1024
+
+#define MAX_GIVEN	512
+
+/**
+ * struct fake_memory - what tx.c can get
+ * @largest_order: of a chunk
+ * @left: chunks that can be got still
+ * @given: those that were
+ * @num_given: number of these, as long as they fit
+ */
+static struct fake_memory {
+	unsigned int largest_order;
+	u32 left;
+	struct page *given[MAX_GIVEN];
+	u32 num_given;
+} memory;
+
+struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order)
+{
+	struct page *page;
+
+	if (order > memory.largest_order || !memory.left)
+		return NULL;
+	page = alloc_pages(flags, order);
+	if (page && memory.num_given < MAX_GIVEN)
+		memory.given[memory.num_given++] = page;
+	memory.left--;
+	return page;
+}
 
 /* A page reference that TCP has: the octets are looked at late. */
 struct part {
@@ -130,6 +160,7 @@ static void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss)
 	mpa_tx_free(&conn->tx);
 	memset(&conn->tx, 0, sizeof(conn->tx));
 	memset(&tcp, 0, sizeof(tcp));
+	memory = (struct fake_memory){ .largest_order = UINT_MAX, .left = U32_MAX };
 	tcp.emss = emss;
 	tcp.space = U32_MAX;
 	conn->initiator = true;
@@ -628,6 +659,78 @@ static void pages_that_tcp_keeps_stay_as_they_are(struct kunit *test)
 	put_page(first.page);
 }
 
+/* Chunks that somebody has when the stream is gone. */
+static u32 chunks_kept(struct tx_env *env)
+{
+	u32 i, kept = 0;
+
+	tcp_release();
+	mpa_tx_free(&env->conn->tx);
+	memset(&env->conn->tx, 0, sizeof(env->conn->tx));
+	for (i = 0; i < memory.num_given; i++)
+		kept += page_ref_count(memory.given[i]) > 0;
+	return kept;
+}
+
+static const u32 rings[] = { 1, 2, 3, MPA_TX_RING_PROGRAM, MPA_TX_RING };
+
+static void start_with_ring(struct tx_env *env, u32 slots, u32 order)
+{
+	tx_start(env, true, true, 1448);
+	env->conn->tx.slots = slots;
+	memory.largest_order = order;
+}
+
+/* One FPDU that needs more chunks than the ring has. */
+static void tx_08_a_page_is_used_once_in_an_fpdu(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 i, order, round;
+
+	for (i = 0; i < ARRAY_SIZE(rings); i++) {
+		for (order = 0; order <= MPA_TX_CHUNK_ORDER; order++) {
+			start_with_ring(env, rings[i], order);
+			for (round = 0; round < 6; round++) {
+				write_ulpdu(test, env, MPA_MAX_ULPDU - round, 65536);
+				KUNIT_ASSERT_EQ(test, push(env, false), 0);
+				KUNIT_EXPECT_TRUE_MSG(test, stream_matches(env),
+						      "ring of %u, order %u, FPDU %u", rings[i],
+						      order, round);
+			}
+			KUNIT_EXPECT_EQ(test, chunks_kept(env), 0);
+		}
+	}
+}
+
+/* An FPDU that is taken back, and one whose memory ends before it does. */
+static void tx_08_what_is_not_sent_keeps_no_page(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct mpa_conn *conn = env->conn;
+	u32 i, left, failed;
+
+	for (i = 0; i < ARRAY_SIZE(rings); i++) {
+		start_with_ring(env, rings[i], 0);
+		for (left = 0, failed = 0; left < 16; left++) {
+			memory.left = left;
+			if (mpa_tx_open(conn, NULL, 0, MPA_MAX_ULPDU))
+				failed++;
+			else
+				mpa_tx_cancel(conn);
+			memory.left = U32_MAX;
+			KUNIT_ASSERT_EQ(test, mpa_tx_open(conn, NULL, 0, 30000), 0);
+			mpa_tx_put(conn, env->ulpdu, 20000);
+			mpa_tx_cancel(conn);
+			write_ulpdu(test, env, 17000, 65536);
+			KUNIT_ASSERT_EQ(test, push(env, false), 0);
+			KUNIT_EXPECT_TRUE_MSG(test, stream_matches(env), "ring of %u, after %u",
+					      rings[i], left);
+		}
+		KUNIT_EXPECT_GT(test, failed, 0);
+		KUNIT_EXPECT_EQ(test, chunks_kept(env), 0);
+	}
+}
+
 /* SIZ-04: a new EMSS counts from the next segment on. */
 static void siz_01_siz_04_emss_changes(struct kunit *test)
 {
@@ -913,6 +1016,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(err_01_dead_socket),
 	KUNIT_CASE(pages_are_reused_when_tcp_lets_go),
 	KUNIT_CASE(pages_that_tcp_keeps_stay_as_they_are),
+	KUNIT_CASE(tx_08_a_page_is_used_once_in_an_fpdu),
+	KUNIT_CASE(tx_08_what_is_not_sent_keeps_no_page),
 	KUNIT_CASE(siz_01_siz_04_emss_changes),
 	KUNIT_CASE(tx_05_hand_over_ends_a_segment),
 	KUNIT_CASE(tx_03_tx_05_part_of_an_fpdu_sent),

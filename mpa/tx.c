@@ -54,9 +54,17 @@ static int chunk_next(struct mpa_tx *tx)
 	return 0;
 }
 
+/* There is no open FPDU any more. */
+static void drop_held(struct mpa_tx *tx)
+{
+	while (tx->held)
+		put_page(tx->piece[--tx->held].page);
+}
+
 /*
  * Reserve the memory of an FPDU, so that nothing can fail while it is
- * written.
+ * written. What it has in a chunk that is left for the next one is held: the
+ * FPDU may go round the ring, or further.
  */
 static int reserve(struct mpa_tx *tx, u32 len)
 {
@@ -65,23 +73,27 @@ static int reserve(struct mpa_tx *tx, u32 len)
 	while (len) {
 		struct mpa_extent *piece = &tx->piece[n];
 
-		if (tx->off == tx->size) {
-			int ret = chunk_next(tx);
-
-			if (ret)
-				return ret;
-		}
+		if (tx->off == tx->size && chunk_next(tx))
+			goto err_held;
 		if (WARN_ON_ONCE(n++ == MPA_TX_PIECES))
-			return -ENOMEM;
+			goto err_held;
 		piece->page = tx->ring[tx->slot];
 		piece->off = tx->off;
 		piece->len = min(tx->size - tx->off, len);
 		tx->off += piece->len;
 		len -= piece->len;
+		if (len) {
+			get_page(piece->page);
+			tx->held++;
+		}
 	}
 	tx->num_pieces = n;
 	tx->cur_piece = 0;
 	return 0;
+
+err_held:
+	drop_held(tx);
+	return -ENOMEM;
 }
 
 static void extent_append(struct mpa_tx *tx, const struct mpa_extent *piece)
@@ -359,6 +371,7 @@ void mpa_tx_close(struct mpa_conn *conn)
 
 	for (i = 0; i < tx->num_pieces; i++)
 		extent_append(tx, &tx->piece[i]);
+	drop_held(tx);
 	tx->written += wire;
 	tx->fpdus++;
 	if (unlikely(!tx->packing))
@@ -376,6 +389,7 @@ void mpa_tx_cancel(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = &conn->tx;
 
+	drop_held(tx);
 	tx->pos = tx->start;
 	tx->room = tx->room_before;
 }
@@ -598,6 +612,7 @@ void mpa_tx_free(struct mpa_tx *tx)
 {
 	unsigned int i;
 
+	drop_held(tx);
 	for (; mpa_tx_pending(tx); tx->first++)
 		put_page(tx->extent[tx->first % MPA_TX_EXTENTS].page);
 	for (i = 0; i < MPA_TX_RING; i++)

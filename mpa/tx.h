@@ -54,6 +54,8 @@ struct mpa_extent {
  * @slot: index of the chunk that is being written
  * @off: octets used of it, the open FPDU's included
  * @size: octets in it
+ * @held: number of @piece, from the first on, with a page reference: all but
+ *	the last of the open FPDU; 0 without one
  * @piece: where the open FPDU lies
  * @cur_piece: index of the piece behind the one that is being written
  * @out: next octet to write
@@ -93,6 +95,7 @@ struct mpa_tx {
 	u32 size;
 
 	unsigned int num_pieces;
+	unsigned int held;
 	unsigned int cur_piece;
 	u8 *out;
 	u32 out_left;
