@@ -68,62 +68,80 @@ static int set_wish(struct mpa_user *user, int optname, int val)
 	return ret;
 }
 
-static int set_int(struct mpa_user *user, int optname, sockptr_t optval,
-		   unsigned int optlen)
+static int set_depths(struct mpa_user *user, const struct mpa_depths *depths)
 {
-	int val;
-
-	if (optlen != sizeof(val))
+	if (depths->ird >= MPA_ENH_NO_DEPTH || depths->ord >= MPA_ENH_NO_DEPTH)
 		return -EINVAL;
-	if (copy_from_sockptr(&val, optval, sizeof(val)))
-		return -EFAULT;
-	return set_wish(user, optname, val);
+	user->params.ird = depths->ird;
+	user->params.ord = depths->ord;
+	return 0;
 }
 
-static int set_depths(struct mpa_user *user, sockptr_t optval,
-		      unsigned int optlen)
+static int set_data(struct mpa_user *user, const void *data, u16 len)
 {
+	memcpy(user->data, data, len);
+	user->data_len = len;
+	return 0;
+}
+
+/* What setsockopt() hands in, but for a last message; one at a time. */
+union mpa_setting {
+	int wish;
 	struct mpa_depths depths;
-
-	if (optlen != sizeof(depths))
-		return -EINVAL;
-	if (copy_from_sockptr(&depths, optval, sizeof(depths)))
-		return -EFAULT;
-	if (depths.ird >= MPA_ENH_NO_DEPTH || depths.ord >= MPA_ENH_NO_DEPTH)
-		return -EINVAL;
-	user->params.ird = depths.ird;
-	user->params.ord = depths.ord;
-	return 0;
-}
-
-static int set_data(struct mpa_user *user, sockptr_t optval,
-		    unsigned int optlen)
-{
 	u8 data[MPA_PRIVATE_DATA_MAX];
+};
 
-	if (optlen > sizeof(data))
-		return -EMSGSIZE;
-	if (copy_from_sockptr(data, optval, optlen))
-		return -EFAULT;
-	memcpy(user->data, data, optlen);
-	user->data_len = optlen;
-	return 0;
+static int copy_setting(union mpa_setting *set, int optname, sockptr_t optval,
+			unsigned int optlen)
+{
+	switch (optname) {
+	case MPA_DEPTHS:
+		if (optlen != sizeof(set->depths))
+			return -EINVAL;
+		break;
+	case MPA_PRIVATE_DATA:
+		if (optlen > sizeof(set->data))
+			return -EMSGSIZE;
+		break;
+	default:
+		if (optlen != sizeof(set->wish))
+			return -EINVAL;
+	}
+	return copy_from_sockptr(set, optval, optlen) ? -EFAULT : 0;
 }
 
-/* What is asked for is on the wire once Full Operation or a Request is. */
-static int set_before_start(struct mpa_user *user, int optname,
-			    sockptr_t optval, unsigned int optlen)
+/*
+ * What is asked for is on the wire once Full Operation or a Request is.
+ * Context: socket lock held.
+ */
+static int apply_setting(struct mpa_user *user, int optname,
+			 const union mpa_setting *set, unsigned int optlen)
 {
 	if (user->conn && user->conn->state != MPA_UNDECIDED)
 		return -EBUSY;
 	switch (optname) {
 	case MPA_DEPTHS:
-		return set_depths(user, optval, optlen);
+		return set_depths(user, &set->depths);
 	case MPA_PRIVATE_DATA:
-		return set_data(user, optval, optlen);
+		return set_data(user, set->data, optlen);
 	default:
-		return set_int(user, optname, optval, optlen);
+		return set_wish(user, optname, set->wish);
 	}
+}
+
+static int set_before_start(struct mpa_user *user, int optname,
+			    sockptr_t optval, unsigned int optlen)
+{
+	union mpa_setting set;
+	int ret;
+
+	ret = copy_setting(&set, optname, optval, optlen);
+	if (ret)
+		return ret;
+	lock_sock(user->sk);
+	ret = apply_setting(user, optname, &set, optlen);
+	release_sock(user->sk);
+	return ret;
 }
 
 static int respond(struct mpa_user *user, sockptr_t optval,
@@ -143,18 +161,16 @@ static int respond(struct mpa_user *user, sockptr_t optval,
 			return -EFAULT;
 		}
 	}
+	lock_sock(user->sk);
 	ret = mpa_user_respond(user, last, optlen);
+	release_sock(user->sk);
 	kvfree(last);
 	return ret;
 }
 
-static int start(struct mpa_user *user, int optname, sockptr_t optval,
-		 unsigned int optlen)
+/* Context: socket lock held. */
+static int act(struct mpa_user *user, int optname)
 {
-	if (optname == MPA_RESPOND)
-		return respond(user, optval, optlen);
-	if (optlen)
-		return -EINVAL;
 	switch (optname) {
 	case MPA_INITIATE:
 		return mpa_user_initiate(user);
@@ -167,6 +183,21 @@ static int start(struct mpa_user *user, int optname, sockptr_t optval,
 	}
 }
 
+static int start(struct mpa_user *user, int optname, sockptr_t optval,
+		 unsigned int optlen)
+{
+	int ret;
+
+	if (optname == MPA_RESPOND)
+		return respond(user, optval, optlen);
+	if (optlen)
+		return -EINVAL;
+	lock_sock(user->sk);
+	ret = act(user, optname);
+	release_sock(user->sk);
+	return ret;
+}
+
 /**
  * mpa_user_setsockopt() - setsockopt() of level SOL_MPA
  * @user: the socket's context
@@ -174,26 +205,20 @@ static int start(struct mpa_user *user, int optname, sockptr_t optval,
  * @optval: value
  * @optlen: octets of it
  *
+ * The value is copied before the lock is taken: the copy may fault for long.
  * Context: process, takes the socket lock. Return: 0 or a negative errno.
  */
 int mpa_user_setsockopt(struct mpa_user *user, int optname, sockptr_t optval,
 			unsigned int optlen)
 {
-	int ret;
-
-	lock_sock(user->sk);
 	switch (optname) {
 	case MPA_MARKERS ... MPA_PRIVATE_DATA:
-		ret = set_before_start(user, optname, optval, optlen);
-		break;
+		return set_before_start(user, optname, optval, optlen);
 	case MPA_INITIATE ... MPA_START_RDMAC:
-		ret = start(user, optname, optval, optlen);
-		break;
+		return start(user, optname, optval, optlen);
 	default:
-		ret = -ENOPROTOOPT;
+		return -ENOPROTOOPT;
 	}
-	release_sock(user->sk);
-	return ret;
 }
 
 static void status_of_conn(struct mpa_conn *conn, struct mpa_status *status)
