@@ -105,12 +105,32 @@ void mpa_put(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_put, IWMPA);
 
+static struct workqueue_struct *queue_of(const struct mpa_conn *conn)
+{
+	return conn->sock ? mpa_wq : mpa_user_wq;
+}
+
 /* Have conn_work() run. Context: any; the caller holds a reference. */
 void mpa_conn_queue(struct mpa_conn *conn)
 {
 	mpa_conn_get(conn);
-	if (!queue_work(mpa_wq, &conn->work))
+	if (!queue_work(queue_of(conn), &conn->work))
 		mpa_conn_put(conn);
+}
+
+/**
+ * mpa_conn_released() - the lock of a program's socket is about to be free
+ * @conn: connection
+ *
+ * Context: within release_sock(), spinlock of the socket held: who meets
+ * an owner leaves the note under it.
+ */
+void mpa_conn_released(struct mpa_conn *conn)
+{
+	if (unlikely(test_bit(MPA_CONN_WORK_WANTED, &conn->flags))) {
+		clear_bit(MPA_CONN_WORK_WANTED, &conn->flags);
+		mpa_conn_queue(conn);
+	}
 }
 
 void mpa_conn_start_timer(struct mpa_conn *conn)
@@ -121,7 +141,7 @@ void mpa_conn_start_timer(struct mpa_conn *conn)
 		ms = READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
 	conn->deadline = jiffies + msecs_to_jiffies(ms);
 	mpa_conn_get(conn);
-	queue_delayed_work(mpa_wq, &conn->timer, msecs_to_jiffies(ms));
+	queue_delayed_work(queue_of(conn), &conn->timer, msecs_to_jiffies(ms));
 }
 
 /**
@@ -324,22 +344,29 @@ static void push_program(struct mpa_conn *conn)
 }
 
 /* A program's socket is not ours to close: it is reset, once. */
-static bool abort_wanted(struct mpa_conn *conn)
+static void abort_program(struct mpa_conn *conn)
 {
-	bool wanted = !conn->sock && conn->reset;
+	conn->reset = false;
+	mpa_sock_abort(mpa_conn_sk(conn), -conn->failure);
+}
 
-	if (wanted)
-		conn->reset = false;
-	return wanted;
+/* Our own sockets' lock is never held for long. */
+static bool lock_for_work(struct mpa_conn *conn)
+{
+	if (!conn->sock)
+		return mpa_sock_trylock(conn);
+	lock_sock(mpa_conn_sk(conn));
+	return true;
 }
 
 static void conn_work(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
 	struct sock *sk = mpa_conn_sk(conn);
-	bool fin = false, drop = false, abort = false;
+	bool fin = false, drop = false;
 
-	lock_sock(sk);
+	if (!lock_for_work(conn))
+		goto out;
 	if (conn->ops) {
 		if (conn->state < MPA_FULL)
 			mpa_handshake_step(conn);
@@ -354,16 +381,16 @@ static void conn_work(struct work_struct *work)
 		if (conn->ops &&
 		    test_and_clear_bit(MPA_CONN_PUSH_WANTED, &conn->flags))
 			push_program(conn);
-		abort = conn->ops && abort_wanted(conn);
+		if (conn->ops && !conn->sock && conn->reset)
+			abort_program(conn);
 	}
 	release_sock(sk);
 
-	if (abort)
-		tcp_abort(sk, -conn->failure);
 	if (fin)
 		kernel_sock_shutdown(conn->sock, SHUT_WR);
 	if (drop)
 		mpa_conn_put(conn);
+out:
 	mpa_conn_put(conn);
 }
 

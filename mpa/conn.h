@@ -34,6 +34,7 @@ enum {
 	MPA_CONN_FIN_WANTED,	/* shut down once everything is handed over */
 	MPA_CONN_GONE,		/* the consumer knows that TCP is closed */
 	MPA_CONN_PUSH_WANTED,	/* what is written can go to TCP (programs) */
+	MPA_CONN_WORK_WANTED,	/* the socket's owner has to queue the work */
 };
 
 /**
@@ -151,6 +152,7 @@ static inline void mpa_conn_begin_rdmac(struct mpa_conn *conn)
 
 /* main.c */
 extern struct workqueue_struct *mpa_wq;
+extern struct workqueue_struct *mpa_user_wq;	/* programs' sockets */
 extern unsigned int mpa_startup_timeout;
 extern unsigned int mpa_max_half_open;
 void mpa_params_policy(struct mpa_params *params);
@@ -164,6 +166,7 @@ void mpa_conn_set_params(struct mpa_conn *conn,
 void mpa_conn_get(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_queue(struct mpa_conn *conn);
+void mpa_conn_released(struct mpa_conn *conn);
 void mpa_conn_start_timer(struct mpa_conn *conn);
 void mpa_conn_data_ready(struct mpa_conn *conn);
 void mpa_conn_state_change(struct mpa_conn *conn);

@@ -9,6 +9,7 @@
 #include "ulp.h"
 
 struct workqueue_struct *mpa_wq;
+struct workqueue_struct *mpa_user_wq;
 
 static bool mpa_markers;
 module_param_named(markers, mpa_markers, bool, 0644);
@@ -103,9 +104,15 @@ static int __init mpa_init(void)
 		ret = -ENOMEM;
 		goto err_crc;
 	}
+	/* Programs' work may wait for memory: not among storage's workers. */
+	mpa_user_wq = alloc_workqueue("mpa_user", WQ_UNBOUND, 0);
+	if (!mpa_user_wq) {
+		ret = -ENOMEM;
+		goto err_wq;
+	}
 	ret = mpa_stats_register();
 	if (ret)
-		goto err_wq;
+		goto err_user_wq;
 	ret = mpa_ulp_register();
 	if (ret)
 		goto err_stats;
@@ -113,6 +120,8 @@ static int __init mpa_init(void)
 
 err_stats:
 	mpa_stats_unregister();
+err_user_wq:
+	destroy_workqueue(mpa_user_wq);
 err_wq:
 	destroy_workqueue(mpa_wq);
 err_crc:
@@ -124,7 +133,8 @@ static void __exit mpa_exit(void)
 {
 	mpa_ulp_unregister();
 	mpa_linger_exit();
-	destroy_workqueue(mpa_wq);	/* counts until its end */
+	destroy_workqueue(mpa_user_wq);	/* these count until their end */
+	destroy_workqueue(mpa_wq);
 	mpa_stats_unregister();
 	mpa_crc_module_exit();
 }

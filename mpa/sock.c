@@ -229,6 +229,57 @@ void mpa_sock_close(struct socket *sock, bool reset)
 	sock_release(sock);
 }
 
+/**
+ * mpa_sock_trylock() - take the lock of a program's socket, if nobody has it
+ * @conn: connection
+ *
+ * A program can sleep in a call that holds its socket's lock, for as long as
+ * it likes: on a fault in its memory. So the lock is not waited for. When this
+ * fails, mpa_conn_released() queues the connection's work.
+ *
+ * Context: process. Return: whether the lock was taken: as by lock_sock().
+ */
+bool mpa_sock_trylock(struct mpa_conn *conn)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	bool taken;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	taken = !sock_owned_by_user(sk);
+	if (taken)
+		sk->sk_lock.owned = 1;
+	else
+		set_bit(MPA_CONN_WORK_WANTED, &conn->flags);
+	spin_unlock_bh(&sk->sk_lock.slock);
+	if (taken)
+		mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	return taken;
+}
+
+/**
+ * mpa_sock_abort() - reset TCP, as tcp_abort() does
+ * @sk: socket
+ * @err: errno that the program is to see
+ *
+ * tcp_abort() would wait for the lock. What TCP has for those that hold it is
+ * tcp_disconnect(), which sends the RST, but prepares for another connect().
+ * Context: process, socket lock held.
+ */
+void mpa_sock_abort(struct sock *sk, int err)
+{
+	sock_owned_by_me(sk);
+	if (sk->sk_state == TCP_CLOSE)
+		return;
+	/* Nobody is to see the errno in between. */
+	local_bh_disable();
+	bh_lock_sock(sk);
+	tcp_disconnect(sk, 0);
+	WRITE_ONCE(sk->sk_err, err);
+	tcp_done(sk);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+}
+
 /* Octets that go out last, when the rest must go in whole segments. */
 #define LAST_OCTETS	4
 

@@ -26,6 +26,8 @@ void mpa_sock_attach_listener(struct mpa_listener *listener,
 void mpa_sock_detach_listener(struct mpa_listener *listener,
 			      struct socket *sock);
 void mpa_sock_close(struct socket *sock, bool reset);
+bool mpa_sock_trylock(struct mpa_conn *conn);
+void mpa_sock_abort(struct sock *sk, int err);
 
 int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,
 		       u32 len, bool more);

@@ -170,6 +170,16 @@ static int ulp_ioctl(struct sock *sk, int cmd, unsigned long arg)
 	return user->prot->ioctl(sk, cmd, arg);
 }
 
+/* Context: within release_sock(), spinlock of the socket held. */
+static void ulp_release_cb(struct sock *sk)
+{
+	struct mpa_user *user = mpa_user_get(sk);
+
+	user->prot->release_cb(sk);
+	if (user->conn)
+		mpa_conn_released(user->conn);
+}
+
 /* As other ULPs: the stream's beginning is behind us. */
 static int ulp_disconnect(struct sock *sk, int flags)
 {
@@ -330,6 +340,7 @@ static int build(struct mpa_functions *f, struct proto *prot,
 	f->prot.recvmsg = ulp_recvmsg;
 	f->prot.sendmsg = ulp_sendmsg;
 	f->prot.sendpage = ulp_sendpage;
+	f->prot.release_cb = ulp_release_cb;
 	f->base = prot;
 	return 0;
 }
