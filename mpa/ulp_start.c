@@ -321,18 +321,13 @@ void mpa_user_leave(struct mpa_user *user)
 	sk->sk_write_space(sk);
 }
 
-/* Has the startup come to something? */
+/* Has the startup come to something? Context: any. */
 static bool settled(const struct mpa_user *user)
 {
-	const struct mpa_conn *conn = user->conn;
+	u8 state = READ_ONCE(user->state);
 
-	if (!conn)
-		return true;
-	/* An invalid frame closes TCP at once: that is done then, too. */
-	if (conn->state == MPA_ENDED)
-		return !READ_ONCE(conn->reset) ||
-		       user->sk->sk_state == TCP_CLOSE;
-	return conn->state == MPA_UNDECIDED || conn->state == MPA_FULL;
+	return state != MPA_STATE_WAIT_REPLY &&
+	       state != MPA_STATE_WAIT_REQUEST;
 }
 
 static bool is_nonblocking(const struct sock *sk)
