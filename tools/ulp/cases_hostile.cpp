@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_hostile.cpp @brief Programs that do what they should not: wrong moments, wrong lengths, wrong memory, threads. */
 #include <fcntl.h>
+#include <future>
+#include <linux/userfaultfd.h>
 #include <random>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 
@@ -36,6 +41,77 @@ public:
 private:
   std::size_t page_;
   void* base_;
+};
+
+/* A page that comes when it is let come: a call that reads it sleeps until then. */
+class Missing {
+public:
+  Missing() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), fd_(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK))) {
+    uffdio_api api{};
+    uffdio_register range{};
+
+    base_ = mmap(nullptr, page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!fd_ && errno == ENOSYS)
+      throw test::Skip("no userfaultfd");
+    api.api = UFFD_API;
+    range.range = this->range();
+    range.mode = UFFDIO_REGISTER_MODE_MISSING;
+    if (base_ == MAP_FAILED || !fd_ || ioctl(fd_.get(), UFFDIO_API, &api) || ioctl(fd_.get(), UFFDIO_REGISTER, &range))
+      test::throwErrno("userfaultfd");
+  }
+  ~Missing() {
+    come();
+    munmap(base_, page_);
+  }
+  Missing(const Missing&) = delete;
+  Missing& operator=(const Missing&) = delete;
+
+  void* address() const { return base_; }
+
+  /** Waits until @p n threads sleep. */
+  void awaitSleepers(unsigned n) const {
+    const test::Deadline deadline(patience);
+    uffd_msg message;
+
+    while (n) {
+      expect(test::waitFor(fd_.get(), POLLIN, deadline), "not all calls sleep");
+      if (read(fd_.get(), &message, sizeof(message)) == sizeof(message))
+        n--;
+    }
+  }
+
+  void come() const {
+    uffdio_zeropage zero{};
+
+    zero.range = range();
+    ioctl(fd_.get(), UFFDIO_ZEROPAGE, &zero);
+  }
+
+private:
+  uffdio_range range() const { return {reinterpret_cast<std::uintptr_t>(base_), page_}; }
+
+  std::size_t page_;
+  test::Fd fd_;
+  void* base_;
+};
+
+/* This thread, and those that it starts, on one processor. */
+class OneProcessor {
+public:
+  OneProcessor() {
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+    if (sched_getaffinity(0, sizeof(before_), &before_) || sched_setaffinity(0, sizeof(one), &one))
+      test::throwErrno("sched_setaffinity");
+  }
+  ~OneProcessor() { sched_setaffinity(0, sizeof(before_), &before_); }
+  OneProcessor(const OneProcessor&) = delete;
+  OneProcessor& operator=(const OneProcessor&) = delete;
+
+private:
+  cpu_set_t before_;
 };
 
 static Ends fullEnds(const Context& c, const Wishes& wishes = {}) {
@@ -331,6 +407,63 @@ static void closedUnderThreads(Context& c) {
   }
 }
 
+/* An Initiator whose peer does not answer. */
+static Ends unanswered(const Context& c, int timeout) {
+  Ends e = connectEnds(c);
+
+  expectOk(e.client.attach(), "TCP_ULP");
+  expectOk(e.client.wish(MPA_STARTUP_TIMEOUT, timeout), "MPA_STARTUP_TIMEOUT");
+  e.client.nonBlocking(true);
+  expectErrno(e.client.start(MPA_INITIATE), EINPROGRESS, "MPA_INITIATE");
+  return e;
+}
+
+static void expectTimedOut(const Socket& s, const char* what) {
+  expect(s.poll(0) & POLLHUP, std::string(what) + " has not ended");
+  expectEqual(s.status().err, ETIMEDOUT, std::string(what) + ": errno of the startup");
+}
+
+/* A program may sleep with its socket locked for as long as it likes. Startups of others on that processor go on. */
+static void heldSockets(Context& c) {
+  static constexpr int timeout = 2000;
+  const unsigned count = c.count ? c.count : 300;
+  const OneProcessor one;
+  std::vector<Ends> held;
+  std::vector<std::jthread> holders;
+  const Missing page;
+
+  for (unsigned i = 0; i < count; i++) {
+    held.push_back(unanswered(c, timeout));
+    holders.emplace_back([&page, fd = held.back().client.fd()] { setsockopt(fd, IPPROTO_IP, IP_OPTIONS, page.address(), 4); });
+  }
+  page.awaitSleepers(count);
+  expectTimedOut(unanswered(c, timeout).client, "the last startup");
+  /* Now the time of all those is over. */
+  fullEnds(c);
+  page.come();
+  for (const auto& e : held)
+    expectTimedOut(e.client, "a startup on a socket that was held");
+}
+
+/* An option whose value does not come keeps nobody else from the socket. */
+static void missingValue(Context& c) {
+  const Ends e = connectEnds(c);
+  std::vector<std::jthread> setters;
+  std::future<mpa_status> status;
+  const Missing page;
+
+  expectOk(e.client.attach(), "TCP_ULP");
+  for (const int name : {MPA_MARKERS, MPA_DEPTHS, MPA_PRIVATE_DATA, MPA_RESPOND})
+    setters.emplace_back([&, name] { e.client.set(SOL_MPA, name, page.address(), 4); });
+  page.awaitSleepers(static_cast<unsigned>(setters.size()));
+  status = std::async(std::launch::async, [&] { return e.client.status(); });
+  const bool came = status.wait_for(patience) == std::future_status::ready;
+  page.come();
+  expect(came, "the socket is locked");
+  expectEqual(status.get().state, MPA_STATE_STREAMING, "state");
+  expectOk(e.server.shutdown(SHUT_RDWR), "shutdown"); /* MPA_RESPOND waits for a Request */
+}
+
 /* A child that has inherited the socket receives what the parent does not. */
 static void forked(Context& c) {
   const Ends e = fullEnds(c);
@@ -442,6 +575,8 @@ std::span<const UlpCase> hostileCases() {
       {"hostile-busy", "STA-16", "a start while another thread reads the stream", busyStream},
       {"hostile-shutdown", "END-01", "threads that wait are woken", wokenByShutdown},
       {"hostile-close", "", "closing under calls of other threads", closedUnderThreads},
+      {"hostile-held", "", "a startup beside hundreds of sockets that their owners keep locked", heldSockets},
+      {"hostile-value", "", "options whose value does not come", missingValue},
       {"hostile-fork", "", "a child that has inherited the socket", forked},
       {"hostile-addrform", "", "an IPv6 socket that would become IPv4", addressForm},
       {"hostile-random", "", "random calls by a seed", randomCalls},
