@@ -395,8 +395,8 @@ int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,
  * RFC 5044 section 7.1.2: FPDUs are sent only after the first has come in.
  * Context: process, may sleep; takes the socket lock.
  * Return: 0; -ECONNRESET when the connection has ended meanwhile; -EMSGSIZE
- * for too much Private Data, or another errno. On failure the caller still
- * has the connection to destroy, with the upcalls that it had.
+ * for too much Private Data, -ENOMEM, or another errno. On failure the caller
+ * still has the connection to destroy, with the upcalls that it had.
  */
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	       const void *pd, u16 pd_len, const struct mpa_ulp_ops *ops,

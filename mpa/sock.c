@@ -409,9 +409,12 @@ void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
  * @frame: octets; copied
  * @len: number of octets
  *
- * Context: process, socket lock held. What a program sent before may fill the
- * socket, so that its limits do not count here: the frame goes out whole.
- * Return: 0 or a negative errno.
+ * What a program sent before may fill the socket, so that its limits do not
+ * count here: the frame goes out whole. All that TCP could wait for is memory
+ * then, and that is not waited for. A frame that has gone in part can neither
+ * be finished nor taken back: TCP is reset.
+ * Context: process, socket lock held.
+ * Return: 0, -ENOMEM, or another errno when TCP cannot send any more.
  */
 int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len)
 {
@@ -423,9 +426,11 @@ int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len)
 	mpa_sock_lift(sk, &limits);
 	ret = kernel_sendmsg_locked(sk, &msg, &iov, 1, len);
 	mpa_sock_lower(sk, &limits);
-	if (ret < 0)
-		return ret;
-	return ret == len ? 0 : -ENOBUFS;
+	if (ret == len)
+		return 0;
+	if (ret > 0)
+		mpa_sock_abort(sk, ENOMEM);
+	return ret > 0 || ret == -EAGAIN ? -ENOMEM : ret;
 }
 
 /*
