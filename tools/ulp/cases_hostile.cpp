@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_hostile.cpp @brief Programs that do what they should not: wrong moments, wrong lengths, wrong memory, threads. */
 #include <fcntl.h>
+#include <fstream>
 #include <future>
 #include <linux/userfaultfd.h>
 #include <random>
@@ -93,6 +94,23 @@ private:
   std::size_t page_;
   test::Fd fd_;
   void* base_;
+};
+
+/* TCP, all of it, gets no memory any more. */
+class NoTcpMemory {
+public:
+  NoTcpMemory() {
+    std::getline(std::ifstream(file_), before_);
+    if (!(std::ofstream(file_) << "1 1 1" << std::flush))
+      throw test::Skip(std::string("cannot write ") + file_);
+  }
+  ~NoTcpMemory() { std::ofstream(file_) << before_; }
+  NoTcpMemory(const NoTcpMemory&) = delete;
+  NoTcpMemory& operator=(const NoTcpMemory&) = delete;
+
+private:
+  static constexpr const char* file_ = "/proc/sys/net/ipv4/tcp_mem";
+  std::string before_;
 };
 
 /* This thread, and those that it starts, on one processor. */
@@ -464,6 +482,68 @@ static void missingValue(Context& c) {
   expectOk(e.server.shutdown(SHUT_RDWR), "shutdown"); /* MPA_RESPOND waits for a Request */
 }
 
+/* Nothing is on its way, and nothing may be sent. */
+static bool windowIsShut(const Socket& s) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+
+  if (getsockopt(s.fd(), IPPROTO_TCP, TCP_INFO, &info, &length))
+    test::throwErrno("TCP_INFO");
+  return !info.tcpi_unacked && !info.tcpi_snd_wnd;
+}
+
+/* Leaves much in a streaming socket that nobody reads: the buffer's size is no limit, and the counter of memory has moved. */
+static void fillBuffer(const Socket& s) {
+  const test::Deadline deadline(patience);
+  const Bytes much = pattern(6 << 20, 0);
+
+  expectOk(s.set(SOL_SOCKET, SO_SNDBUFFORCE, 64 << 20), "SO_SNDBUFFORCE");
+  expectEqual(s.send(much, MSG_DONTWAIT | MSG_NOSIGNAL), much.size(), "octets sent");
+  while (!windowIsShut(s)) {
+    expect(!deadline.passed(), "the peer's window stays open");
+    s.poll(POLLIN, test::milliseconds(10));
+  }
+}
+
+/* Uses up what a socket has got already. */
+static void useUpMemory(const Socket& s) {
+  ssize_t n;
+
+  while ((n = s.send(text("x"), MSG_DONTWAIT | MSG_NOSIGNAL)) > 0)
+    ;
+  expectErrno(n, EAGAIN, "send without memory");
+}
+
+/* Calls that wait by themselves say ENOMEM when there is none: EAGAIN would mean that the socket is non-blocking. */
+static void noMemory(Context& c) {
+  const Ends e = connectEnds(c);
+
+  expectOk(e.client.attach(), "TCP_ULP");
+  fillBuffer(e.client);
+  const NoTcpMemory none;
+  useUpMemory(e.client);
+  expectErrno(e.client.start(MPA_RESPOND, text("READY\n")), ENOMEM, "MPA_RESPOND");
+  expectEqual(e.client.status().state, MPA_STATE_STREAMING, "state");
+  expectErrno(e.client.start(MPA_INITIATE), ENOMEM, "MPA_INITIATE");
+  expectEqual(e.client.status().err, ENOMEM, "errno of the startup");
+  expect(e.client.poll(0) & POLLHUP, "still connected");
+}
+
+/* A last message that memory ends in is no message: the peer must not take it for one. */
+static void partOfMessage(Context& c) {
+  Ends e = connectEnds(c);
+
+  expectOk(e.client.attach(), "TCP_ULP");
+  fillBuffer(e.client);
+  {
+    const NoTcpMemory none;
+
+    expectErrno(e.client.start(MPA_RESPOND, pattern(MPA_LAST_MESSAGE_MAX, c.seed)), ENOMEM, "MPA_RESPOND");
+  }
+  expect(e.client.poll(0) & POLLHUP, "still connected");
+  expect(e.server.poll(0) & POLLHUP, "the peer is still connected");
+}
+
 /* A child that has inherited the socket receives what the parent does not. */
 static void forked(Context& c) {
   const Ends e = fullEnds(c);
@@ -577,6 +657,8 @@ std::span<const UlpCase> hostileCases() {
       {"hostile-close", "", "closing under calls of other threads", closedUnderThreads},
       {"hostile-held", "", "a startup beside hundreds of sockets that their owners keep locked", heldSockets},
       {"hostile-value", "", "options whose value does not come", missingValue},
+      {"hostile-memory", "", "calls that wait, without memory for TCP", noMemory},
+      {"hostile-part", "", "memory that ends within the last streaming message", partOfMessage},
       {"hostile-fork", "", "a child that has inherited the socket", forked},
       {"hostile-addrform", "", "an IPv6 socket that would become IPv4", addressForm},
       {"hostile-random", "", "random calls by a seed", randomCalls},
