@@ -109,7 +109,7 @@ struct mpa_listener {
 	void *ulp;
 	struct mpa_mib __percpu *mib;
 	struct mpa_params params;
-	struct work_struct work;
+	struct delayed_work work;
 	spinlock_t lock;		/* see above */
 	struct list_head half_open;
 	unsigned int num_half_open;

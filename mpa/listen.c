@@ -9,10 +9,13 @@
 #include "conn.h"
 #include "sock.h"
 
+/* How long to leave a listener alone that cannot accept. */
+#define ACCEPT_AGAIN_MS		100
+
 /* Context: softirq, sk_callback_lock held. */
 void mpa_listener_incoming(struct mpa_listener *listener)
 {
-	queue_work(mpa_wq, &listener->work);
+	mod_delayed_work(mpa_wq, &listener->work, 0);
 }
 
 /* Take a connection off its listener. Context: its socket lock held. */
@@ -75,17 +78,33 @@ static void incoming(struct mpa_listener *listener, struct socket *sock)
 	release_sock(sk);
 }
 
+/* Is the queue empty, and will TCP tell when it no longer is? */
+static bool all_accepted(const struct mpa_listener *listener, int err)
+{
+	return err == -EAGAIN ||
+	       inet_sk_state_load(listener->sock->sk) != TCP_LISTEN;
+}
+
+/*
+ * Any other error, want of memory for one, leaves somebody in the queue whom
+ * TCP does not tell of again.
+ */
 static void listener_work(struct work_struct *work)
 {
-	struct mpa_listener *listener = container_of(work, struct mpa_listener,
+	struct mpa_listener *listener = container_of(to_delayed_work(work),
+						     struct mpa_listener,
 						     work);
+	/* Who reconnects may do so to write memory out. */
 	unsigned int noio = memalloc_noio_save();
 	struct socket *sock;
+	int err;
 
-	/* Who reconnects may do so to write memory out. */
-	while (!kernel_accept(listener->sock, &sock, O_NONBLOCK))
+	while (!(err = kernel_accept(listener->sock, &sock, O_NONBLOCK)))
 		incoming(listener, sock);
 	memalloc_noio_restore(noio);
+	if (!all_accepted(listener, err))
+		queue_delayed_work(mpa_wq, &listener->work,
+				   msecs_to_jiffies(ACCEPT_AGAIN_MS));
 }
 
 static int bind_and_listen(struct socket *sock, const struct sockaddr *local,
@@ -138,7 +157,7 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 	listener->params = *params;
 	spin_lock_init(&listener->lock);
 	INIT_LIST_HEAD(&listener->half_open);
-	INIT_WORK(&listener->work, listener_work);
+	INIT_DELAYED_WORK(&listener->work, listener_work);
 
 	ret = mpa_sock_create(net, local->sa_family, &listener->sock);
 	if (ret)
@@ -187,7 +206,7 @@ void mpa_listener_destroy(struct mpa_listener *listener)
 	might_sleep();
 	/* 1: no new ones */
 	mpa_sock_detach_listener(listener, listener->sock);
-	cancel_work_sync(&listener->work);
+	cancel_delayed_work_sync(&listener->work);
 	sock_release(listener->sock);
 	/* 2: those that have not handed their Request over */
 	while ((conn = half_open_first(listener))) {

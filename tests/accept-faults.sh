@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A listener that cannot accept for a while, as without memory: who waits is served when that is over, and by itself.
+. "$(dirname "$0")/lib.sh"
+begin "accepting fails"
+[ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own listeners"
+load_modules || finish
+two_hosts || finish
+check "a module that has kernel_accept() fail" insmod "$IWMPA_DIR/tools/kverbs/kfault.ko" || finish
+fault=/sys/module/kfault/parameters
+
+talk_to client h1 rdma-target
+talk_to server h2 rdma-target # the last one: nobody else has its input
+answers "a listener" server "listen 10.9.0.2 7471" "^= ok port=7471"
+
+failed() { [ "$(cat $fault/failed)" -ge "$1" ]; }
+# fails ERRNO COUNT: the next COUNT calls do.
+fails() { echo "$1" >$fault/error; echo 0 >$fault/failed; echo "$2" >$fault/accepts; }
+
+# connects TEXT: half the time that an Initiator has for its startup.
+connects() {
+  until_true 10 heard server "event=CONNECT_REQUEST" || { fail "$1: no request: $(lines_of client)"; return; }
+  echo accept >&"${told_by[server]}"
+  check "$1" until_true 10 heard client "event=ESTABLISHED"
+}
+ends() { answers "  and ends" client "reset" "^= ok"; answers "  on both sides" server "reset" "^= ok"; }
+connect() { tell server "sum 0"; tell client "connect 10.9.0.2 7471"; }
+
+# ENOMEM, EACCES, ECONNABORTED
+for error in 12 13 103; do
+  fails $error 1
+  connect
+  connects "a connection behind errno $error"
+  check "  which kernel_accept() returned" failed 1
+  ends
+done
+
+fails 12 1000000
+connect
+check "no memory for a while: the listener tries again" until_true 10 failed 5
+echo 0 >$fault/failed
+sleep 1 # what is counted is a rate
+tries=$(cat $fault/failed)
+say "$tries attempts in a second"
+check "at leisure" test "$tries" -le 30
+fails 12 0
+connects "and then serves who has waited"
+ends
+
+fails 12 1000000
+connect
+check "no memory again" until_true 10 failed 3
+# End of input: the program closes its listener and exits.
+input=${told_by[server]}
+exec {input}>&-
+gone() { ! listening h2 7471; }
+check "a listener that waits to try again is closed" until_true 10 gone
+check "who has waited is told" until_true 20 heard client "event=(REJECTED|UNREACHABLE)"
+echo 0 >$fault/failed
+sleep 1
+check "and nobody tries any more" test "$(cat $fault/failed)" = 0
+check "the module goes" rmmod kfault
+finish
