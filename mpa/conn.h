@@ -11,6 +11,7 @@
 
 #include <linux/kref.h>
 #include <linux/net.h>
+#include <linux/siphash.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
 
@@ -47,6 +48,8 @@ enum {
  * @mib: the consumer's counters
  * @listener: where a Responder came from, until the consumer has it
  * @entry: in the listener's list of half-open startups (its lock)
+ * @source: where its address belongs, while @listener is set
+ * @source_entry: in the list of @source (the listener's lock)
  * @state: enum mpa_state
  * @initiator: we sent or will send the Request
  * @reset: drop TCP instead of closing it
@@ -73,6 +76,8 @@ struct mpa_conn {
 	struct mpa_mib __percpu *mib;
 	struct mpa_listener *listener;
 	struct list_head entry;
+	struct mpa_source *source;
+	struct list_head source_entry;
 
 	enum mpa_state state;
 	bool initiator;
@@ -98,10 +103,26 @@ struct mpa_conn {
 	struct mpa_tx tx;
 };
 
+#define MPA_SOURCES	64
+
+/**
+ * struct mpa_source - half-open startups of the peers whose addresses have
+ *	the same hash
+ * @half_open: the oldest first
+ * @num_half_open: number of them
+ */
+struct mpa_source {
+	struct list_head half_open;
+	unsigned int num_half_open;
+};
+
 /**
  * struct mpa_listener - a listening socket
- * @lock: guards @half_open and @num_half_open
- * @half_open: connections in MPA_WAIT_REQUEST
+ * @work: accepts; it is the only one to add to @half_open
+ * @lock: guards @half_open, @num_half_open and @source; inside of socket locks
+ * @half_open: connections in MPA_WAIT_REQUEST, the oldest first
+ * @source_key: of the hash, so that nobody can choose whose neighbour to be
+ * @source: the same connections by the peer's address
  */
 struct mpa_listener {
 	struct socket *sock;
@@ -113,6 +134,8 @@ struct mpa_listener {
 	spinlock_t lock;		/* see above */
 	struct list_head half_open;
 	unsigned int num_half_open;
+	siphash_key_t source_key;
+	struct mpa_source source[MPA_SOURCES];
 	void (*saved_data_ready)(struct sock *sk);
 };
 

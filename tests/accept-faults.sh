@@ -9,7 +9,7 @@ two_hosts || finish
 check "a module that has kernel_accept() fail" insmod "$IWMPA_DIR/tools/kverbs/kfault.ko" || finish
 fault=/sys/module/kfault/parameters
 
-talk_to client h1 rdma-target
+for c in client second third; do talk_to $c h1 rdma-target; done
 talk_to server h2 rdma-target # the last one: nobody else has its input
 answers "a listener" server "listen 10.9.0.2 7471" "^= ok port=7471"
 
@@ -24,7 +24,10 @@ connects() {
   check "$1" until_true 10 heard client "event=ESTABLISHED"
 }
 ends() { answers "  and ends" client "reset" "^= ok"; answers "  on both sides" server "reset" "^= ok"; }
-connect() { tell server "sum 0"; tell client "connect 10.9.0.2 7471"; }
+connect() {
+  tell server "sum 0" # nothing to sum: only what comes from now on counts
+  tell "${1:-client}" "connect 10.9.0.2 7471"
+}
 
 # ENOMEM, EACCES, ECONNABORTED
 for error in 12 13 103; do
@@ -46,6 +49,21 @@ check "at leisure" test "$tries" -le 30
 fails 12 0
 connects "and then serves who has waited"
 ends
+
+say "three Requests have come before anybody was accepted, and one startup may wait"
+set_parameter max_half_open 1 || fail "max_half_open"
+fails 12 1000000
+for c in client second third; do connect $c; done
+waiting() { [ "$(in2 ss -Htn state established "sport = :7471" | awk '$1 > 0' | wc -l)" = "$1" ]; }
+check "they are in TCP's queues" until_true 10 waiting 3
+fails 12 0
+requests() { [ "$(heard server event=CONNECT_REQUEST | wc -l)" = "$1" ]; }
+check "each of them comes to the program" until_true 10 requests 3
+for c in client second third; do echo reject >&"${told_by[server]}"; done
+for c in client second third; do
+  check "  and is answered" until_true 10 heard $c "event=REJECTED status=-111"
+  tell $c reset
+done
 
 fails 12 1000000
 connect

@@ -25,7 +25,7 @@ const char* const help = R"(usage: mpa-flood ADDR PORT < COMMANDS
 One command per line, one answer per command: "= ok open=N ended=N answered=N" or "= error TEXT". ended: closed or reset by the
 other side since the command before; answered: those that were sent something first.
 
-  open N          N more connections, one after the other, on which nothing is sent
+  open N [ADDR]   N more connections, one after the other, on which nothing is sent; from this local address
   close N         a FIN on the N oldest that are open
   wait N SECONDS  until at most N are open
   drip SECONDS    one more octet of a correct Request on each, once a second, as long as any is open
@@ -50,13 +50,17 @@ public:
 
   std::string execute(const std::string& line) {
     std::istringstream words(line);
-    std::string name;
+    std::string name, source;
     unsigned a = 0, b = 0;
 
-    words >> name >> a >> b;
+    words >> name >> a;
+    if (name == "open")
+      words >> source;
+    else
+      words >> b;
     ended_ = answered_ = 0;
     if (name == "open")
-      open(a);
+      open(a, source);
     else if (name == "close")
       close(a);
     else if (name == "wait")
@@ -70,10 +74,10 @@ public:
   }
 
 private:
-  void open(unsigned count) {
+  void open(unsigned count, const std::string& source) {
     while (count--)
       try {
-        victims_.push_back({peer::Stream::connect(address_, port_)});
+        victims_.push_back({peer::Stream::connect(address_, port_, 0, source)});
       } catch (const std::system_error& e) {
         if (e.code().value() != ECONNRESET)
           throw;

@@ -49,6 +49,13 @@ static void presetSequence(const Fd& fd, std::uint32_t sequence) {
   setOption(fd, IPPROTO_TCP, TCP_REPAIR, -1, "TCP_REPAIR"); /* off, without a window probe */
 }
 
+static void bindTo(const Fd& fd, const std::string& source) {
+  const auto list = resolve(source, "0", AI_NUMERICHOST);
+
+  if (::bind(fd.get(), list->ai_addr, list->ai_addrlen))
+    throwErrno("bind");
+}
+
 static void checkConnected(const Fd& fd) {
   int error = 0;
   socklen_t length = sizeof(error);
@@ -64,10 +71,13 @@ Stream::Stream(Fd fd) : fd_(std::move(fd)) {
   setOption(fd_, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
 }
 
-Stream Stream::connect(const std::string& address, const std::string& port, std::uint32_t sequence) {
+Stream Stream::connect(const std::string& address, const std::string& port, std::uint32_t sequence,
+                       const std::string& source) {
   const auto list = resolve(address, port, 0);
   Fd fd = makeSocket(*list);
 
+  if (!source.empty())
+    bindTo(fd, source);
   if (sequence)
     presetSequence(fd, sequence);
   if (::connect(fd.get(), list->ai_addr, list->ai_addrlen) && errno != EINPROGRESS)

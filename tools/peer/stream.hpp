@@ -31,8 +31,10 @@ class Stream {
 public:
   /**
    * @param sequence first sequence number to use, when not 0 (needs CAP_NET_ADMIN)
+   * @param source local address, when not empty
    */
-  static Stream connect(const std::string& address, const std::string& port, std::uint32_t sequence = 0);
+  static Stream connect(const std::string& address, const std::string& port, std::uint32_t sequence = 0,
+                        const std::string& source = {});
   explicit Stream(test::Fd fd);
 
   /** Sends everything; throws std::system_error when the connection is gone. */
