@@ -9,6 +9,7 @@
 #include "cm.h"
 
 #define DECIDE_MAX_MS	60000	/* for the consumer to accept or reject */
+#define WATCH_MS	250	/* between two looks after the device */
 #define MAX_EVENT_PD	255u	/* octets: iw_cm counts them in 8 bits */
 
 /* All ceps, without a reference: one is erased with its last. */
@@ -94,6 +95,18 @@ static void cep_queue(struct iwm_cep *cep, unsigned int ms)
 {
 	iwm_cep_get(cep);
 	if (mod_delayed_work(iwm_wq, &cep->work, msecs_to_jiffies(ms)))
+		iwm_cep_put(cep);
+}
+
+/*
+ * While a connect is under way iw_cm waits for its end, and rdma_cm waits for
+ * iw_cm, and the device for rdma_cm: the core takes its clients away first.
+ * The driver hears nothing of that before, so the connect has to look.
+ */
+void iwm_cep_watch(struct iwm_cep *cep)
+{
+	iwm_cep_get(cep);
+	if (!queue_delayed_work(iwm_wq, &cep->work, msecs_to_jiffies(WATCH_MS)))
 		iwm_cep_put(cep);
 }
 
@@ -460,6 +473,19 @@ static void connect_again(struct iwm_cep *cep)
 	free_again(again);
 }
 
+static void look_after_device(struct iwm_cep *cep)
+{
+	bool going = iwm_dev_going(cep->dev), connecting;
+
+	spin_lock_bh(&cep->lock);
+	connecting = cep->state == CEP_CONNECTING && !cep->gone;
+	if (connecting && going)
+		cep->gone = true;
+	spin_unlock_bh(&cep->lock);
+	if (connecting && !going)
+		iwm_cep_watch(cep);
+}
+
 /* The device goes: end the connection, if there is one. */
 static void end_connection(struct iwm_cep *cep)
 {
@@ -485,6 +511,7 @@ static void cep_work(struct work_struct *work)
 	drop_request(cep);
 	refuse_request(cep);
 	connect_again(cep);
+	look_after_device(cep);
 	end_connection(cep);
 	iwm_cep_put(cep);
 }

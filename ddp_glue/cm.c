@@ -241,6 +241,8 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ret = connect_qp(qp, cep, id, param);
 	if (ret)
 		iwm_cep_close(cep);
+	else
+		iwm_cep_watch(cep);
 	iwm_cep_put(cep);
 out_qp:
 	memalloc_noio_restore(noio);

@@ -69,8 +69,8 @@ struct cep_again {
  *	REQUEST and REFUSED the pending decision's
  * @dev: device; waits for its ceps before it goes
  * @index: in ceps; provider_data of a request
- * @work: drops an undecided request; connects a second time; ends a connection
- *	when the device goes
+ * @work: drops an undecided request; connects a second time; looks, while
+ *	CONNECTING, whether the device goes; ends a connection when it does
  * @lock: guards what follows
  * @state: enum cep_state
  * @gone: the device is going
@@ -112,6 +112,7 @@ struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 /* Any context without cep->lock, which these take. No event after close. */
 void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp);
 void iwm_cep_close(struct iwm_cep *cep);
+void iwm_cep_watch(struct iwm_cep *cep);	/* once it is CONNECTING */
 void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed);
 struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
 				     enum cep_state to, struct mpa_conn **conn);

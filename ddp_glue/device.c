@@ -83,6 +83,21 @@ struct net *iwm_dev_net(struct iwm_dev *dev)
 }
 
 /**
+ * iwm_dev_going - does the core take its clients from a device?
+ * @dev: device
+ *
+ * It does so when the device is unregistered, and when it changes its network
+ * namespace, before it calls anything of the driver: the lock is all that
+ * shows it, and is held for nothing else.
+ *
+ * Context: any. Return: a hint: it may be over, or have begun, meanwhile.
+ */
+bool iwm_dev_going(struct iwm_dev *dev)
+{
+	return mutex_is_locked(&dev->ibdev.unregistration_lock);
+}
+
+/**
  * iwm_dev_query_gid - tell one of a device's GIDs
  * @dev: device
  * @index: 0: the netdev's; 1: lo's, zero (which is none) for a device on lo

@@ -354,6 +354,7 @@ extern struct workqueue_struct *iwm_wq;	/* WQ_MEM_RECLAIM */
 struct net *iwm_dev_net(struct iwm_dev *dev);	/* put_net() it; or NULL */
 struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev); /* dev_put() */
 void iwm_dev_dealloc(struct ib_device *ibdev);
+bool iwm_dev_going(struct iwm_dev *dev);
 int iwm_dev_query_gid(struct iwm_dev *dev, int index, union ib_gid *gid);
 
 /* verbs.c: the table is complete with the functions of the files below */
