@@ -2,6 +2,7 @@
 /*
  * Connections: lifetime, callbacks, the worker, and the ends.
  */
+#include <linux/memcontrol.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -16,13 +17,18 @@
 static void conn_work(struct work_struct *work);
 static void conn_timeout(struct work_struct *work);
 
-/* Take a policy over, the administrator's where the consumer has none. */
+/*
+ * Take a policy over, the administrator's where the consumer has none.
+ * Context: process, the one that is charged.
+ */
 void mpa_conn_set_params(struct mpa_conn *conn,
 			 const struct mpa_params *params)
 {
 	conn->params = *params;
 	if (!params->own_policy)
 		mpa_params_policy(&conn->params);
+	if (params->account && !conn->memcg)
+		conn->memcg = get_mem_cgroup_from_mm(NULL);
 }
 
 /**
@@ -40,11 +46,12 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_params *params,
 				struct mpa_mib __percpu *mib)
 {
-	struct mpa_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	gfp_t gfp = params->account ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+	struct mpa_conn *conn = kzalloc(sizeof(*conn), gfp);
 
 	if (!conn)
 		return NULL;
-	conn->frame = kmalloc(MPA_STARTUP_MAX_LEN, GFP_KERNEL);
+	conn->frame = kmalloc(MPA_STARTUP_MAX_LEN, gfp);
 	if (!conn->frame) {
 		kfree(conn);
 		return NULL;
@@ -70,6 +77,7 @@ static void conn_free(struct kref *ref)
 	sock_put(conn->sk);
 	mpa_tx_free(&conn->tx);
 	mpa_rx_free(&conn->rx);
+	mem_cgroup_put(conn->memcg);
 	kfree(conn->frame);
 	kfree(conn);
 }

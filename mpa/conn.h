@@ -55,6 +55,8 @@ enum {
  * @reset: drop TCP instead of closing it
  * @failure: negative errno that ended the startup
  * @params: policy
+ * @memcg: whom memory for FPDUs is charged to, with a reference; NULL: nobody.
+ *	Set before Full Operation
  * @offer: what our own startup frame says
  * @peer: what the peer's says
  * @agreed: what is in force
@@ -84,6 +86,7 @@ struct mpa_conn {
 	bool reset;
 	int failure;
 	struct mpa_params params;
+	struct mem_cgroup *memcg;
 	struct mpa_offer offer;
 	struct mpa_offer peer;
 	struct mpa_agreed agreed;

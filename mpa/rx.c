@@ -6,6 +6,7 @@
  * but payload into its final buffer.
  */
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/uio.h>
 #include <net/tcp.h>
 #include "conn.h"
@@ -489,14 +490,31 @@ void mpa_rx_consume(struct mpa_conn *conn, u32 done)
 		tcp_read_done(mpa_conn_sk(conn), done);
 }
 
-/* Room in the stash for all of the FPDU, as far as its length is known. */
-static bool stash_reserve(struct mpa_rx *rx, gfp_t gfp)
+/*
+ * The stash is charged like what is sent, but a limit is overdrawn (that is
+ * __GFP_HIGH) rather than TCP's window left shut.
+ */
+static void *stash_alloc(const struct mpa_conn *conn, gfp_t gfp)
 {
+	struct mem_cgroup *active = set_active_memcg(conn->memcg);
+	void *mem;
+
+	if (conn->memcg)
+		gfp |= __GFP_ACCOUNT | __GFP_HIGH;
+	mem = kvmalloc(conn->rx.need, gfp | __GFP_NOWARN);
+	set_active_memcg(active);
+	return mem;
+}
+
+/* Room in the stash for all of the FPDU, as far as its length is known. */
+static bool stash_reserve(struct mpa_conn *conn, gfp_t gfp)
+{
+	struct mpa_rx *rx = &conn->rx;
 	u8 *more;
 
 	if (rx->need <= rx->stash_size)
 		return true;
-	more = kvmalloc(rx->need, gfp | __GFP_NOWARN);
+	more = stash_alloc(conn, gfp);
 	if (!more)
 		return false;
 	if (rx->stash_len)
@@ -522,7 +540,7 @@ static void stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
 	struct sk_buff *skb;
 	u32 off, n;
 
-	if (!stash_reserve(rx, gfp)) {
+	if (!stash_reserve(conn, gfp)) {
 		mpa_conn_queue(conn);
 		return;
 	}

@@ -13,6 +13,7 @@
 #include <linux/gfp.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/uio.h>
 #include <net/tcp.h>
 #include "conn.h"
@@ -25,13 +26,18 @@ static bool chunk_is_free(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
-static struct page *chunk_alloc(gfp_t gfp)
+/* A worker may be the transmit owner: then the kernel knows of no process. */
+static struct page *chunk_alloc(const struct mpa_tx *tx)
 {
+	struct mem_cgroup *active = set_active_memcg(tx->memcg);
+	gfp_t gfp = tx->gfp | __GFP_COMP | __GFP_NOWARN;
 	struct page *page;
 
-	gfp |= __GFP_COMP | __GFP_NOWARN;
 	page = alloc_pages(gfp | __GFP_NORETRY, MPA_TX_CHUNK_ORDER);
-	return page ? page : alloc_pages(gfp, 0);
+	if (!page)
+		page = alloc_pages(gfp, 0);
+	set_active_memcg(active);
+	return page;
 }
 
 /* Make the next slot of the ring the one to write to. */
@@ -41,7 +47,7 @@ static int chunk_next(struct mpa_tx *tx)
 	struct page *page = tx->ring[slot];
 
 	if (!chunk_is_free(page)) {
-		page = chunk_alloc(tx->gfp);
+		page = chunk_alloc(tx);
 		if (!page)
 			return -ENOMEM;
 		if (tx->ring[slot])
@@ -602,7 +608,10 @@ void mpa_tx_start(struct mpa_conn *conn)
 	mpa_tx_update_emss(conn);
 	/* Storage may be above and below us: no I/O to get memory. */
 	tx->slots = conn->sock ? MPA_TX_RING : MPA_TX_RING_PROGRAM;
-	tx->gfp = conn->sock ? GFP_NOIO : GFP_KERNEL_ACCOUNT;
+	tx->gfp = conn->sock ? GFP_NOIO : GFP_KERNEL;
+	tx->memcg = conn->memcg;
+	if (tx->memcg)
+		tx->gfp |= __GFP_ACCOUNT;
 	/* Pairs with mpa_tx_room() */
 	smp_store_release(&tx->ready, true);
 }

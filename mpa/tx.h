@@ -51,6 +51,7 @@ struct mpa_extent {
  * @ring: chunks; one whose only reference is ours can be written again
  * @slots: number of these in use, 1..MPA_TX_RING
  * @gfp: how their memory is got
+ * @memcg: whom it is charged to, the connection's; NULL: nobody
  * @slot: index of the chunk that is being written
  * @off: octets used of it, the open FPDU's included
  * @size: octets in it
@@ -90,6 +91,7 @@ struct mpa_tx {
 	struct page *ring[MPA_TX_RING];
 	unsigned int slots;
 	gfp_t gfp;
+	struct mem_cgroup *memcg;
 	unsigned int slot;
 	u32 off;
 	u32 size;

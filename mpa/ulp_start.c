@@ -215,6 +215,7 @@ static void fill_params(const struct mpa_user *user, struct mpa_params *params)
 	*params = *own;
 	mpa_params_policy(params);
 	params->own_policy = true;
+	params->account = true;
 	if (user->chosen & BIT(MPA_MARKERS))
 		params->markers = own->markers;
 	if (user->chosen & BIT(MPA_CRC))

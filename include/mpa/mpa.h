@@ -70,6 +70,10 @@ struct mpa_mib {
  * @ird: inbound RDMA Read depth to offer, 0..0x3ffe
  * @ord: outbound RDMA Read depth to offer, 0..0x3ffe
  * @startup_ms: time for the whole startup in milliseconds, 0: the default
+ * @account: what the connection buffers in either direction is charged to the
+ *	memory cgroup of who calls mpa_connect() or mpa_accept(): the active
+ *	one (set_active_memcg()), or else the process's. For what a program
+ *	has asked for. Without effect on a listener
  */
 struct mpa_params {
 	u8 max_rev;
@@ -83,6 +87,7 @@ struct mpa_params {
 	u16 ird;
 	u16 ord;
 	unsigned int startup_ms;
+	bool account;
 };
 
 /* Octets of a ULPDU that are kept when its payload is placed early. */
