@@ -3,6 +3,7 @@
  * Ceps: the ends of connections as iw_cm sees them. Their states, the events
  * that iw_cm gets, requests that wait for a decision, and the end of a device.
  */
+#include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <mpa/startup.h>
@@ -41,8 +42,10 @@ struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 
 static void free_again(struct cep_again *again)
 {
-	if (again)
-		put_net(again->net);
+	if (!again)
+		return;
+	put_net(again->net);
+	mem_cgroup_put(again->memcg);
 	kfree(again);
 }
 
@@ -453,6 +456,7 @@ static struct cep_again *take_again(struct iwm_cep *cep, struct iwm_qp **qp)
 static void connect_again(struct iwm_cep *cep)
 {
 	struct cep_again *again;
+	struct mem_cgroup *active;
 	struct iwm_qp *qp;
 	unsigned int noio;
 	int ret;
@@ -462,10 +466,12 @@ static void connect_again(struct iwm_cep *cep)
 		return;
 	iwm_count(cep->dev, IWM_STAT_CM_FALLBACKS);
 	noio = memalloc_noio_save();	/* as iwm_cm_connect() */
+	active = set_active_memcg(again->memcg);
 	ret = iwm_qp_reconnect(qp, cep, again->net,
 			       (struct sockaddr *)&again->local,
 			       (struct sockaddr *)&again->remote,
 			       &again->params, again->pd, again->pd_len);
+	set_active_memcg(active);
 	memalloc_noio_restore(noio);
 	if (ret)
 		iwm_cm_closed(cep, ret);

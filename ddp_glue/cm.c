@@ -3,6 +3,7 @@
  * Connection management: iw_cm's connect, accept and reject, with what startup
  * is to negotiate.
  */
+#include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -165,6 +166,7 @@ static int prepare_again(struct iwm_cep *cep, const struct iw_cm_id *id,
 		return -ENOMEM;
 	}
 	again->net = net;
+	again->memcg = params->account ? get_mem_cgroup_from_mm(NULL) : NULL;
 	again->local = id->m_local_addr;
 	set_port(&again->local, 0);
 	again->remote = id->m_remote_addr;
@@ -192,6 +194,7 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 	if (IS_ERR(net))
 		return PTR_ERR(net);
 	connect_params(&params, param);
+	params.account = qp->user;
 	ret = prepare_again(cep, id, net, &params, param);
 	if (ret)
 		return ret;
@@ -261,6 +264,7 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
 	int ret;
 
 	accept_params(&params, param, &cep->peer);
+	params.account = qp->user;
 	iwm_cep_bind(cep, id, qp);
 	ret = iwm_qp_accept(qp, cep, conn, &params, param->private_data,
 			    param->private_data_len, &agreed);

@@ -48,6 +48,8 @@ enum cep_state {
 /**
  * struct cep_again - what a second attempt to connect needs
  * @net: namespace, with a reference
+ * @memcg: memory cgroup of the program that connects, with a reference; NULL:
+ *	a kernel consumer
  * @local: address, and any port: the first attempt's may be in use still
  * @remote: whom to connect to
  * @params: policy
@@ -56,6 +58,7 @@ enum cep_state {
  */
 struct cep_again {
 	struct net *net;
+	struct mem_cgroup *memcg;
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
 	struct mpa_params params;
