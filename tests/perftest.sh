@@ -15,6 +15,29 @@ measure() {
   client_server "$program $*" 100 18515 h2 "$program -R -F -p 18515 -d rd2 $*" h1 "$program -R -F -p 18515 -d rd1 $* 10.9.0.2"
 }
 
+# What a READ's responder buffers is its program's memory, although a worker sends it.
+kernel_memory() { awk '$1 == "kernel" { print $2 }' "$WORK/cgroup/server/memory.stat"; }
+much_charged() { [ "$(kernel_memory)" -ge $((4 << 20)) ]; }
+little_charged() { [ "$(kernel_memory)" -lt $((1 << 20)) ]; }
+charged() {
+  local read_bw=(ib_read_bw -R -F -p 18515 -q 4 -s 1048576 -n 2000 -e) server client
+  if ! { mkdir "$WORK/cgroup" && mount -t cgroup2 none "$WORK/cgroup" && echo +memory >"$WORK/cgroup/cgroup.subtree_control" &&
+    mkdir "$WORK/cgroup/server"; }; then fail "a memory cgroup"; return; fi
+  (echo $BASHPID >"$WORK/cgroup/server/cgroup.procs"; exec ip netns exec h2 "${read_bw[@]}" -d rd2) >"$WORK/server" 2>&1 &
+  server=$!
+  check "ib_read_bw listens" until_true 20 listening h2 18515
+  ip netns exec h1 "${read_bw[@]}" -d rd1 10.9.0.2 >"$WORK/client" 2>&1 &
+  client=$!
+  check "what a worker sends for a program is charged to its memory cgroup" until_true 60 much_charged
+  kill $client $server
+  wait $client $server
+  check "and given back" until_true 20 little_charged
+  check "the cgroup goes" rmdir "$WORK/cgroup/server"
+  echo -memory >"$WORK/cgroup/cgroup.subtree_control"
+  umount "$WORK/cgroup"
+}
+[ "$LINKTYPE" != iwmpa ] || charged
+
 for markers in N Y; do
   if [ $markers = Y ]; then set_parameter markers Y || break; fi
   say "Markers: $markers"
