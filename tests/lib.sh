@@ -13,6 +13,7 @@
 
 set -u
 IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)}
+. "$IWMPA_DIR/scripts/perftest-lib.sh"
 LINKTYPE=${LINKTYPE:-iwmpa}
 TOOLS=${TOOLS:-$IWMPA_DIR/build/tools}
 MODULES=${MODULES:-$IWMPA_DIR/mpa.ko $IWMPA_DIR/iwmpa.ko}
@@ -216,6 +217,8 @@ listening() {
   "${run[@]}" ss -Hltn "sport = :$2" | grep -q .
 }
 
+not_listening() { ! listening "$@"; }
+
 # ended_well TEXT CLIENT-STATUS SERVER-STATUS: what they have printed is in $WORK/client and $WORK/server.
 ended_well() {
   if [ "$2" = 0 ] && [ "$3" = 0 ]; then good "$1"; return 0; fi
@@ -226,12 +229,12 @@ ended_well() {
 }
 
 # client_server TEXT SECONDS PORT SERVER-NAMESPACE SERVER-COMMAND CLIENT-NAMESPACE CLIENT-COMMAND: commands are shell text.
-# Both have to succeed; the server is given until it listens, and then the client is started.
+# Both have to succeed; the server is given until it listens, and then the client is started. perftest may need more than one START.
 client_server() {
-  local text=$1 limit=$2 port=$3 sns=$4 server=$5 cns=$6 client=$7 spid status=0 server_status=0 in_s=() in_c=()
+  local text=$1 limit=$2 port=$3 sns=$4 server=$5 cns=$6 client=$7 start=${8:-1} spid status=0 server_status=0 in_s=() in_c=()
   [ -z "$sns" ] || in_s=(ip netns exec "$sns")
   [ -z "$cns" ] || in_c=(ip netns exec "$cns")
-  bounded "$limit" "${in_s[@]}" bash -c "$server" >"$WORK/server" 2>&1 &
+  timeout -k 5 "$limit" "${in_s[@]}" bash -c "$server" >"$WORK/server" 2>&1 & # not by a function: a shell would be killed in its stead
   spid=$!
   if ! until_true 20 listening "$sns" "$port"; then
     fail "$text: the server does not listen on port $port"
@@ -240,6 +243,13 @@ client_server() {
     return 1
   fi
   bounded "$limit" "${in_c[@]}" bash -c "$client" >"$WORK/client" 2>&1 || status=$?
+  if perftest_again "$start" $status "$WORK/client"; then
+    kill $spid; wait $spid
+    say "$text: perftest's client did not wait for its server: both are started again"
+    until_true 20 not_listening "$sns" "$port" || { fail "$text: port $port stays taken"; return 1; }
+    client_server "${@:1:7}" $((start + 1))
+    return
+  fi
   wait $spid || server_status=$?
   ended_well "$text" $status $server_status
 }
