@@ -166,7 +166,8 @@ both_down() { down && far down; }
 take_down() {
   # shellcheck disable=SC2046 # a list of process ids
   kill $(jobs -p) 2>/dev/null
-  [ -n "${far_died:-}" ] || far 'echo 0 >/run/end' 2>/dev/null
+  # Not before its agent has answered and gone: nothing comes from a guest that has ended, not even a FIN.
+  [ -n "${far_died:-}" ] || far 'tail -f /dev/null --pid=$$ && echo 0 >/run/end &' 2>/dev/null
 }
 
 begin "$mine here, $theirs there"
