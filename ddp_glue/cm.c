@@ -32,11 +32,13 @@ const struct mpa_params iwm_cm_listen_params = {
 	.ord = IWM_MAX_ORD,
 };
 
-static void connect_params(struct mpa_params *params,
+static void connect_params(struct mpa_params *params, const struct iwm_qp *qp,
 			   const struct iw_cm_conn_param *param)
 {
 	*params = iwm_cm_listen_params;
 	params->p2p = true;	/* either side may send first */
+	params->account = qp->user;
+	params->memalloc = !qp->user;	/* the kernel's Initiators are storage */
 	params->ird = param->ird;
 	params->ord = param->ord;
 }
@@ -193,8 +195,7 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 
 	if (IS_ERR(net))
 		return PTR_ERR(net);
-	connect_params(&params, param);
-	params.account = qp->user;
+	connect_params(&params, qp, param);
 	ret = prepare_again(cep, id, net, &params, param);
 	if (ret)
 		return ret;

@@ -370,6 +370,7 @@ static bool lock_for_work(struct mpa_conn *conn)
 static void conn_work(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
+	unsigned int reserves = mpa_conn_use_reserves(conn);
 	struct sock *sk = mpa_conn_sk(conn);
 	bool fin = false, drop = false;
 
@@ -400,6 +401,7 @@ static void conn_work(struct work_struct *work)
 		mpa_conn_put(conn);
 out:
 	mpa_conn_put(conn);
+	memalloc_noreclaim_restore(reserves);
 }
 
 /**

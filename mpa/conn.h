@@ -11,6 +11,7 @@
 
 #include <linux/kref.h>
 #include <linux/net.h>
+#include <linux/sched/mm.h>
 #include <linux/siphash.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
@@ -151,6 +152,21 @@ static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
 			     u64 n)
 {
 	this_cpu_add(conn->mib->v[stat], n);
+}
+
+/**
+ * mpa_conn_use_reserves() - what is allocated from now on is for a connection
+ * @conn: connection; memory may wait for it when its policy says so
+ *
+ * Nothing is reclaimed then by who allocates, because that may wait for the
+ * same connection, and memory reserves are open.
+ * Context: process. Return: for memalloc_noreclaim_restore().
+ */
+static inline unsigned int mpa_conn_use_reserves(const struct mpa_conn *conn)
+{
+	if (conn->params.memalloc)
+		return memalloc_noreclaim_save();
+	return current->flags & PF_MEMALLOC;
 }
 
 /**

@@ -330,6 +330,8 @@ struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
 	conn->ulp = ulp;
 	mpa_sock_attach(conn);
 	release_sock(sock->sk);
+	if (params->memalloc)
+		sk_set_memalloc(sock->sk);	/* mpa_sock_release() ends it */
 	mpa_conn_start_timer(conn);
 
 	ret = kernel_connect(sock, (struct sockaddr *)remote,

@@ -96,7 +96,7 @@ static void linger_end(struct work_struct *work)
 	detach(l);
 	/* Nobody starts it any more; somebody may have done so meanwhile. */
 	cancel_delayed_work(&l->end);
-	sock_release(l->sock);
+	mpa_sock_release(l->sock);
 	kfree(l);
 }
 
@@ -143,7 +143,7 @@ void mpa_linger(struct socket *sock)
 	if (lingers)
 		return;
 	kfree(l);
-	sock_release(sock);
+	mpa_sock_release(sock);
 }
 
 /**

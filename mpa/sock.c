@@ -212,6 +212,26 @@ void mpa_sock_detach_listener(struct mpa_listener *listener,
 }
 
 /**
+ * mpa_sock_release() - release a socket that may use memory reserves
+ * @sock: socket
+ *
+ * What sk_set_memalloc() did is undone but for the socket's own flag. TCP may
+ * go on with the socket alone, and sk_clear_memalloc() would be wrong then: it
+ * takes from TCP's account without the socket lock, and with that lock what
+ * waits in the backlog from reserves is a BUG once the flag is gone.
+ *
+ * Context: process, may sleep.
+ */
+void mpa_sock_release(struct socket *sock)
+{
+	bool memalloc = sock_flag(sock->sk, SOCK_MEMALLOC);
+
+	sock_release(sock);
+	if (memalloc)
+		static_branch_dec(&memalloc_socks_key);
+}
+
+/**
  * mpa_sock_close() - release a socket
  * @sock: socket without our callbacks
  * @reset: drop the connection (RST) instead of closing it (FIN)
@@ -226,7 +246,7 @@ void mpa_sock_close(struct socket *sock, bool reset)
 		return;
 	}
 	sock_no_linger(sock->sk);
-	sock_release(sock);
+	mpa_sock_release(sock);
 }
 
 /**

@@ -25,6 +25,7 @@ void mpa_sock_attach_listener(struct mpa_listener *listener,
 			      struct socket *sock);
 void mpa_sock_detach_listener(struct mpa_listener *listener,
 			      struct socket *sock);
+void mpa_sock_release(struct socket *sock);
 void mpa_sock_close(struct socket *sock, bool reset);
 bool mpa_sock_trylock(struct mpa_conn *conn);
 void mpa_sock_abort(struct sock *sk, int err);

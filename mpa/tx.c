@@ -30,10 +30,14 @@ static bool chunk_is_free(struct page *page)
 static struct page *chunk_alloc(const struct mpa_tx *tx)
 {
 	struct mem_cgroup *active = set_active_memcg(tx->memcg);
-	gfp_t gfp = tx->gfp | __GFP_COMP | __GFP_NOWARN;
+	gfp_t gfp = tx->gfp | __GFP_COMP | __GFP_NOWARN, large;
 	struct page *page;
 
-	page = alloc_pages(gfp | __GFP_NORETRY, MPA_TX_CHUNK_ORDER);
+	/* Reserves are for what must be had, and the rest need not wait. */
+	large = gfp | __GFP_NORETRY;
+	if (gfp & __GFP_MEMALLOC)
+		large &= ~(__GFP_MEMALLOC | __GFP_DIRECT_RECLAIM);
+	page = alloc_pages(large, MPA_TX_CHUNK_ORDER);
 	if (!page)
 		page = alloc_pages(gfp, 0);
 	set_active_memcg(active);
@@ -558,6 +562,7 @@ void mpa_tx_update_emss(struct mpa_conn *conn)
  */
 int mpa_tx_flush(struct mpa_conn *conn, bool more)
 {
+	unsigned int reserves = mpa_conn_use_reserves(conn);
 	struct sock *sk = mpa_conn_sk(conn);
 	int ret = -EPIPE;
 
@@ -565,6 +570,7 @@ int mpa_tx_flush(struct mpa_conn *conn, bool more)
 	if (conn->tx.ready)
 		ret = mpa_tx_push(conn, more);
 	release_sock(sk);
+	memalloc_noreclaim_restore(reserves);
 	return ret;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_flush, IWMPA);
@@ -612,6 +618,8 @@ void mpa_tx_start(struct mpa_conn *conn)
 	tx->memcg = conn->memcg;
 	if (tx->memcg)
 		tx->gfp |= __GFP_ACCOUNT;
+	if (conn->params.memalloc)
+		tx->gfp |= __GFP_MEMALLOC;
 	/* Pairs with mpa_tx_room() */
 	smp_store_release(&tx->ready, true);
 }

@@ -67,6 +67,8 @@ struct mpa_mib {
  * @early: place what TCP holds out of order, when there are Markers and CRCs
  *	and the consumer can
  * @p2p: as Initiator ask for the peer-to-peer model of RFC 6581
+ * @memalloc: as Initiator: storage that memory may be written out to. The
+ *	socket, and what is allocated for it, may use memory reserves
  * @ird: inbound RDMA Read depth to offer, 0..0x3ffe
  * @ord: outbound RDMA Read depth to offer, 0..0x3ffe
  * @startup_ms: time for the whole startup in milliseconds, 0: the default
@@ -84,6 +86,7 @@ struct mpa_params {
 	bool packing;
 	bool early;
 	bool p2p;
+	bool memalloc;
 	u16 ird;
 	u16 ord;
 	unsigned int startup_ms;

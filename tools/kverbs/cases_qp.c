@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queue pairs: the DMA key, several sinks of a READ, posting from atomic
- * context, draining.
+ * context, draining, memory reserves.
  */
+#include <linux/delay.h>
 #include <linux/timer.h>
+#include <net/inet_hashtables.h>
+#include <net/tcp.h>
 #include "kverbs.h"
 
 static const struct kv_options workqueue = { .poll = IB_POLL_WORKQUEUE };
@@ -264,6 +267,58 @@ static void drained_idle(struct kv_case *t)
 	ib_drain_qp(t->server.id->qp);
 }
 
+/* The TCP socket that goes from @from to @to, with a reference. */
+static struct sock *find_socket(struct kv_case *t,
+				const struct sockaddr_storage *from,
+				const struct sockaddr_storage *to)
+{
+	const struct sockaddr_in *f = (const void *)from;
+	const struct sockaddr_in *o = (const void *)to;
+	struct sock *sk;
+
+	rcu_read_lock();
+	sk = inet_lookup_established(&init_net, &tcp_hashinfo,
+				     o->sin_addr.s_addr, o->sin_port,
+				     f->sin_addr.s_addr, f->sin_port, 0);
+	rcu_read_unlock();
+	kv_expect(t, sk, "no such socket");
+	return sk;
+}
+
+static void expect_reserves(struct kv_case *t, struct sock *sk, bool expected)
+{
+	if (!sk)
+		return;
+	kv_expect(t, sock_flag(sk, SOCK_MEMALLOC) == expected &&
+		  !!(sk->sk_allocation & __GFP_MEMALLOC) == expected,
+		  "reserves are %s", expected ? "closed" : "open");
+	sock_put(sk);
+}
+
+/* Memory may have to be written out through an Initiator's connection. */
+static void initiator_uses(struct kv_case *t)
+{
+	unsigned long end = jiffies + KV_WAIT;
+	struct rdma_addr *addr;
+
+	kv_expect(t, !sk_memalloc_socks(), "somebody uses reserves already");
+	kv_connect(t, &workqueue);
+	if (t->failed)
+		return;
+	addr = &t->client.id->route.addr;
+	expect_reserves(t, find_socket(t, &addr->src_addr, &addr->dst_addr),
+			true);
+	expect_reserves(t, find_socket(t, &addr->dst_addr, &addr->src_addr),
+			false);
+	kv_expect(t, sk_memalloc_socks(), "nobody uses reserves");
+	kv_sync(t);
+	kv_disconnect(t);
+	/* The socket lingers until the peer has everything. */
+	while (sk_memalloc_socks() && time_before(jiffies, end))
+		msleep(20);
+	kv_expect(t, !sk_memalloc_socks(), "reserves are in use for ever");
+}
+
 const struct kv_entry kv_qp_cases[] = {
 	{ "dma-key", dma_key },
 	{ "read-sges", read_sges },
@@ -275,5 +330,6 @@ const struct kv_entry kv_qp_cases[] = {
 	{ "drain-direct", drained_direct },
 	{ "drain-srq", drained_srq },
 	{ "drain-idle", drained_idle },
+	{ "reserves", initiator_uses },
 	{ }
 };
