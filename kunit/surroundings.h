@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What mpa/rx.c, mpa/early.c and mpa/tx.c get from the suites instead of the
- * kernel.
+ * What mpa/rx.c, mpa/early.c, mpa/tx.c and mpa/sock.c get from the suites
+ * instead of the kernel.
  */
 #ifndef KUNIT_SURROUNDINGS_H
 #define KUNIT_SURROUNDINGS_H
@@ -9,9 +9,12 @@
 #include <linux/types.h>
 
 struct page;
+struct sock;
 
 void *rx_kunit_kvmalloc(size_t size, gfp_t flags);
 void *early_kunit_kmalloc(size_t size, gfp_t flags);
 struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order);
+int sock_kunit_sendpage(struct sock *sk, struct page *page, int off,
+			size_t size, int flags);
 
 #endif /* KUNIT_SURROUNDINGS_H */

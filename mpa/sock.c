@@ -303,6 +303,9 @@ void mpa_sock_abort(struct sock *sk, int err)
 /* Octets that go out last, when the rest must go in whole segments. */
 #define LAST_OCTETS	4
 
+/* Whole segments up to the window's edge, and the last one, too. */
+#define NAGLE_WHOLE	(TCP_NAGLE_OFF | TCP_NAGLE_CORK | TCP_NAGLE_PUSH)
+
 /* Would what is queued reach beyond the window that the peer has opened? */
 static bool beyond_window(const struct sock *sk, u32 len)
 {
@@ -311,10 +314,23 @@ static bool beyond_window(const struct sock *sk, u32 len)
 	return after(tp->write_seq + len, tcp_wnd_end(tp));
 }
 
-/* Octets in a buffer that TCP regards as full. */
+/* How TCP may cut when it has @len octets more. */
+static void set_nagle(struct sock *sk, u32 len)
+{
+	tcp_sk(sk)->nonagle = beyond_window(sk, len) ? NAGLE_WHOLE :
+						       TCP_NAGLE_OFF;
+}
+
+/*
+ * Octets in a buffer that TCP will regard as full. What it has regarded so is
+ * of no use: buffers grow with the largest window that the peer has opened.
+ */
 static u32 full_buffer(struct sock *sk)
 {
-	return max_t(u32, tcp_sk(sk)->gso_segs, 1) * mpa_sock_emss(sk);
+	u32 max = tcp_bound_to_half_wnd(tcp_sk(sk), sk->sk_gso_max_size);
+	u32 mss = mpa_sock_emss(sk);
+
+	return max_t(u32, min_t(u32, max / mss, sk->sk_gso_max_segs), 1) * mss;
 }
 
 /* Octets that TCP adds to its last buffer before it begins another one. */
@@ -380,7 +396,6 @@ int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
 	struct sock *sk = mpa_conn_sk(conn);
-	struct tcp_sock *tp = tcp_sk(sk);
 	int ret;
 
 	sock_owned_by_me(sk);
@@ -388,13 +403,17 @@ int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,
 		flags |= MSG_MORE;
 	if (!conn->sock)
 		return tcp_sendpage_locked(sk, page, off, len, flags);
-	tp->nonagle = TCP_NAGLE_OFF;
+	/*
+	 * Before, because TCP may still have to send what it got earlier: a
+	 * busy device or the hope for an ACK can have held that back. After,
+	 * because TCP drops the note to push with each new buffer.
+	 */
+	set_nagle(sk, len);
 	if (beyond_window(sk, len))
 		ret = send_beyond_window(sk, page, off, len, flags);
 	else
 		ret = tcp_sendpage_locked(sk, page, off, len, flags);
-	if (beyond_window(sk, 0))
-		tp->nonagle |= TCP_NAGLE_CORK | TCP_NAGLE_PUSH;
+	set_nagle(sk, 0);
 	return ret;
 }
 

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is handed to TCP (mpa/sock.c). TCP is the kernel's own, over the
+ * loopback device: its queues say where it has cut segments.
+ */
+#include <kunit/test.h>
+#include <linux/in.h>
+#include <linux/iopoll.h>
+#include <linux/mm.h>
+#include <linux/net.h>
+#include <linux/sizes.h>
+#include <net/tcp.h>
+#include "conn.h"
+#include "early.h"
+#include "sock.h"
+#include "surroundings.h"
+
+#define PAGE_ORDER	4
+#define MAX_SEGMENT	1460	/* TCP_MAXSEG */
+
+/**
+ * struct sock_env - a connection whose peer reads nothing
+ * @conn: its end under test
+ * @peer: the other end
+ * @page: what is sent; where in it is of no account
+ * @start: sequence number of the first octet
+ * @mss: octets in a full segment
+ */
+struct sock_env {
+	struct mpa_conn *conn;
+	struct socket *peer;
+	struct page *page;
+	u32 start;
+	u32 mss;
+};
+
+/* The device has not sent yet what it got, but will have before the last call. */
+static bool device_is_slow;
+
+int sock_kunit_sendpage(struct sock *sk, struct page *page, int off,
+			size_t size, int flags)
+{
+	bool waits = device_is_slow && (flags & MSG_MORE);
+	int ret;
+
+	if (waits)
+		refcount_add(SZ_1M, &sk->sk_wmem_alloc);
+	ret = tcp_sendpage_locked(sk, page, off, size, flags);
+	if (waits)
+		WARN_ON(refcount_sub_and_test(SZ_1M, &sk->sk_wmem_alloc));
+	return ret;
+}
+
+/* The rest of the engine is not here, and nothing calls it. */
+
+void mpa_conn_get(struct mpa_conn *conn)
+{
+}
+
+void mpa_conn_put(struct mpa_conn *conn)
+{
+}
+
+void mpa_conn_data_ready(struct mpa_conn *conn)
+{
+}
+
+void mpa_conn_state_change(struct mpa_conn *conn)
+{
+}
+
+void mpa_conn_writable(struct mpa_conn *conn)
+{
+}
+
+void mpa_conn_out_of_order(struct mpa_conn *conn)
+{
+}
+
+void mpa_listener_incoming(struct mpa_listener *listener)
+{
+}
+
+void mpa_linger(struct socket *sock)
+{
+	sock_release(sock);
+}
+
+static int tcp_socket(struct socket **sock)
+{
+	int ret, mss = MAX_SEGMENT;
+
+	ret = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, sock);
+	if (ret)
+		return ret;
+	ret = (*sock)->ops->setsockopt(*sock, SOL_TCP, TCP_MAXSEG, KERNEL_SOCKPTR(&mss),
+				       sizeof(mss));
+	if (ret)
+		sock_release(*sock);
+	return ret;
+}
+
+static int connect_to(struct socket *listener, struct sock_env *env)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	struct sockaddr *any = (struct sockaddr *)&addr;
+	int ret;
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ret = kernel_bind(listener, any, sizeof(addr));
+	if (!ret)
+		ret = kernel_listen(listener, 1);
+	if (!ret)
+		ret = kernel_getsockname(listener, any);
+	if (ret < 0)
+		return ret;
+	ret = kernel_connect(env->conn->sock, any, sizeof(addr), 0);
+	return ret ? ret : kernel_accept(listener, &env->peer, 0);
+}
+
+static int sock_init(struct kunit *test)
+{
+	struct sock_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+	struct socket *listener;
+	int ret;
+
+	if (!env)
+		return -ENOMEM;
+	test->priv = env;
+	env->conn = kunit_kzalloc(test, sizeof(*env->conn), GFP_KERNEL);
+	env->page = alloc_pages(GFP_KERNEL | __GFP_COMP | __GFP_ZERO, PAGE_ORDER);
+	if (!env->conn || !env->page)
+		return -ENOMEM;
+	ret = tcp_socket(&listener);
+	if (ret)
+		return ret;
+	ret = tcp_socket(&env->conn->sock);
+	if (!ret) {
+		env->conn->sk = env->conn->sock->sk;
+		ret = connect_to(listener, env);
+	}
+	sock_release(listener);
+	return ret;
+}
+
+static void sock_exit(struct kunit *test)
+{
+	struct sock_env *env = test->priv;
+
+	device_is_slow = false;
+	if (!env)
+		return;
+	if (env->peer)
+		sock_release(env->peer);
+	if (env->conn && env->conn->sock)
+		sock_release(env->conn->sock);
+	if (env->page)
+		__free_pages(env->page, PAGE_ORDER);
+}
+
+/*
+ * From now on ACKs wait until the socket is unlocked, and the peer's window
+ * stays as a case has set it. TCP has cwnd and memory enough.
+ */
+static struct tcp_sock *begin(struct sock_env *env)
+{
+	struct sock *sk = env->conn->sk;
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	lock_sock(sk);
+	sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+	WRITE_ONCE(sk->sk_sndbuf, SZ_1M);
+	tcp_snd_cwnd_set(tp, 100);
+	env->start = tp->write_seq;
+	env->mss = tp->mss_cache;
+	return tp;
+}
+
+/* Hand octets to TCP, as mpa_tx_push() does. */
+static void hand_over(struct kunit *test, u32 len, bool more)
+{
+	struct sock_env *env = test->priv;
+	u32 off = 0;
+
+	while (off < len) {
+		int ret = mpa_sock_send_page(env->conn, env->page, off, len - off, more);
+
+		KUNIT_EXPECT_GT(test, ret, 0);
+		if (ret <= 0)
+			return;
+		off += ret;
+	}
+}
+
+static u32 misplaced(const struct sock_env *env, const struct sk_buff *skb)
+{
+	return (TCP_SKB_CB(skb)->seq - env->start) % env->mss;
+}
+
+/* Buffers, sent or not, that do not begin where a segment should. */
+static u32 misplaced_buffers(const struct sock_env *env)
+{
+	struct sock *sk = env->conn->sk;
+	struct sk_buff *skb;
+	u32 n = 0;
+
+	skb_rbtree_walk(skb, &sk->tcp_rtx_queue)
+		n += !!misplaced(env, skb);
+	skb_queue_walk(&sk->sk_write_queue, skb)
+		n += !!misplaced(env, skb);
+	return n;
+}
+
+/* All of it arrives, though the last segment is not full. */
+static void end(struct kunit *test)
+{
+	struct sock_env *env = test->priv;
+	u32 behind = tcp_sk(env->conn->sk)->write_seq, seq;
+	int ret;
+
+	release_sock(env->conn->sk);
+	ret = read_poll_timeout(READ_ONCE, seq, seq == behind, 1000, 10 * USEC_PER_SEC, false,
+				tcp_sk(env->peer->sk)->rcv_nxt);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+}
+
+/*
+ * The device falls behind, so that TCP sends what it has got when the last
+ * octets come, up to the window's edge.
+ */
+static void tx_01_tx_06_whole_segments_up_to_the_windows_edge(struct kunit *test)
+{
+	struct sock_env *env = test->priv;
+	struct tcp_sock *tp = begin(env);
+
+	tp->snd_wnd = 36 * env->mss + 700;
+	device_is_slow = true;
+	hand_over(test, 22 * env->mss, true);
+	hand_over(test, 20 * env->mss - 100, false);
+	KUNIT_EXPECT_EQ(test, tp->snd_nxt - env->start, 36 * env->mss);
+	KUNIT_EXPECT_EQ(test, misplaced_buffers(env), 0);
+	end(test);
+}
+
+/* TCP adds to a buffer that was full as long as the window was smaller. */
+static void tx_01_tx_06_larger_buffers_as_the_window_grows(struct kunit *test)
+{
+	struct sock_env *env = test->priv;
+	struct tcp_sock *tp = begin(env);
+
+	tp->max_window = 22 * env->mss + 10;
+	tp->snd_wnd = 5 * env->mss + 700;
+	hand_over(test, 16 * env->mss, true);
+	KUNIT_EXPECT_EQ(test, tp->snd_nxt - env->start, 5 * env->mss);
+	KUNIT_EXPECT_EQ(test, tcp_write_queue_tail(env->conn->sk)->len, 11 * env->mss);
+	tp->max_window = 24 * env->mss + 10;
+	tp->snd_wnd = 8 * env->mss + 700;
+	hand_over(test, 11 * env->mss - 100, false);
+	KUNIT_EXPECT_EQ(test, tp->snd_nxt - env->start, 8 * env->mss);
+	KUNIT_EXPECT_EQ(test, misplaced_buffers(env), 0);
+	end(test);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(tx_01_tx_06_whole_segments_up_to_the_windows_edge),
+	KUNIT_CASE(tx_01_tx_06_larger_buffers_as_the_window_grows),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "mpa_sock",
+	.init = sock_init,
+	.exit = sock_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+MODULE_LICENSE("GPL");
