@@ -36,13 +36,17 @@ emss_is() {
     test "$(largest largest_ulpdu)" -ge "$want" -a "$(largest largest_ulpdu)" -le $((want + ($(largest markers) ? 4 : 0)))
 }
 
-remember() { fpdus=$(counter tx_fpdus) octets=$(counter tx_octets) unaligned=$(counter tx_unaligned); }
+remember() {
+  read_counters
+  fpdus=${counts[tx_fpdus]} octets=${counts[tx_octets]} unaligned=${counts[tx_unaligned]}
+}
 
 # counters_agree: those of the devices with the capture.
 counters_agree() {
-  check "tx_fpdus" test "$(($(counter tx_fpdus) - fpdus))" = "$(figure fpdus)"
-  check "tx_octets" test "$(($(counter tx_octets) - octets))" = "$(figure octets)"
-  check "tx_unaligned is $(figure unaligned) [TX-01]" test "$(($(counter tx_unaligned) - unaligned))" = "$(figure unaligned)"
+  read_counters
+  check "tx_fpdus" test "$((counts[tx_fpdus] - fpdus))" = "$(figure fpdus)"
+  check "tx_octets" test "$((counts[tx_octets] - octets))" = "$(figure octets)"
+  check "tx_unaligned is $(figure unaligned) [TX-01]" test "$((counts[tx_unaligned] - unaligned))" = "$(figure unaligned)"
 }
 
 # aligned TEXT EMSS [ADDRESS]
@@ -56,12 +60,12 @@ aligned() {
 }
 
 sysctl -qw net.core.netdev_max_backlog=100000 # nothing is to be lost between the hosts here
-for markers in N Y; do
-  set_parameter markers $markers || break
+for tso in on off; do
+  set_tso $tso
   for mtu in 1500 4200 9000; do
     set_mtu $mtu
-    for tso in on off; do
-      set_tso $tso
+    for markers in N Y; do
+      set_parameter markers $markers || break 3
       aligned "MTU $mtu, TSO $tso, Markers $markers" $((mtu - 52))
     done
   done

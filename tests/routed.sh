@@ -62,29 +62,44 @@ end_capture() {
   grep -q "^0 packets dropped by kernel" "$WORK/tcpdump" || fail "the capture is not complete: $(tail -3 "$WORK/tcpdump")"
 }
 
-# judged TEXT [OPTIONS]: mpa-peer's judgement of the capture; its figures are in $WORK/tsv.
+# judged TEXT [OPTIONS]: mpa-peer's judgement of the capture; figure and largest have its figures.
 judged() {
-  local text=$1; shift
-  check "$text" bounded 120 mpa-peer capture "$WORK/pcap" --tsv "$WORK/tsv" "$@" && sed 's/^/    /' "$WORK/out"
+  local text=$1 line; shift
+  : >"$WORK/tsv"
+  check "$text" bounded 120 mpa-peer capture "$WORK/pcap" --tsv "$WORK/tsv" "$@" &&
+    while IFS= read -r line; do echo "    $line"; done <"$WORK/out"
+  read_figures <"$WORK/tsv"
 }
 
-# figure NAME [DIRECTION]: a column of the judgement, summed up over directions from DIRECTION's address (default: all).
-figure() {
-  awk -F '\t' -v name="$1" -v from="${2:-}" '
-    NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i; next }
-    from == "" || index($1, from " ") == 1 { n += $column }
-    END { print n + 0 }' "$WORK/tsv"
+# Without a program for each figure: to start one takes long in an emulated guest.
+declare -A sum most counts
+read_figures() {
+  local names row name i
+  sum=() most=()
+  IFS=$'\t' read -ra names
+  while IFS=$'\t' read -ra row; do
+    for i in "${!names[@]}"; do
+      name=${names[i]}
+      [[ ${row[i]:-} =~ ^[0-9]+$ ]] || continue
+      sum[$name]=$((${sum[$name]:-0} + row[i]))
+      [ "${row[i]}" -le "${most[$name]:-0}" ] || most[$name]=${row[i]}
+    done
+  done
 }
+
+# figure NAME: a column of the judgement, summed up over directions.
+figure() { echo "${sum[$1]:-0}"; }
 
 # largest NAME: the largest value of a column.
-largest() {
-  awk -F '\t' -v name="$1" '
-    NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i; next }
-    $column > n { n = $column }
-    END { print n + 0 }' "$WORK/tsv"
-}
+largest() { echo "${most[$1]:-0}"; }
 
-# counter NAME: of rdma statistic, both devices.
-counter() {
-  rdma statistic show | awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) n += $(i + 1) } END { print n + 0 }'
+# read_counters: rdma statistic, both devices together, into counts.
+read_counters() {
+  local words i
+  counts=()
+  while read -ra words; do
+    for ((i = 2; i + 1 < ${#words[@]}; i += 2)); do
+      counts[${words[i]}]=$((${counts[${words[i]}]:-0} + words[i + 1]))
+    done
+  done < <(rdma statistic show)
 }
