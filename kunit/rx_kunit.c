@@ -446,6 +446,11 @@ void mpa_conn_queue(struct mpa_conn *conn)
 	worker_queued++;
 }
 
+void mpa_conn_retry(struct mpa_conn *conn)
+{
+	worker_queued++;
+}
+
 /* The ULPDU lies behind its length, and a Marker where one precedes that. */
 static void check_place(struct pass_env *p, const struct mpa_cursor *cur, u32 len)
 {

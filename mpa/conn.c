@@ -13,6 +13,8 @@
 /* Octets in one go: a flow must not starve its neighbours. */
 #define MPA_SOFTIRQ_BUDGET	SZ_256K
 #define MPA_WORK_BUDGET		SZ_1M
+/* When there was no memory, it is tried again after so long. */
+#define MPA_RETRY_MS		10
 
 static void conn_work(struct work_struct *work);
 static void conn_timeout(struct work_struct *work);
@@ -123,6 +125,21 @@ void mpa_conn_queue(struct mpa_conn *conn)
 {
 	mpa_conn_get(conn);
 	if (!queue_work(queue_of(conn), &conn->work))
+		mpa_conn_put(conn);
+}
+
+/**
+ * mpa_conn_retry() - have the connection's work run in a moment
+ * @conn: connection in Full Operation, which has no other use for its timer
+ *
+ * For want of memory: the work may find none either, and must not spin.
+ * Context: any; the caller holds a reference.
+ */
+void mpa_conn_retry(struct mpa_conn *conn)
+{
+	mpa_conn_get(conn);
+	if (!queue_delayed_work(queue_of(conn), &conn->timer,
+				msecs_to_jiffies(MPA_RETRY_MS)))
 		mpa_conn_put(conn);
 }
 

@@ -64,7 +64,7 @@ enum {
  * @frame: room for a startup frame, ours or the peer's; NULL in Full Operation
  * @frame_len: octets of our Request that waits for TCP
  * @work: everything that needs process context
- * @timer: limit of the whole startup
+ * @timer: limit of the whole startup; in Full Operation mpa_conn_retry()'s
  * @deadline: jiffies at which @timer fires
  * @flags: atomic bits
  * @rx: receive direction
@@ -208,6 +208,7 @@ void mpa_conn_set_params(struct mpa_conn *conn,
 void mpa_conn_get(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_queue(struct mpa_conn *conn);
+void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_released(struct mpa_conn *conn);
 void mpa_conn_start_timer(struct mpa_conn *conn);
 void mpa_conn_data_ready(struct mpa_conn *conn);

@@ -529,7 +529,7 @@ static bool stash_reserve(struct mpa_conn *conn, gfp_t gfp)
  * TCP's window or its memory is about to shut before the FPDU is complete:
  * take what is there out of the queue. RFC 5044 A.5.2 warns of the deadlock.
  * No further segment may come to try again at: without memory the worker
- * does, which can wait for it.
+ * does, which can wait for it, and again in a moment when it got none.
  */
 static void stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
 {
@@ -541,7 +541,10 @@ static void stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
 	u32 off, n;
 
 	if (!stash_reserve(conn, gfp)) {
-		mpa_conn_queue(conn);
+		if (gfpflags_allow_blocking(gfp))
+			mpa_conn_retry(conn);
+		else
+			mpa_conn_queue(conn);
 		return;
 	}
 
