@@ -213,6 +213,24 @@ static void undecided(struct mpa_conn *conn)
 			     sk->sk_err ? -sk->sk_err : -ECONNRESET);
 }
 
+/*
+ * TCP has failed. Octets that came before and are no frame are the reason: the
+ * RST is what a service of another protocol says to ours.
+ */
+static int reset_status(struct mpa_conn *conn)
+{
+	struct sock *sk = mpa_conn_sk(conn);
+	int ret = 0;
+	const u8 *pd;
+
+	if (conn->state != MPA_CONNECTING && tcp_inq(sk) > 0)
+		ret = read_frame(conn, conn->initiator, &pd);
+	if (ret && ret != -EAGAIN)
+		return ret;
+	/* EPIPE is an RST, too: one behind a FIN. */
+	return sk->sk_err == EPIPE ? -ECONNRESET : -sk->sk_err;
+}
+
 /**
  * mpa_handshake_step() - go on with startup as far as what is there allows
  * @conn: connection before Full Operation
@@ -228,8 +246,7 @@ void mpa_handshake_step(struct mpa_conn *conn)
 		return;
 	}
 	if (sk->sk_err) {
-		/* EPIPE is an RST, too: one behind a FIN. */
-		fail(conn, sk->sk_err == EPIPE ? -ECONNRESET : -sk->sk_err);
+		fail(conn, reset_status(conn));
 		return;
 	}
 	if (test_bit(MPA_CONN_TIMED_OUT, &conn->flags)) {
