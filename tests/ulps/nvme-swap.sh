@@ -1,37 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Swap on a disk of NVMe over RDMA: a program has a fourth of the memory that it uses, and everything that it wrote is right when it
-# is read again, also when the controller was reset meanwhile. The target is in the same kernel, so that the program's group alone is
+# Swap on a disk of NVMe over RDMA: a program has a third of the memory that it writes to a tmpfs, and everything is right when it is
+# read again, also when the controller was reset meanwhile. The target is in the same kernel, so that the program's group alone is
 # short of memory: a target that had to wait for swap on itself would show nothing.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../nvme-lib.sh"
 begin "swap over NVMe/RDMA"
 nvme_needs
-for c in mkswap swapon /usr/bin/python3; do command -v $c >/dev/null || skip "$c is missing"; done
+for c in mkswap swapon fio; do command -v $c >/dev/null || skip "$c is missing"; done
 load_modules || finish
 one_host || finish
 
 group=/run/nvme-swap
 make_group() {
   mkdir $group && mount -t cgroup2 none $group || return 1
-  echo +memory >$group/cgroup.subtree_control && mkdir $group/small && echo 16M >$group/small/memory.max
+  echo +memory >$group/cgroup.subtree_control && mkdir $group/small && echo 24M >$group/small/memory.max
 }
 remove_group() { rmdir $group/small && umount $group && rmdir $group; }
 
-# Each page has its number in every word.
-cat >"$WORK/program" <<'END'
-import mmap, struct, sys
-page, pages = 4096, int(sys.argv[1]) * 256
-memory = mmap.mmap(-1, pages * page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-content = lambda i: struct.pack("<Q", i) * (page // 8)
-for i in range(pages):
-    memory[i * page:(i + 1) * page] = content(i)
-for i in range(pages):
-    if memory[i * page:(i + 1) * page] != content(i):
-        sys.exit(f"page {i} is wrong")
-print("all is right")
-END
 swapped() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
 # swapped_more_than MIB BEFORE NAME
 swapped_more_than() {
@@ -44,22 +31,26 @@ reset() { bounded 60 bash -c 'echo 1 >/sys/class/nvme/nvme0/reset_controller' &&
 
 modprobe brd rd_nr=1 rd_size=131072 # KiB
 check "a target" eval 'nvme_make_target && nvme_add_port'
-check "a group of programs with 16 MiB of memory" make_group
+check "a group of programs with 24 MiB of memory" make_group
+mkdir "$WORK/files" && mount -t tmpfs -o size=80m tmpfs "$WORK/files"
 if check "connect" nvme_attach && check "swap on the disk" eval 'mkswap /dev/nvme0n1 && swapon /dev/nvme0n1'; then
   out=$(swapped pswpout) in=$(swapped pswpin)
-  bounded 200 bash -c "echo \$\$ >$group/small/cgroup.procs && exec /usr/bin/python3 $WORK/program 64" >"$WORK/said" 2>&1 &
+  bounded 200 bash -c "echo \$\$ >$group/small/cgroup.procs && exec fio --name=swap --thread --directory=$WORK/files --size=72m \
+    --ioengine=psync --rw=write --bs=64k --verify=crc32c --verify_fatal=1 --loops=2" >"$WORK/said" 2>&1 &
   program=$!
-  check "a program writes 64 MiB of memory" until_true 100 swapped_more_than 16 "$out" pswpout
+  check "a program writes 72 MiB of memory" until_true 100 swapped_more_than 16 "$out" pswpout
   check "the controller is reset meanwhile" reset
   status=0
   wait $program || status=$?
-  check "the program reads what it wrote" eval "cat $WORK/said; [ $status = 0 ] && grep -qx 'all is right' $WORK/said"
+  check "the program reads what it wrote, twice" eval "cat $WORK/said; [ $status = 0 ] && grep -q 'READ: .*(151MB)' $WORK/said"
   check "48 MiB have been written out" swapped_more_than 48 "$out" pswpout
   check "and 48 MiB read" swapped_more_than 48 "$in" pswpin
   say "$((($(swapped pswpout) - out) / 256)) MiB written out, $((($(swapped pswpin) - in) / 256)) MiB read, $SECONDS s"
+  rm -f "$WORK"/files/*
   check "swap ends" bounded 60 swapoff /dev/nvme0n1
   check "disconnect" nvme_detach
 fi
+umount "$WORK/files"
 remove_group
 nvme_end
 rmmod brd
