@@ -9,7 +9,8 @@ load_modules markers=Y || finish
 two_hosts || finish
 # One segment is one packet, so that it can be dropped.
 for h in 1 2; do ip -n h$h link set wire gso_max_segs 1; done
-# While one segment is held back its sender must not come to believe that the network is congested, and keep the others.
+# While one segment is held back its sender must not come to believe that the network is congested, and keep the others: on a busy
+# machine it learns of the loss before all have left.
 ip -n h1 route change 10.9.0.0/24 dev wire src 10.9.0.1 rto_min 2s initcwnd 64 || fail "rto_min"
 
 # counter HOST: FPDUs that this host has placed early
