@@ -368,13 +368,6 @@ static void push_program(struct mpa_conn *conn)
 		conn->ops->writable(conn->ulp);
 }
 
-/* A program's socket is not ours to close: it is reset, once. */
-static void abort_program(struct mpa_conn *conn)
-{
-	conn->reset = false;
-	mpa_sock_abort(mpa_conn_sk(conn), -conn->failure);
-}
-
 /* Our own sockets' lock is never held for long. */
 static bool lock_for_work(struct mpa_conn *conn)
 {
@@ -407,8 +400,6 @@ static void conn_work(struct work_struct *work)
 		if (conn->ops &&
 		    test_and_clear_bit(MPA_CONN_PUSH_WANTED, &conn->flags))
 			push_program(conn);
-		if (conn->ops && !conn->sock && conn->reset)
-			abort_program(conn);
 	}
 	release_sock(sk);
 

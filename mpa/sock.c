@@ -293,6 +293,8 @@ void mpa_sock_abort(struct sock *sk, int err)
 	/* Nobody is to see the errno in between. */
 	local_bh_disable();
 	bh_lock_sock(sk);
+	/* Before the state, for poll(); again, because TCP sets its own. */
+	WRITE_ONCE(sk->sk_err, err);
 	tcp_disconnect(sk, 0);
 	WRITE_ONCE(sk->sk_err, err);
 	tcp_done(sk);

@@ -247,7 +247,8 @@ static __poll_t ulp_poll(struct file *file, struct socket *sock,
 	if (READ_ONCE(sk->sk_err) ||
 	    !skb_queue_empty_lockless(&sk->sk_error_queue))
 		mask |= EPOLLERR;
-	return mask;
+	smp_rmb();	/* pairs with end_tcp(): half of a reset tells nothing */
+	return READ_ONCE(user->aborting) ? 0 : mask;
 }
 
 /* What was sent before goes in front of the FIN. */

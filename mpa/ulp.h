@@ -33,6 +33,7 @@ struct seq_file;
  * @state: MPA_STATE_*, for who has no lock
  * @readable: poll(): a call to receive does not wait
  * @sendable: poll(): MPA has nothing that TCP has not taken
+ * @aborting: TCP is being reset: poll() waits for the error. wake_all() follows
  * @has_peer: @peer is valid
  * @peer: the frame that came
  * @data_len: octets in @data
@@ -59,6 +60,7 @@ struct mpa_user {
 	u8 state;
 	bool readable;
 	bool sendable;
+	bool aborting;
 	bool has_peer;
 	struct mpa_peer peer;
 	u16 data_len;

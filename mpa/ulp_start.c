@@ -120,14 +120,24 @@ static int user_request(void *ulp, struct mpa_conn *conn,
 }
 
 /*
- * A startup that failed without an invalid frame ends in order (RFC 5044
- * section C.2). Context: process, socket lock held.
+ * TCP after a startup that failed: reset, or, without an invalid frame, ended
+ * in order (RFC 5044 section C.2). A program's socket is not ours to close.
+ * Context: process, socket lock held.
  */
-static void end_in_order(struct mpa_user *user)
+static void end_tcp(struct mpa_user *user)
 {
 	struct sock *sk = user->sk;
 
-	if (user->conn->reset || (sk->sk_shutdown & SEND_SHUTDOWN))
+	if (user->conn->reset) {
+		user->conn->reset = false;
+		WRITE_ONCE(user->aborting, true);
+		smp_wmb();	/* pairs with ulp_poll() */
+		mpa_sock_abort(sk, -user->conn->failure);
+		/* The error is final: pairs with ulp_poll(), too */
+		smp_store_release(&user->aborting, false);
+		return;
+	}
+	if (sk->sk_shutdown & SEND_SHUTDOWN)
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 	tcp_shutdown(sk, SEND_SHUTDOWN);
@@ -152,7 +162,7 @@ static void user_reply(void *ulp, int status, const struct mpa_offer *peer,
 			WRITE_ONCE(sk->sk_err, ECONNREFUSED);
 		mpa_user_leave(user);
 	} else if (!agreed) {
-		end_in_order(user);
+		end_tcp(user);
 		wake_all(user);
 	}
 }
@@ -188,7 +198,7 @@ static void user_closed(void *ulp, enum mpa_error err, int status)
 	user->error = err;
 	if (!mpa_user_began(user->conn)) {
 		startup_ended(user, status);
-		end_in_order(user);
+		end_tcp(user);
 	}
 	wake_all(user);
 }
