@@ -3,7 +3,7 @@
 #
 # Settings, in the environment or on the command line:
 #   KVER=6.1.0-NN-amd64   kernel release to build for and to boot (default: Debian's newest stock 6.1 with headers)
-#   T=NAME                only the scenarios (make scenarios, make ulps) whose name contains NAME
+#   T=NAME                only the scenarios (make scenarios, make applications) whose name contains NAME
 #   HOST=1                make demo on the running kernel instead of in a guest
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
 #   IWMPA_CACHE=DIR       where kernel sources and kernels are kept (default: ~/.cache/iwmpa)
@@ -52,9 +52,10 @@ kunit: ## KUnit suites in a User Mode Linux kernel with KASAN and lockdep
 scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
 	@scripts/check scenarios
 
-.PHONY: ulps
-ulps: ## storage and applications on the device, at length: tests/ulps and their short ones (T=NAME selects)
-	@scripts/check ulps
+.PHONY: applications ulps
+applications: ## storage and applications on the device, at length: tests/applications and their short ones (T=NAME selects)
+	@scripts/check applications
+ulps: applications
 
 .PHONY: interop
 interop: ## two guests on one wire, iwmpa and siw at either end: programs, storage, connections

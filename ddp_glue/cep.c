@@ -523,13 +523,13 @@ static void cep_work(struct work_struct *work)
 }
 
 /* The peer has gone away before there was a decision. */
-static void undecided_closed(void *ulp, enum mpa_error err, int status)
+static void undecided_closed(void *consumer, enum mpa_error err, int status)
 {
-	cep_queue(ulp, 0);
+	cep_queue(consumer, 0);
 }
 
 /* While undecided MPA calls nothing else. */
-static const struct mpa_ulp_ops undecided_ops = {
+static const struct mpa_consumer_ops undecided_ops = {
 	.closed = undecided_closed,
 };
 
@@ -569,7 +569,7 @@ int iwm_cep_offer(struct iw_cm_id *listen_id, struct mpa_conn *conn,
 	if (!cep)
 		return -ENOMEM;
 	cep->peer = *peer;
-	mpa_conn_set_ulp(conn, &undecided_ops, cep);
+	mpa_conn_set_consumer(conn, &undecided_ops, cep);
 	spin_lock_bh(&cep->lock);
 	cep->conn = conn;
 	spin_unlock_bh(&cep->lock);

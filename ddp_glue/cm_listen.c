@@ -127,12 +127,12 @@ out:
 	return listen;
 }
 
-/* mpa_ulp_ops.request. Context: socket locked, softirq or process. */
-static int port_request(void *ulp, struct mpa_conn *conn,
+/* mpa_consumer_ops.request. Context: socket locked, softirq or process. */
+static int port_request(void *consumer, struct mpa_conn *conn,
 			const struct mpa_offer *peer, const void *pd)
 {
 	struct sockaddr_storage local, remote;
-	struct iwm_port *port = ulp;
+	struct iwm_port *port = consumer;
 	struct iwm_listen *listen;
 	int ret = -EADDRNOTAVAIL;
 
@@ -146,7 +146,7 @@ static int port_request(void *ulp, struct mpa_conn *conn,
 	return ret;
 }
 
-static const struct mpa_ulp_ops port_ops = {
+static const struct mpa_consumer_ops port_ops = {
 	.request = port_request,
 };
 

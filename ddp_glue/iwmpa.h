@@ -524,11 +524,11 @@ void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status);
 
 /*
  * qp_state.c. While a QP has a connection it is the connection's ULP: iwm_qp_ops
- * with the QP as @ulp, given to mpa_connect() or mpa_accept() by cm.c. Data
+ * with the QP as @consumer, given to mpa_connect() or mpa_accept() by cm.c. Data
  * upcalls go to send.c and recv.c, reply and closed change the QP's state and
  * are passed on to cep.c.
  */
-extern const struct mpa_ulp_ops iwm_qp_ops;
+extern const struct mpa_consumer_ops iwm_qp_ops;
 void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
 		  const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr);
 void iwm_qp_terminated(struct iwm_qp *qp);
@@ -565,14 +565,14 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len);
 int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status);
 
-/* recv.c: mpa_ulp_ops.receive, place and receive_done */
+/* recv.c: mpa_consumer_ops.receive, place and receive_done */
 int iwm_rx_create(struct iwm_qp *qp);
 void iwm_rx_destroy(struct iwm_qp *qp);
 u32 iwm_rx_segments(const struct iwm_qp *qp);
-int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len);
+int iwm_receive(void *consumer, struct mpa_cursor *cur, u32 len);
 int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 		    u8 *hdr);
-void iwm_receive_done(void *ulp);
+void iwm_receive_done(void *consumer);
 void iwm_rx_flush(struct iwm_qp *qp);
 
 /* cm.c */

@@ -52,7 +52,7 @@ static u32 iwm_span(const struct iwm_mr *mr, u64 addr, u32 len, void **at)
  * @cur: cursor of the ULPDU being received, moved on by @len
  * @len: octets
  *
- * Context: softirq or process, as mpa_ulp_ops.receive().
+ * Context: softirq or process, as mpa_consumer_ops.receive().
  * Return: 0; -ERANGE when the region changed meanwhile; the cursor's errors.
  */
 int iwm_place(struct iwm_mr *mr, u64 addr, struct mpa_cursor *cur, u32 len)

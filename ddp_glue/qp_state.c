@@ -501,14 +501,14 @@ static void lost(struct iwm_qp *qp, int status)
 	finish(qp, status);
 }
 
-static void upcall_closed(void *ulp, enum mpa_error err, int status)
+static void upcall_closed(void *consumer, enum mpa_error err, int status)
 {
 	const struct rdmap_error mpa_err = {
 		.layer = TERM_LAYER_LLP,
 		.etype = LLP_ETYPE_MPA,
 		.ecode = err,
 	};
-	struct iwm_qp *qp = ulp;
+	struct iwm_qp *qp = consumer;
 
 	if (err != MPA_ERR_CRC && err != MPA_ERR_MARKER) {
 		lost(qp, status);
@@ -520,17 +520,17 @@ static void upcall_closed(void *ulp, enum mpa_error err, int status)
 }
 
 /* Nothing is left to wait for. */
-static void upcall_gone(void *ulp)
+static void upcall_gone(void *consumer)
 {
-	struct iwm_qp *qp = ulp;
+	struct iwm_qp *qp = consumer;
 
 	if (READ_ONCE(qp->state) == IWM_QP_ERROR && READ_ONCE(qp->fin_sent))
 		cancel_delayed_work(&qp->close_work);
 }
 
-static int upcall_receive(void *ulp, struct mpa_cursor *cur, u32 len)
+static int upcall_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 {
-	struct iwm_qp *qp = ulp;
+	struct iwm_qp *qp = consumer;
 	int ret = -ENOTCONN;
 
 	if (likely(is_up(READ_ONCE(qp->state))))
@@ -540,18 +540,19 @@ static int upcall_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	return ret;
 }
 
-static int upcall_place(void *ulp, struct mpa_cursor *cur, u32 len, u8 *hdr)
+static int upcall_place(void *consumer, struct mpa_cursor *cur, u32 len,
+			u8 *hdr)
 {
-	struct iwm_qp *qp = ulp;
+	struct iwm_qp *qp = consumer;
 
 	if (!is_up(READ_ONCE(qp->state)))
 		return 0;
 	return iwm_place_early(qp, cur, len, hdr);
 }
 
-static void upcall_writable(void *ulp)
+static void upcall_writable(void *consumer)
 {
-	iwm_sq_kick(ulp);
+	iwm_sq_kick(consumer);
 }
 
 /* The cep with a reference, or NULL. */
@@ -678,10 +679,10 @@ static void reply_accepted(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 }
 
 /* The Initiator's startup is over. */
-static void upcall_reply(void *ulp, int status, const struct mpa_offer *peer,
+static void upcall_reply(void *consumer, int status, const struct mpa_offer *peer,
 			 const struct mpa_agreed *agreed, const void *pd)
 {
-	struct iwm_qp *qp = ulp;
+	struct iwm_qp *qp = consumer;
 	struct iwm_cep *cep = get_cep(qp);
 
 	if (!cep)
@@ -695,7 +696,7 @@ static void upcall_reply(void *ulp, int status, const struct mpa_offer *peer,
 	iwm_cep_put(cep);
 }
 
-const struct mpa_ulp_ops iwm_qp_ops = {
+const struct mpa_consumer_ops iwm_qp_ops = {
 	.reply		= upcall_reply,
 	.receive	= upcall_receive,
 	.place		= upcall_place,

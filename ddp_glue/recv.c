@@ -453,8 +453,8 @@ static bool wants_read_hdr(const struct rx_segment *s)
 }
 
 /**
- * iwm_receive() - one ULPDU: mpa_ulp_ops.receive()
- * @ulp: the QP
+ * iwm_receive() - one ULPDU: mpa_consumer_ops.receive()
+ * @consumer: the QP
  * @cur: cursor over the ULPDU
  * @len: octets in it
  *
@@ -462,9 +462,9 @@ static bool wants_read_hdr(const struct rx_segment *s)
  * Return: 0, or non-zero when the stream has ended: what follows is dropped
  * (RFC 5041 section 7.1).
  */
-int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
+int iwm_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 {
-	struct iwm_qp *qp = ulp;
+	struct iwm_qp *qp = consumer;
 	struct rx_segment s = { .qp = qp, .rx = qp->rx, .cur = cur };
 	u8 read_body[RDMAP_READ_REQUEST_LEN];
 	u8 hdr[DDP_MAX_HDR_LEN];
@@ -488,7 +488,7 @@ int iwm_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 }
 
 /**
- * iwm_place_early() - place a segment before its turn: mpa_ulp_ops.place()
+ * iwm_place_early() - place a segment before its turn: mpa_consumer_ops.place()
  * @qp: the QP
  * @cur: cursor over the ULPDU
  * @len: octets in it
@@ -531,9 +531,9 @@ int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
  * A pass over TCP's queue has ended: let go of the region that it used last,
  * whose deregistration waits for that, and answer Reads that came in it.
  */
-void iwm_receive_done(void *ulp)
+void iwm_receive_done(void *consumer)
 {
-	struct iwm_qp *qp = ulp;
+	struct iwm_qp *qp = consumer;
 
 	iwm_mr_drop_cache(&qp->rx->mr);
 	iwm_sq_kick_responses(qp);

@@ -378,7 +378,7 @@ void iwm_sq_work(struct work_struct *work)
  * iwm_sq_kick() - have the transmit owner look again
  * @qp: QP
  *
- * mpa_ulp_ops.writable() comes here. Context: any.
+ * mpa_consumer_ops.writable() comes here. Context: any.
  */
 void iwm_sq_kick(struct iwm_qp *qp)
 {

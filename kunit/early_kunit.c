@@ -105,9 +105,9 @@ static u32 read_header(struct mpa_cursor *cur, u32 len, u8 *hdr)
 	return hdr[0];
 }
 
-static int consumer_place(void *ulp, struct mpa_cursor *cur, u32 len, u8 *hdr)
+static int consumer_place(void *consumer, struct mpa_cursor *cur, u32 len, u8 *hdr)
 {
-	struct env *env = ulp;
+	struct env *env = consumer;
 	u32 index = read_header(cur, len, hdr);
 
 	env->asked++;
@@ -126,9 +126,9 @@ static int consumer_place(void *ulp, struct mpa_cursor *cur, u32 len, u8 *hdr)
 	return HDR;
 }
 
-static int consumer_receive(void *ulp, struct mpa_cursor *cur, u32 len)
+static int consumer_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 {
-	struct env *env = ulp;
+	struct env *env = consumer;
 	u32 pos = mpa_cursor_position(cur);
 	u8 hdr[HDR], more;
 	u32 index = read_header(cur, len, hdr);
@@ -149,14 +149,14 @@ static int consumer_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	return 0;
 }
 
-static void consumer_done(void *ulp)
+static void consumer_done(void *consumer)
 {
-	struct env *env = ulp;
+	struct env *env = consumer;
 
 	env->batches++;
 }
 
-static const struct mpa_ulp_ops ops = {
+static const struct mpa_consumer_ops ops = {
 	.receive = consumer_receive,
 	.place = consumer_place,
 	.receive_done = consumer_done,
@@ -857,7 +857,7 @@ static int early_init(struct kunit *test)
 		return -ENOMEM;
 	}
 	conn->ops = &ops;
-	conn->ulp = env;
+	conn->consumer = env;
 	env->conn = conn;
 	test->priv = env;
 	restart(test, env);

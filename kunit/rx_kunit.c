@@ -463,9 +463,9 @@ static void check_place(struct pass_env *p, const struct mpa_cursor *cur, u32 le
 		p->place += p->e->f.markers && p->place % 512 == 0 ? 8 : 4;
 }
 
-static int pass_receive(void *ulp, struct mpa_cursor *cur, u32 len)
+static int pass_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 {
-	struct pass_env *p = ulp;
+	struct pass_env *p = consumer;
 
 	check_place(p, cur, len);
 	if (p->got >= ARRAY_SIZE(lengths) || !ulpdu_matches(cur, p->got, len, 64))
@@ -473,21 +473,21 @@ static int pass_receive(void *ulp, struct mpa_cursor *cur, u32 len)
 	return p->got++ == p->stop_at ? -EPIPE : 0;
 }
 
-static void pass_done(void *ulp)
+static void pass_done(void *consumer)
 {
-	struct pass_env *p = ulp;
+	struct pass_env *p = consumer;
 
 	p->batches++;
 }
 
-static void pass_writable(void *ulp)
+static void pass_writable(void *consumer)
 {
-	struct pass_env *p = ulp;
+	struct pass_env *p = consumer;
 
 	p->writable++;
 }
 
-static const struct mpa_ulp_ops pass_ops = {
+static const struct mpa_consumer_ops pass_ops = {
 	.receive = pass_receive,
 	.receive_done = pass_done,
 	.writable = pass_writable,
@@ -562,7 +562,7 @@ static int rx_init(struct kunit *test)
 		return -ENOMEM;
 	}
 	conn->ops = &pass_ops;
-	conn->ulp = p;
+	conn->consumer = p;
 	p->conn = conn;
 	p->e = env_create(test);
 	test->priv = p;

@@ -218,7 +218,7 @@ void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status)
 		mpa_count(conn, MPA_STAT_RX_CRC_ERRORS, 1);
 	if (err == MPA_ERR_MARKER)
 		mpa_count(conn, MPA_STAT_RX_MARKER_ERRORS, 1);
-	conn->ops->closed(conn->ulp, err, status);
+	conn->ops->closed(conn->consumer, err, status);
 }
 
 /* Has TCP ended the receive direction? Octets may be queued all the same. */
@@ -307,7 +307,7 @@ void mpa_conn_state_change(struct mpa_conn *conn)
 		mpa_conn_end(conn, MPA_ERR_TCP_LOST, close_status(conn));
 	if (conn->state == MPA_ENDED && conn->ops->gone &&
 	    !test_and_set_bit(MPA_CONN_GONE, &conn->flags))
-		conn->ops->gone(conn->ulp);
+		conn->ops->gone(conn->consumer);
 }
 
 void mpa_conn_writable(struct mpa_conn *conn)
@@ -315,7 +315,7 @@ void mpa_conn_writable(struct mpa_conn *conn)
 	if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
 		mpa_conn_queue(conn);
 	else if (conn->state >= MPA_FULL && conn->ops->writable)
-		conn->ops->writable(conn->ulp);
+		conn->ops->writable(conn->consumer);
 }
 
 /* TCP has put something aside. Context: as the callbacks. */
@@ -365,7 +365,7 @@ static bool push_rest(struct mpa_conn *conn)
 static void push_program(struct mpa_conn *conn)
 {
 	if (conn->tx.ready && mpa_tx_push(conn, false) != -EAGAIN)
-		conn->ops->writable(conn->ulp);
+		conn->ops->writable(conn->consumer);
 }
 
 /* Our own sockets' lock is never held for long. */
@@ -429,7 +429,7 @@ bool mpa_conn_let_go(struct mpa_conn *conn)
 	if (conn->state < MPA_FULL)
 		conn->reset = true;
 	conn->ops = NULL;
-	conn->ulp = NULL;
+	conn->consumer = NULL;
 	conn->tx.ready = false;
 	mpa_sock_detach(conn);
 	/* Octets that nobody read would turn the FIN into an RST. */
@@ -465,7 +465,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_destroy, IWMPA);
  * mpa_shutdown() - close the sending direction in order
  * @conn: connection whose last FPDU has been written
  *
- * What is written goes to TCP first, then a FIN. mpa_ulp_ops.closed() and
+ * What is written goes to TCP first, then a FIN. mpa_consumer_ops.closed() and
  * .gone() tell of the peer's answer; how long to wait for them is the
  * consumer's choice.
  * Context: transmit owner, process, may sleep; takes the socket lock.
@@ -491,7 +491,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_shutdown, IWMPA);
  * mpa_abort() - reset the TCP connection
  * @conn: connection
  *
- * mpa_ulp_ops.closed() with -ECONNABORTED comes before this returns, unless
+ * mpa_consumer_ops.closed() with -ECONNABORTED comes before this returns, unless
  * the end was reported already. Context: process, may sleep; takes the socket
  * lock.
  */
@@ -503,20 +503,20 @@ void mpa_abort(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_abort, IWMPA);
 
 /**
- * mpa_conn_set_ulp() - change who gets the upcalls
+ * mpa_conn_set_consumer() - change who gets the upcalls
  * @conn: connection
  * @ops: upcalls
- * @ulp: their argument
+ * @consumer: their argument
  *
  * Context: inside of an upcall, or while none can come.
  */
-void mpa_conn_set_ulp(struct mpa_conn *conn, const struct mpa_ulp_ops *ops,
-		      void *ulp)
+void mpa_conn_set_consumer(struct mpa_conn *conn, const struct mpa_consumer_ops *ops,
+			   void *consumer)
 {
 	conn->ops = ops;
-	conn->ulp = ulp;
+	conn->consumer = consumer;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_conn_set_ulp, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_conn_set_consumer, IWMPA);
 
 /**
  * mpa_conn_addrs() - the addresses of a connection

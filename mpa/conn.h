@@ -45,7 +45,7 @@ enum {
  * @sk: the TCP socket, with a reference of ours
  * @sock: the socket that is ours to release, or NULL: it is a program's
  * @ops: upcalls, NULL once the consumer has let go
- * @ulp: the consumer's argument
+ * @consumer: the consumer's argument
  * @mib: the consumer's counters
  * @listener: where a Responder came from, until the consumer has it
  * @entry: in the listener's list of half-open startups (its lock)
@@ -74,8 +74,8 @@ struct mpa_conn {
 	struct kref ref;
 	struct sock *sk;
 	struct socket *sock;
-	const struct mpa_ulp_ops *ops;
-	void *ulp;
+	const struct mpa_consumer_ops *ops;
+	void *consumer;
 	struct mpa_mib __percpu *mib;
 	struct mpa_listener *listener;
 	struct list_head entry;
@@ -130,8 +130,8 @@ struct mpa_source {
  */
 struct mpa_listener {
 	struct socket *sock;
-	const struct mpa_ulp_ops *ops;
-	void *ulp;
+	const struct mpa_consumer_ops *ops;
+	void *consumer;
 	struct mpa_mib __percpu *mib;
 	struct mpa_params params;
 	struct delayed_work work;

@@ -3,7 +3,7 @@
  * Early placement: what TCP holds out of order lies in a tree of buffers. A
  * Marker there tells where an FPDU starts, ULPDU_Length where the next one
  * does (RFC 5044 section 6). Each FPDU that is complete is verified as any
- * other, handed to mpa_ulp_ops.place(), and noted. When its turn comes it is
+ * other, handed to mpa_consumer_ops.place(), and noted. When its turn comes it is
  * delivered from the note: nothing is copied or summed up again, and whatever
  * TCP holds for it by then does not matter (Appendix A.3).
  *
@@ -216,7 +216,7 @@ static bool place(struct pass *pass, const struct mpa_cursor *at,
 	mpa_cursor_enter_ulpdu(&cur, ulpdu_len);
 	placed->ulpdu_pos = cur.pos;
 	pass->asked = true;
-	len = conn->ops->place(conn->ulp, &cur, ulpdu_len, placed->hdr);
+	len = conn->ops->place(conn->consumer, &cur, ulpdu_len, placed->hdr);
 	if (len <= 0 || WARN_ON_ONCE(len > MPA_PLACED_HDR_MAX)) {
 		kfree(placed);
 		return len >= 0;
@@ -425,5 +425,5 @@ void mpa_early_pass(struct mpa_conn *conn, u32 budget)
 		early->seen = tp->rcv_ooopack;
 	mpa_count(conn, MPA_STAT_RX_PLACED_EARLY, pass.placed);
 	if (pass.asked && conn->ops->receive_done)
-		conn->ops->receive_done(conn->ulp);
+		conn->ops->receive_done(conn->consumer);
 }

@@ -38,9 +38,9 @@ static void end_startup(struct mpa_conn *conn, int status, bool reset)
 	conn->reset = reset;
 	conn->failure = status;
 	if (conn->initiator)
-		conn->ops->reply(conn->ulp, status, NULL, NULL, NULL);
+		conn->ops->reply(conn->consumer, status, NULL, NULL, NULL);
 	else if (!conn->listener)
-		conn->ops->closed(conn->ulp, MPA_ERR_STARTUP, status);
+		conn->ops->closed(conn->consumer, MPA_ERR_STARTUP, status);
 }
 
 /* The connection is closed at once (error 4). */
@@ -158,7 +158,7 @@ static void wait_request(struct mpa_conn *conn)
 	}
 	/* From here on the connection is the consumer's, unless it refuses. */
 	conn->state = MPA_UNDECIDED;
-	if (conn->ops->request(conn->ulp, conn, &conn->peer, pd)) {
+	if (conn->ops->request(conn->consumer, conn, &conn->peer, pd)) {
 		conn->state = MPA_ENDED;
 		conn->reset = true;
 		return;
@@ -170,10 +170,10 @@ static void wait_request(struct mpa_conn *conn)
 /* Tell the consumer, and let it send: data, or a Terminate. */
 static void enter_full(struct mpa_conn *conn, int status, const u8 *pd)
 {
-	conn->ops->reply(conn->ulp, status, &conn->peer, &conn->agreed, pd);
+	conn->ops->reply(conn->consumer, status, &conn->peer, &conn->agreed, pd);
 	mpa_conn_begin_full(conn);
 	if (conn->ops->writable)
-		conn->ops->writable(conn->ulp);
+		conn->ops->writable(conn->consumer);
 }
 
 static void wait_reply(struct mpa_conn *conn)
@@ -195,7 +195,7 @@ static void wait_reply(struct mpa_conn *conn)
 	case -ECONNREFUSED:
 		conn->state = MPA_ENDED;
 		conn->rx.stopped = true;
-		conn->ops->reply(conn->ulp, ret, &conn->peer, NULL, pd);
+		conn->ops->reply(conn->consumer, ret, &conn->peer, NULL, pd);
 		break;
 	default:
 		/* RFC 5044 section C.2.2: revision 0 is left in order. */
@@ -303,7 +303,7 @@ static int addr_len(const struct sockaddr *addr)
  * @pd: Private Data, copied
  * @pd_len: octets of @pd: up to 512, or 508 with max_rev MPA_REV_ENHANCED
  * @ops: upcalls; reply() tells how it went
- * @ulp: their argument
+ * @consumer: their argument
  * @mib: counters
  *
  * Context: process, may sleep for memory, not for the network.
@@ -314,7 +314,7 @@ struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
 			     const struct sockaddr *remote,
 			     const struct mpa_params *params,
 			     const void *pd, u16 pd_len,
-			     const struct mpa_ulp_ops *ops, void *ulp,
+			     const struct mpa_consumer_ops *ops, void *consumer,
 			     struct mpa_mib __percpu *mib)
 {
 	struct mpa_conn *conn;
@@ -344,7 +344,7 @@ struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
 
 	lock_sock(sock->sk);
 	conn->ops = ops;
-	conn->ulp = ulp;
+	conn->consumer = consumer;
 	mpa_sock_attach(conn);
 	release_sock(sock->sk);
 	if (params->memalloc)
@@ -402,12 +402,12 @@ int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,
 
 /**
  * mpa_accept() - answer a Request and enter Full Operation
- * @conn: connection that mpa_ulp_ops.request() handed over
+ * @conn: connection that mpa_consumer_ops.request() handed over
  * @params: what we offer: IRD and ORD
  * @pd: Private Data of the Reply
  * @pd_len: octets of @pd: up to 512, 508 when the Request was enhanced
  * @ops: upcalls from now on
- * @ulp: their argument; must be able to take ULPDUs when this is called
+ * @consumer: their argument; must be able to take ULPDUs when this is called
  * @mib: counters from now on
  * @agreed: set to what is in force, before the first of these upcalls
  *
@@ -418,8 +418,8 @@ int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,
  * still has the connection to destroy, with the upcalls that it had.
  */
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
-	       const void *pd, u16 pd_len, const struct mpa_ulp_ops *ops,
-	       void *ulp, struct mpa_mib __percpu *mib,
+	       const void *pd, u16 pd_len, const struct mpa_consumer_ops *ops,
+	       void *consumer, struct mpa_mib __percpu *mib,
 	       struct mpa_agreed *agreed)
 {
 	struct sock *sk = mpa_conn_sk(conn);
@@ -431,7 +431,7 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	ret = mpa_handshake_answer(conn, false, pd, pd_len);
 	if (!ret) {
 		conn->ops = ops;
-		conn->ulp = ulp;
+		conn->consumer = consumer;
 		conn->mib = mib;
 		*agreed = conn->agreed;
 		mpa_conn_begin_full(conn);
@@ -443,7 +443,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_accept, IWMPA);
 
 /**
  * mpa_reject() - answer a Request with R=1
- * @conn: connection that mpa_ulp_ops.request() handed over
+ * @conn: connection that mpa_consumer_ops.request() handed over
  * @pd: Private Data of the Reply
  * @pd_len: octets of @pd
  *

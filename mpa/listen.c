@@ -151,7 +151,7 @@ static void incoming(struct mpa_listener *listener, struct socket *sock)
 	lock_sock(sk);
 	conn->state = MPA_WAIT_REQUEST;
 	conn->ops = listener->ops;
-	conn->ulp = listener->ulp;
+	conn->consumer = listener->consumer;
 	half_open_add(listener, source, conn);
 	mpa_sock_attach(conn);
 	mpa_conn_start_timer(conn);
@@ -221,14 +221,14 @@ static int bind_and_listen(struct socket *sock, const struct sockaddr *local,
  * @backlog: of the TCP socket
  * @params: policy of the connections
  * @ops: upcalls; request() hands a connection over
- * @ulp: their argument
+ * @consumer: their argument
  * @mib: counters of startups
  *
  * Context: process, may sleep. Return: the listener or an ERR_PTR.
  */
 struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 				int backlog, const struct mpa_params *params,
-				const struct mpa_ulp_ops *ops, void *ulp,
+				const struct mpa_consumer_ops *ops, void *consumer,
 				struct mpa_mib __percpu *mib)
 {
 	struct mpa_listener *listener;
@@ -239,7 +239,7 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
 	listener->ops = ops;
-	listener->ulp = ulp;
+	listener->consumer = consumer;
 	listener->mib = mib;
 	listener->params = *params;
 	spin_lock_init(&listener->lock);

@@ -6,7 +6,7 @@
 #include "conn.h"
 #include "crc.h"
 #include "sock.h"
-#include "ulp.h"
+#include "user.h"
 
 struct workqueue_struct *mpa_wq;
 struct workqueue_struct *mpa_user_wq;
@@ -113,7 +113,7 @@ static int __init mpa_init(void)
 	ret = mpa_stats_register();
 	if (ret)
 		goto err_user_wq;
-	ret = mpa_ulp_register();
+	ret = mpa_user_register();
 	if (ret)
 		goto err_stats;
 	return 0;
@@ -131,7 +131,7 @@ err_crc:
 
 static void __exit mpa_exit(void)
 {
-	mpa_ulp_unregister();
+	mpa_user_unregister();
 	mpa_linger_exit();
 	destroy_workqueue(mpa_user_wq);	/* these count until their end */
 	destroy_workqueue(mpa_wq);

@@ -216,13 +216,13 @@ static u32 cursor_piece(struct mpa_cursor *cur, u32 len)
 
 /**
  * mpa_cursor_copy() - read octets of the ULPDU that is being received
- * @cur: the cursor that mpa_ulp_ops.receive() got
+ * @cur: the cursor that mpa_consumer_ops.receive() got
  * @dst: kernel address
  * @len: octets
  *
- * Markers are left out. Of a ULPDU that mpa_ulp_ops.place() has placed only the
+ * Markers are left out. Of a ULPDU that mpa_consumer_ops.place() has placed only the
  * header is there: nothing is copied from behind it.
- * Context: inside of mpa_ulp_ops.receive() and place().
+ * Context: inside of mpa_consumer_ops.receive() and place().
  * Return: 0; -EMSGSIZE when the ULPDU has fewer octets left: nothing is
  * copied then.
  */
@@ -278,10 +278,10 @@ int mpa_cursor_to_iter(struct mpa_cursor *cur, struct iov_iter *to, u32 len)
 
 /**
  * mpa_cursor_position() - the place in the stream (RFC 5044 section 3)
- * @cur: the cursor that mpa_ulp_ops.receive() got
+ * @cur: the cursor that mpa_consumer_ops.receive() got
  *
  * ULPDUs are delivered in ascending order of their positions, modulo 2^32.
- * Context: inside of mpa_ulp_ops.receive() and place().
+ * Context: inside of mpa_consumer_ops.receive() and place().
  * Return: octets between the first octet of Full Operation and the cursor,
  * modulo 2^32.
  */
@@ -427,7 +427,7 @@ static int deliver(struct mpa_conn *conn, const struct mpa_cursor *at, u32 len)
 	struct mpa_cursor cur = *at;
 
 	mpa_cursor_enter_ulpdu(&cur, len);
-	return conn->ops->receive(conn->ulp, &cur, len);
+	return conn->ops->receive(conn->consumer, &cur, len);
 }
 
 /*
@@ -445,7 +445,7 @@ static int deliver_placed(struct mpa_conn *conn,
 		.placed = true,
 	};
 
-	return conn->ops->receive(conn->ulp, &cur, placed->ulpdu_len);
+	return conn->ops->receive(conn->consumer, &cur, placed->ulpdu_len);
 }
 
 /**
@@ -615,7 +615,7 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 		mpa_count(conn, MPA_STAT_RX_PASSES, 1);
 		mpa_rx_consume(conn, done);
 		if (conn->ops->receive_done)
-			conn->ops->receive_done(conn->ulp);
+			conn->ops->receive_done(conn->consumer);
 	}
 	return result;
 }
@@ -641,7 +641,7 @@ static enum mpa_rx_result hold(struct mpa_conn *conn, enum mpa_error *err)
 		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
 	}
 	rx->held = true;
-	conn->ops->receive_done(conn->ulp);
+	conn->ops->receive_done(conn->consumer);
 	return MPA_RX_HELD;
 }
 
@@ -692,7 +692,7 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 		WRITE_ONCE(sk->sk_rcvlowat, max(missing, 1u));
 	}
 	if (!could_send && conn->tx.allowed && conn->ops->writable)
-		conn->ops->writable(conn->ulp);
+		conn->ops->writable(conn->consumer);
 	return result;
 }
 

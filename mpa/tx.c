@@ -153,7 +153,7 @@ static void end_segment(struct mpa_tx *tx)
  * (RFC 5044 section 4.5, SIZ-05). Context: transmit owner.
  *
  * Return: octets, at least @min up to MPA_MIN_MULPDU; 0 when nothing can be
- * written now: call mpa_tx_flush(), and wait for mpa_ulp_ops.writable() when
+ * written now: call mpa_tx_flush(), and wait for mpa_consumer_ops.writable() when
  * that leaves no room either.
  */
 u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
@@ -519,7 +519,7 @@ static void set_emss(struct mpa_tx *tx, u32 mss)
  *
  * Context: process, socket lock held.
  * Return: 0 when TCP has taken everything; -EAGAIN when the socket is full
- * (mpa_ulp_ops.writable() follows); another errno when it is dead.
+ * (mpa_consumer_ops.writable() follows); another errno when it is dead.
  */
 int mpa_tx_push(struct mpa_conn *conn, bool more)
 {

@@ -61,7 +61,7 @@ step() {
   [ $starts = 1 ] || figure+=", start $starts"
   row "$verdict" "$program" "$what" "$markers" "$figure" "$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')"
   [ $status = 0 ] || echo "        look at $DEMO_LOGS_SHOWN/${log##*/}"
-  [ $starts = 1 ] || echo "        started again: perftest's client does not wait for its server (Documentation/ulps/perftest.md)"
+  [ $starts = 1 ] || echo "        started again: perftest's client does not wait for its server (Documentation/applications/perftest.md)"
 }
 
 rounds() { [ "$(grep -c '^ping data: rdma-ping-' client)" = 1000 ] && echo 1,000 rounds; }

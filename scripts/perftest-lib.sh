@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by all that runs perftest: what is known of the one that Debian 12 has (4.5). Documentation/ulps/perftest.md tells users.
+# Sourced by all that runs perftest: what is known of the one that Debian 12 has (4.5). Documentation/applications/perftest.md tells users.
 #
 # With -R its server listens twice on its port: first for what both sides have to tell each other, then for the queue pair. The
 # client waits for neither. When it is faster than the second listener it is refused, says so, connects once more with what it has

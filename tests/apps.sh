@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # User-space stacks on the device, each between two hosts: rsockets (also below a program that knows nothing of them), many
 # connections, fio, libfabric.
-# suite: ulps
+# suite: applications
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/apps-lib.sh"

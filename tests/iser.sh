@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # iSER: LIO's target and the open-iscsi initiator, with data compared; and LIO's TCP listener, which has the port first.
-# suite: ulps
+# suite: applications
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/iser-lib.sh"

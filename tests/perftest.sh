@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The perftest programs through rdma_cm (-R), between two hosts, Markers off and on.
-# suite: ulps
+# suite: applications
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 begin "perftest"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # rping with verification, IPv4 and IPv6: between two hosts whose interfaces have the same index, over a dummy device, over lo.
-# suite: ulps
+# suite: applications
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 begin "rping"

@@ -4,7 +4,7 @@
  *
  * A connection is made with mpa_connect() or comes out of mpa_listen(). It
  * runs through startup by itself and calls the consumer back through struct
- * mpa_ulp_ops. Nothing here blocks on the network.
+ * mpa_consumer_ops. Nothing here blocks on the network.
  *
  * Locking: every upcall runs with the connection's socket locked, in softirq
  * or in process context. An upcall must not sleep and must not call a
@@ -97,9 +97,9 @@ struct mpa_params {
 #define MPA_PLACED_HDR_MAX	24
 
 /**
- * struct mpa_ulp_ops - what the consumer of a connection provides
- * @request: Responder: a valid Request has arrived. @ulp is the listener's.
- *	The consumer keeps @conn and answers later, outside of the upcall,
+ * struct mpa_consumer_ops - what the consumer of a connection provides
+ * @request: Responder: a valid Request has arrived; @consumer is the
+ *	listener's. The consumer keeps @conn and answers later, outside of the upcall,
  *	with mpa_accept(), mpa_reject() or mpa_destroy(). A negative return
  *	refuses: MPA drops the connection and its reference
  * @reply: Initiator: startup has ended. @status is 0 when the peer accepted;
@@ -138,17 +138,17 @@ struct mpa_params {
  * @gone: TCP is closed in both directions: nothing can be sent any more, and
  *	mpa_destroy() cuts nothing off. At most once, after @closed. Optional
  */
-struct mpa_ulp_ops {
-	int (*request)(void *ulp, struct mpa_conn *conn,
+struct mpa_consumer_ops {
+	int (*request)(void *consumer, struct mpa_conn *conn,
 		       const struct mpa_offer *peer, const void *pd);
-	void (*reply)(void *ulp, int status, const struct mpa_offer *peer,
+	void (*reply)(void *consumer, int status, const struct mpa_offer *peer,
 		      const struct mpa_agreed *agreed, const void *pd);
-	int (*receive)(void *ulp, struct mpa_cursor *cur, u32 len);
-	int (*place)(void *ulp, struct mpa_cursor *cur, u32 len, u8 *hdr);
-	void (*receive_done)(void *ulp);
-	void (*writable)(void *ulp);
-	void (*closed)(void *ulp, enum mpa_error err, int status);
-	void (*gone)(void *ulp);
+	int (*receive)(void *consumer, struct mpa_cursor *cur, u32 len);
+	int (*place)(void *consumer, struct mpa_cursor *cur, u32 len, u8 *hdr);
+	void (*receive_done)(void *consumer);
+	void (*writable)(void *consumer);
+	void (*closed)(void *consumer, enum mpa_error err, int status);
+	void (*gone)(void *consumer);
 };
 
 /* Startup */
@@ -156,24 +156,25 @@ struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
 			     const struct sockaddr *remote,
 			     const struct mpa_params *params,
 			     const void *pd, u16 pd_len,
-			     const struct mpa_ulp_ops *ops, void *ulp,
+			     const struct mpa_consumer_ops *ops, void *consumer,
 			     struct mpa_mib __percpu *mib);
 struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 				int backlog, const struct mpa_params *params,
-				const struct mpa_ulp_ops *ops, void *ulp,
+				const struct mpa_consumer_ops *ops, void *consumer,
 				struct mpa_mib __percpu *mib);
 void mpa_listener_destroy(struct mpa_listener *listener);
 unsigned int mpa_startup_left(const struct mpa_conn *conn);
 
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
-	       const void *pd, u16 pd_len, const struct mpa_ulp_ops *ops,
-	       void *ulp, struct mpa_mib __percpu *mib,
+	       const void *pd, u16 pd_len, const struct mpa_consumer_ops *ops,
+	       void *consumer, struct mpa_mib __percpu *mib,
 	       struct mpa_agreed *agreed);
 int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len);
 
 /* Inside of an upcall, or while no upcall can come: who gets the next ones */
-void mpa_conn_set_ulp(struct mpa_conn *conn, const struct mpa_ulp_ops *ops,
-		      void *ulp);
+void mpa_conn_set_consumer(struct mpa_conn *conn,
+			   const struct mpa_consumer_ops *ops,
+			   void *consumer);
 
 /* Ends */
 void mpa_shutdown(struct mpa_conn *conn);
@@ -187,7 +188,7 @@ void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 u32 mpa_conn_mulpdu(struct mpa_conn *conn);
 
-/* Receive, inside of mpa_ulp_ops.receive() and place() */
+/* Receive, inside of mpa_consumer_ops.receive() and place() */
 int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
 u32 mpa_cursor_position(const struct mpa_cursor *cur);
 

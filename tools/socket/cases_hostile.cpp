@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <thread>
 
-#include "ulp.hpp"
+#include "socket.hpp"
 
-namespace ulp {
+namespace sockets {
 
 using peer::End;
 using peer::FpduEncoder;
@@ -641,8 +641,8 @@ static void randomCalls(Context& c) {
   }
 }
 
-std::span<const UlpCase> hostileCases() {
-  static const UlpCase cases[] = {
+std::span<const SocketCase> hostileCases() {
+  static const SocketCase cases[] = {
       {"hostile-attach", "", "sockets that MPA cannot be attached to", attaching},
       {"hostile-options", "STA-08", "values and lengths that options do not have", wrongOptions},
       {"hostile-reads", "", "getsockopt with any room", wrongReads},
@@ -666,4 +666,4 @@ std::span<const UlpCase> hostileCases() {
   return cases;
 }
 
-} // namespace ulp
+} // namespace sockets

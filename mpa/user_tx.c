@@ -5,7 +5,7 @@
 #include <linux/sched/signal.h>
 #include "fpdu.h"
 #include "sock.h"
-#include "ulp.h"
+#include "user.h"
 
 /* What makes sense for a record. */
 #define MPA_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | \

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "ulp.hpp"
+#include "socket.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <thread>
 
-namespace ulp {
+namespace sockets {
 
 using test::Deadline;
 using test::Failure;
@@ -277,4 +277,4 @@ void expectUlpdu(const Received& got, View want, const std::string& what) {
   expectOctets(got, want, what);
 }
 
-} // namespace ulp
+} // namespace sockets

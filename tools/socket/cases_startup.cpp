@@ -2,9 +2,9 @@
 /** @file cases_startup.cpp @brief Starting MPA on a stream, at an exact octet; being refused; not starting at all. */
 #include <thread>
 
-#include "ulp.hpp"
+#include "socket.hpp"
 
-namespace ulp {
+namespace sockets {
 
 using peer::End;
 using peer::FpduDecoder;
@@ -432,8 +432,8 @@ static void negotiated(Context& c) {
   }
 }
 
-std::span<const UlpCase> startupCases() {
-  static const UlpCase cases[] = {
+std::span<const SocketCase> startupCases() {
+  static const SocketCase cases[] = {
       {"start-immediate", "STA-08 STA-17 STA-09", "Private Data of 0 to 512 octets both ways", immediate},
       {"start-delayed", "STA-16 STA-18", "after streaming data, with a last streaming message (Figure 9)", delayed},
       {"start-last-message", "STA-18", "64 KiB of last message on a socket that is full", lastMessage},
@@ -456,4 +456,4 @@ std::span<const UlpCase> startupCases() {
   return cases;
 }
 
-} // namespace ulp
+} // namespace sockets

@@ -5,7 +5,7 @@
  */
 #include <linux/sched/signal.h>
 #include "sock.h"
-#include "ulp.h"
+#include "user.h"
 
 /**
  * struct head - the first FPDU in TCP's queue, which is whole and valid

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
- * @file ulp.hpp
+ * @file socket.hpp
  * @brief A program's socket with TCP_ULP "mpa" (linux/mpa.h), and what the cases share.
  *
  * Calls return what the system call returned, or a negative errno: most cases are about which one comes.
@@ -19,7 +19,7 @@
 #include "../peer/startup.hpp"
 #include "../peer/stream.hpp"
 
-namespace ulp {
+namespace sockets {
 
 using peer::Bytes;
 using peer::View;
@@ -31,12 +31,12 @@ struct Context {
   unsigned count = 0; /**< of --count, 0: the case's own choice */
 };
 
-using UlpCase = test::Case<Context>;
+using SocketCase = test::Case<Context>;
 
-std::span<const UlpCase> startupCases();
-std::span<const UlpCase> dataCases();
-std::span<const UlpCase> errorCases();
-std::span<const UlpCase> hostileCases();
+std::span<const SocketCase> startupCases();
+std::span<const SocketCase> dataCases();
+std::span<const SocketCase> errorCases();
+std::span<const SocketCase> hostileCases();
 
 /** How long any wait in these cases may take. */
 inline constexpr test::milliseconds patience{20000};
@@ -155,4 +155,4 @@ void expectOctets(const Received& got, View want, const std::string& what);
 /** A whole ULPDU that is @p want, with MSG_EOR and without MSG_TRUNC. */
 void expectUlpdu(const Received& got, View want, const std::string& what);
 
-} // namespace ulp
+} // namespace sockets

@@ -33,7 +33,7 @@ connections_die() {
   in2 ss -K -t state established "dport = :20049" >"$WORK/killed" && grep -q 20049 "$WORK/killed"
 }
 # Requests under way end with an error, which the writer is told; another mount then works. `umount -f` itself is refused while the
-# file is open. With -l as well the transport would go in the same moment: Documentation/ulps/nfs.md says why not.
+# file is open. With -l as well the transport would go in the same moment: Documentation/applications/nfs.md says why not.
 forced_away() {
   bounded 200 dd if=/dev/zero of=$mount_dir/gone bs=64k count=10000 oflag=direct &
   writer=$!

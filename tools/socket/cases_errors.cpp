@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_errors.cpp @brief The errors of RFC 5044 section 8, and the two ways that a connection ends. */
-#include "ulp.hpp"
+#include "socket.hpp"
 
-namespace ulp {
+namespace sockets {
 
 using peer::End;
 using peer::FpduDecoder;
@@ -141,8 +141,8 @@ static void unread(Context& c) {
   expectEqual(static_cast<int>(e.raw.readToEnd(rest)), static_cast<int>(End::Reset), "end");
 }
 
-std::span<const UlpCase> errorCases() {
-  static const UlpCase cases[] = {
+std::span<const SocketCase> errorCases() {
+  static const SocketCase cases[] = {
       {"error-crc", "ERR-02 ERR-05 ERR-06 CRC-08 RCV-01", "error 2: EBADMSG, for good; sending goes on", badCrc},
       {"error-marker", "ERR-03 ERR-05 ERR-06 MRK-13", "error 3: EILSEQ, for good; sending goes on", badMarker},
       {"error-length", "ERR-02 ERR-05 ERR-06", "a wrong ULPDU_Length", badLength},
@@ -154,4 +154,4 @@ std::span<const UlpCase> errorCases() {
   return cases;
 }
 
-} // namespace ulp
+} // namespace sockets

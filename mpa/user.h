@@ -2,8 +2,8 @@
 /*
  * TCP_ULP "mpa": MPA on a program's socket.
  */
-#ifndef MPA_ULP_H
-#define MPA_ULP_H
+#ifndef MPA_USER_H
+#define MPA_USER_H
 
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
@@ -78,13 +78,13 @@ static inline bool mpa_user_began(const struct mpa_conn *conn)
 	return !conn->frame;
 }
 
-/* ulp.c: attaching, and the socket's functions */
-int mpa_ulp_register(void);
-void mpa_ulp_unregister(void);
+/* consumer.c: attaching, and the socket's functions */
+int mpa_user_register(void);
+void mpa_user_unregister(void);
 bool mpa_user_stream_enter(struct mpa_user *user);
 void mpa_user_stream_leave(struct mpa_user *user);
 
-/* ulp_start.c: startup, upcalls, back to streaming */
+/* user_start.c: startup, upcalls, back to streaming */
 int mpa_user_initiate(struct mpa_user *user);
 int mpa_user_respond(struct mpa_user *user, void *last, u32 len);
 int mpa_user_accept(struct mpa_user *user);
@@ -93,14 +93,14 @@ int mpa_user_start_rdmac(struct mpa_user *user);
 void mpa_user_leave(struct mpa_user *user);
 void mpa_user_refresh(struct mpa_user *user);
 
-/* ulp_opt.c: options of level SOL_MPA */
+/* user_opt.c: options of level SOL_MPA */
 int mpa_user_setsockopt(struct mpa_user *user, int optname, sockptr_t optval,
 			unsigned int optlen);
 int mpa_user_getsockopt(struct mpa_user *user, int optname,
 			char __user *optval, int __user *optlen);
 void mpa_user_status(struct mpa_user *user, struct mpa_status *status);
 
-/* ulp_rx.c, ulp_tx.c: ULPDUs */
+/* user_rx.c, user_tx.c: ULPDUs */
 int mpa_user_recvmsg(struct mpa_user *user, struct msghdr *msg, size_t len,
 		     int flags);
 int mpa_user_inq(struct mpa_user *user);
@@ -109,9 +109,9 @@ int mpa_user_outq(struct mpa_user *user);
 int mpa_user_finish(struct mpa_user *user);
 void mpa_user_tell_writers(struct mpa_user *user);
 
-/* ulp_stats.c: /proc/net/mpa_stat */
+/* user_stats.c: /proc/net/mpa_stat */
 int mpa_stats_register(void);
 void mpa_stats_unregister(void);
 struct mpa_mib __percpu *mpa_stats_of(struct net *net);
 
-#endif /* MPA_ULP_H */
+#endif /* MPA_USER_H */

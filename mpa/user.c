@@ -10,7 +10,7 @@
 #include <net/netlink.h>
 #include <asm/ioctls.h>
 #include "sock.h"
-#include "ulp.h"
+#include "user.h"
 
 /**
  * struct mpa_functions - TCP's functions with ours among them
@@ -55,7 +55,7 @@ void mpa_user_stream_leave(struct mpa_user *user)
 	atomic_dec(&user->streaming);
 }
 
-static int ulp_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)
+static int user_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
@@ -67,8 +67,8 @@ static int ulp_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)
 	return ret;
 }
 
-static int ulp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
-		       int flags, int *addr_len)
+static int user_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
+			int flags, int *addr_len)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
@@ -84,8 +84,8 @@ static int ulp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
 }
 
 /* A page is no record: splice() and sendfile() know no borders of ULPDUs. */
-static int ulp_sendpage(struct sock *sk, struct page *page, int offset,
-			size_t size, int flags)
+static int user_sendpage(struct sock *sk, struct page *page, int offset,
+			 size_t size, int flags)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
@@ -97,9 +97,9 @@ static int ulp_sendpage(struct sock *sk, struct page *page, int offset,
 	return ret;
 }
 
-static ssize_t ulp_splice_read(struct socket *sock, loff_t *ppos,
-			       struct pipe_inode_info *pipe, size_t len,
-			       unsigned int flags)
+static ssize_t user_splice_read(struct socket *sock, loff_t *ppos,
+				struct pipe_inode_info *pipe, size_t len,
+				unsigned int flags)
 {
 	struct mpa_user *user = mpa_user_get(sock->sk);
 	ssize_t ret;
@@ -111,8 +111,8 @@ static ssize_t ulp_splice_read(struct socket *sock, loff_t *ppos,
 	return ret;
 }
 
-static int ulp_read_sock(struct sock *sk, read_descriptor_t *desc,
-			 sk_read_actor_t recv_actor)
+static int user_read_sock(struct sock *sk, read_descriptor_t *desc,
+			  sk_read_actor_t recv_actor)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
@@ -124,8 +124,8 @@ static int ulp_read_sock(struct sock *sk, read_descriptor_t *desc,
 	return ret;
 }
 
-static int ulp_setsockopt(struct sock *sk, int level, int optname,
-			  sockptr_t optval, unsigned int optlen)
+static int user_setsockopt(struct sock *sk, int level, int optname,
+			   sockptr_t optval, unsigned int optlen)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
@@ -143,8 +143,8 @@ static int ulp_setsockopt(struct sock *sk, int level, int optname,
 	return ret;
 }
 
-static int ulp_getsockopt(struct sock *sk, int level, int optname,
-			  char __user *optval, int __user *optlen)
+static int user_getsockopt(struct sock *sk, int level, int optname,
+			   char __user *optval, int __user *optlen)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
@@ -161,7 +161,7 @@ static int ulp_getsockopt(struct sock *sk, int level, int optname,
 	return ret;
 }
 
-static int ulp_ioctl(struct sock *sk, int cmd, unsigned long arg)
+static int user_ioctl(struct sock *sk, int cmd, unsigned long arg)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 
@@ -171,7 +171,7 @@ static int ulp_ioctl(struct sock *sk, int cmd, unsigned long arg)
 }
 
 /* Context: within release_sock(), spinlock of the socket held. */
-static void ulp_release_cb(struct sock *sk)
+static void user_release_cb(struct sock *sk)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 
@@ -181,12 +181,12 @@ static void ulp_release_cb(struct sock *sk)
 }
 
 /* As other ULPs: the stream's beginning is behind us. */
-static int ulp_disconnect(struct sock *sk, int flags)
+static int user_disconnect(struct sock *sk, int flags)
 {
 	return -EOPNOTSUPP;
 }
 
-static int ulp_set_rcvlowat(struct sock *sk, int val)
+static int user_set_rcvlowat(struct sock *sk, int val)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 
@@ -195,7 +195,7 @@ static int ulp_set_rcvlowat(struct sock *sk, int val)
 	return user->ops->set_rcvlowat(sk, val);
 }
 
-static int ulp_peek_len(struct socket *sock)
+static int user_peek_len(struct socket *sock)
 {
 	struct mpa_user *user = mpa_user_get(sock->sk);
 
@@ -222,8 +222,8 @@ static __poll_t poll_out(const struct mpa_user *user)
 	return is_writable(user) ? EPOLLOUT | EPOLLWRNORM : 0;
 }
 
-static __poll_t ulp_poll(struct file *file, struct socket *sock,
-			 poll_table *wait)
+static __poll_t user_poll(struct file *file, struct socket *sock,
+			  poll_table *wait)
 {
 	struct sock *sk = sock->sk;
 	const struct mpa_user *user = mpa_user_get(sk);
@@ -264,7 +264,7 @@ static int finish_sending(struct mpa_user *user)
 	return ret;
 }
 
-static int ulp_shutdown(struct socket *sock, int how)
+static int user_shutdown(struct socket *sock, int how)
 {
 	struct mpa_user *user = mpa_user_get(sock->sk);
 	int ret;
@@ -293,7 +293,7 @@ static void close_conn(struct mpa_user *user)
 	mpa_conn_put(conn);
 }
 
-static void ulp_close(struct sock *sk, long timeout)
+static void user_close(struct sock *sk, long timeout)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 	struct proto *prot = user->prot;
@@ -311,13 +311,13 @@ static void ulp_close(struct sock *sk, long timeout)
 static void own_ops(struct proto_ops *ops, const struct proto_ops *base)
 {
 	*ops = *base;
-	ops->poll = ulp_poll;
-	ops->shutdown = ulp_shutdown;
-	ops->splice_read = ulp_splice_read;
-	ops->read_sock = ulp_read_sock;
+	ops->poll = user_poll;
+	ops->shutdown = user_shutdown;
+	ops->splice_read = user_splice_read;
+	ops->read_sock = user_read_sock;
 	ops->read_skb = NULL;
-	ops->peek_len = ulp_peek_len;
-	ops->set_rcvlowat = ulp_set_rcvlowat;
+	ops->peek_len = user_peek_len;
+	ops->set_rcvlowat = user_set_rcvlowat;
 }
 
 static int build(struct mpa_functions *f, struct proto *prot,
@@ -333,15 +333,15 @@ static int build(struct mpa_functions *f, struct proto *prot,
 	own_ops(ops, base);
 	f->ops = ops;
 	f->prot = *prot;
-	f->prot.close = ulp_close;
-	f->prot.disconnect = ulp_disconnect;
-	f->prot.ioctl = ulp_ioctl;
-	f->prot.setsockopt = ulp_setsockopt;
-	f->prot.getsockopt = ulp_getsockopt;
-	f->prot.recvmsg = ulp_recvmsg;
-	f->prot.sendmsg = ulp_sendmsg;
-	f->prot.sendpage = ulp_sendpage;
-	f->prot.release_cb = ulp_release_cb;
+	f->prot.close = user_close;
+	f->prot.disconnect = user_disconnect;
+	f->prot.ioctl = user_ioctl;
+	f->prot.setsockopt = user_setsockopt;
+	f->prot.getsockopt = user_getsockopt;
+	f->prot.recvmsg = user_recvmsg;
+	f->prot.sendmsg = user_sendmsg;
+	f->prot.sendpage = user_sendpage;
+	f->prot.release_cb = user_release_cb;
 	f->base = prot;
 	return 0;
 }
@@ -365,7 +365,7 @@ static struct mpa_functions *functions_of(const struct sock *sk)
 	return ret ? ERR_PTR(ret) : f;
 }
 
-static int ulp_init(struct sock *sk)
+static int user_init(struct sock *sk)
 {
 	struct mpa_functions *f;
 	struct mpa_user *user;
@@ -396,7 +396,7 @@ static int ulp_init(struct sock *sk)
 }
 
 /* The socket is being destroyed. Context: any. */
-static void ulp_release(struct sock *sk)
+static void user_release(struct sock *sk)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 
@@ -404,7 +404,7 @@ static void ulp_release(struct sock *sk)
 	kfree_rcu(user, rcu);
 }
 
-static int ulp_get_info(struct sock *sk, struct sk_buff *skb)
+static int user_get_info(struct sock *sk, struct sk_buff *skb)
 {
 	const struct mpa_user *user;
 	int ret = 0;
@@ -418,31 +418,31 @@ static int ulp_get_info(struct sock *sk, struct sk_buff *skb)
 	return ret;
 }
 
-static size_t ulp_get_info_size(const struct sock *sk)
+static size_t user_get_info_size(const struct sock *sk)
 {
 	return nla_total_size(sizeof(u8));
 }
 
-static struct tcp_ulp_ops ulp_ops __read_mostly = {
+static struct tcp_ulp_ops mpa_tcp_ulp __read_mostly = {
 	.name = "mpa",
 	.owner = THIS_MODULE,
-	.init = ulp_init,
-	.release = ulp_release,
-	.get_info = ulp_get_info,
-	.get_info_size = ulp_get_info_size,
+	.init = user_init,
+	.release = user_release,
+	.get_info = user_get_info,
+	.get_info_size = user_get_info_size,
 };
 
-int mpa_ulp_register(void)
+int mpa_user_register(void)
 {
-	return tcp_register_ulp(&ulp_ops);
+	return tcp_register_ulp(&mpa_tcp_ulp);
 }
 
 /* Each attached socket holds the module: there is none any more. */
-void mpa_ulp_unregister(void)
+void mpa_user_unregister(void)
 {
 	unsigned int i;
 
-	tcp_unregister_ulp(&ulp_ops);
+	tcp_unregister_ulp(&mpa_tcp_ulp);
 	for (i = 0; i < ARRAY_SIZE(functions); i++)
 		kfree(functions[i].ops);
 }

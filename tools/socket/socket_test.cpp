@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
- * @file ulp_test.cpp
- * @brief ulp-test: cases for TCP_ULP "mpa", both ends in one process, or one of them a raw TCP stream.
+ * @file socket_test.cpp
+ * @brief socket-test: cases for TCP_ULP "mpa", both ends in one process, or one of them a raw TCP stream.
  */
 #include <getopt.h>
 #include <iostream>
 
-#include "ulp.hpp"
+#include "socket.hpp"
 
 namespace {
 
-const char* const help = R"(usage: ulp-test list
-       ulp-test run [CASE...] [OPTIONS]
+const char* const help = R"(usage: socket-test list
+       socket-test run [CASE...] [OPTIONS]
 
 CASE is a name from `list`, or a prefix and *. Both ends run in this process.
 
@@ -25,7 +25,7 @@ Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
 )";
 
 struct Arguments {
-  ulp::Context context;
+  sockets::Context context;
   std::string tsv;
   std::vector<std::string> patterns;
 };
@@ -66,10 +66,10 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   return {};
 }
 
-std::vector<ulp::UlpCase> allCases() {
-  std::vector<ulp::UlpCase> all;
+std::vector<sockets::SocketCase> allCases() {
+  std::vector<sockets::SocketCase> all;
 
-  for (const auto table : {ulp::startupCases(), ulp::dataCases(), ulp::errorCases(), ulp::hostileCases()})
+  for (const auto table : {sockets::startupCases(), sockets::dataCases(), sockets::errorCases(), sockets::hostileCases()})
     all.insert(all.end(), table.begin(), table.end());
   return all;
 }
@@ -88,7 +88,7 @@ int execute(Arguments& a) {
 } // namespace
 
 int main(int argc, char** argv) {
-  return test::guarded("ulp-test", [&] {
+  return test::guarded("socket-test", [&] {
     Arguments arguments;
     const auto status = parse(argc, argv, arguments);
 

@@ -5,7 +5,7 @@
 #include <linux/capability.h>
 #include <linux/slab.h>
 #include "sock.h"
-#include "ulp.h"
+#include "user.h"
 
 #define MPA_STARTUP_TIMEOUT_MAX	3600000
 

@@ -7,7 +7,7 @@
 #include <linux/seq_file.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include "ulp.h"
+#include "user.h"
 
 static unsigned int mpa_net_id;
 

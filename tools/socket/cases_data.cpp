@@ -5,9 +5,9 @@
 #include <sys/uio.h>
 #include <thread>
 
-#include "ulp.hpp"
+#include "socket.hpp"
 
-namespace ulp {
+namespace sockets {
 
 using peer::End;
 using peer::FpduDecoder;
@@ -338,8 +338,8 @@ static void epollEdge(Context& c) {
   expect(e.server.receive().endOfStream(), "no end");
 }
 
-std::span<const UlpCase> dataCases() {
-  static const UlpCase cases[] = {
+std::span<const SocketCase> dataCases() {
+  static const SocketCase cases[] = {
       {"data-records", "DDP-01 DDP-05 FRM-02 FRM-03 MRK-12 CRC-09", "each size around a border, every mode", records},
       {"data-truncation", "DDP-01 DDP-05", "MSG_TRUNC, MSG_PEEK, MSG_EOR, empty ULPDUs", truncation},
       {"data-too-long", "DDP-03 DDP-04", "64769 octets are refused, 64768 are not", tooLong},
@@ -357,4 +357,4 @@ std::span<const UlpCase> dataCases() {
   return cases;
 }
 
-} // namespace ulp
+} // namespace sockets

@@ -10,8 +10,8 @@ begin "TCP_ULP mpa"
 load_modules || finish
 count() { awk -v n="$1" '$1 == n { print $2 }' /proc/net/mpa_stat; }
 
-cases "over IPv4" bounded 200 ulp-test run
-cases "over IPv6" bounded 60 ulp-test run start-delayed start-rejected start-rdmac data-records 'error-*' --addr ::1
+cases "over IPv4" bounded 200 socket-test run
+cases "over IPv6" bounded 60 socket-test run start-delayed start-rejected start-rdmac data-records 'error-*' --addr ::1
 # The example, on real interfaces: Figure 9 after a line of text, then the file.
 copy() {
   client_server "$1" 60 7000 h2 "mpa-copy receive 7000 $WORK/copy" h1 "mpa-copy send $2 7000 $WORK/file" &&

@@ -5,7 +5,7 @@
  */
 #include <linux/sched/signal.h>
 #include "sock.h"
-#include "ulp.h"
+#include "user.h"
 
 /**
  * mpa_user_refresh() - note down what poll() and sock_diag are told
@@ -109,10 +109,10 @@ static void startup_ended(struct mpa_user *user, int status)
 	user->error = startup_error(status);
 }
 
-static int user_request(void *ulp, struct mpa_conn *conn,
+static int user_request(void *consumer, struct mpa_conn *conn,
 			const struct mpa_offer *peer, const void *pd)
 {
-	struct mpa_user *user = ulp;
+	struct mpa_user *user = consumer;
 
 	note_peer(user, peer, pd);
 	wake_all(user);
@@ -131,9 +131,9 @@ static void end_tcp(struct mpa_user *user)
 	if (user->conn->reset) {
 		user->conn->reset = false;
 		WRITE_ONCE(user->aborting, true);
-		smp_wmb();	/* pairs with ulp_poll() */
+		smp_wmb();	/* pairs with user_poll() */
 		mpa_sock_abort(sk, -user->conn->failure);
-		/* The error is final: pairs with ulp_poll(), too */
+		/* The error is final: pairs with user_poll(), too */
 		smp_store_release(&user->aborting, false);
 		return;
 	}
@@ -147,10 +147,10 @@ static void end_tcp(struct mpa_user *user)
  * With @agreed Full Operation follows, and user_writable() then wakes who
  * waits.
  */
-static void user_reply(void *ulp, int status, const struct mpa_offer *peer,
+static void user_reply(void *consumer, int status, const struct mpa_offer *peer,
 		       const struct mpa_agreed *agreed, const void *pd)
 {
-	struct mpa_user *user = ulp;
+	struct mpa_user *user = consumer;
 	struct sock *sk = user->sk;
 
 	startup_ended(user, status);
@@ -167,17 +167,17 @@ static void user_reply(void *ulp, int status, const struct mpa_offer *peer,
 	}
 }
 
-static void user_receive_done(void *ulp)
+static void user_receive_done(void *consumer)
 {
-	struct mpa_user *user = ulp;
+	struct mpa_user *user = consumer;
 
 	mpa_user_refresh(user);
 	user->conn->saved_data_ready(user->sk);
 }
 
-static void user_writable(void *ulp)
+static void user_writable(void *consumer)
 {
-	struct mpa_user *user = ulp;
+	struct mpa_user *user = consumer;
 	struct mpa_conn *conn = user->conn;
 
 	if (conn->tx.ready && mpa_tx_pending(&conn->tx)) {
@@ -188,9 +188,9 @@ static void user_writable(void *ulp)
 	wake_all(user);
 }
 
-static void user_closed(void *ulp, enum mpa_error err, int status)
+static void user_closed(void *consumer, enum mpa_error err, int status)
 {
-	struct mpa_user *user = ulp;
+	struct mpa_user *user = consumer;
 
 	if (err == MPA_ERR_MARKER)
 		status = -EILSEQ;
@@ -203,12 +203,12 @@ static void user_closed(void *ulp, enum mpa_error err, int status)
 	wake_all(user);
 }
 
-static void user_gone(void *ulp)
+static void user_gone(void *consumer)
 {
-	wake_all(ulp);
+	wake_all(consumer);
 }
 
-static const struct mpa_ulp_ops user_ops = {
+static const struct mpa_consumer_ops user_ops = {
 	.request = user_request,
 	.reply = user_reply,
 	.receive_done = user_receive_done,
@@ -291,7 +291,7 @@ static int begin(struct mpa_user *user, enum mpa_state state)
 		return -ENOMEM;
 	conn->state = state;
 	conn->ops = &user_ops;
-	conn->ulp = user;
+	conn->consumer = user;
 	WRITE_ONCE(user->conn, conn);
 	/* A call that is within TCP's functions would take octets of ours. */
 	smp_mb();		/* pairs with mpa_user_stream_enter() */
