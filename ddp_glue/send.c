@@ -297,7 +297,7 @@ static struct mpa_conn *conn_get(struct iwm_qp *qp)
 	spin_lock_bh(&qp->lock);
 	if (qp->conn) {
 		conn = qp->conn;
-		mpa_get(conn);
+		mpa_conn_get(conn);
 	}
 	spin_unlock_bh(&qp->lock);
 	return conn;
@@ -324,7 +324,7 @@ static bool serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 		*result = TX_BUDGET;
 	iwm_mr_drop_cache(&sq->mr);
 	if (conn)
-		mpa_put(conn);
+		mpa_conn_put(conn);
 	return terminated;
 }
 
@@ -458,7 +458,7 @@ void iwm_sq_stop(struct iwm_qp *qp)
 	if (more || test_bit(SQ_AGAIN, &sq->flags))
 		queue_work(iwm_wq, &sq->work);
 	if (conn)
-		mpa_put(conn);
+		mpa_conn_put(conn);
 }
 
 /* Is nothing posted, being sent or owed? Context: any; a snapshot. */

@@ -74,6 +74,7 @@ static void conn_free(struct kref *ref)
 {
 	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
 
+	might_sleep();
 	if (conn->sock)
 		mpa_sock_close(conn->sock, conn->reset);
 	sock_put(conn->sk);
@@ -84,36 +85,30 @@ static void conn_free(struct kref *ref)
 	kfree(conn);
 }
 
+/**
+ * mpa_conn_get() - take a reference
+ * @conn: connection
+ *
+ * It may outlive mpa_destroy(): what is transmitted after that goes nowhere.
+ * Context: any.
+ */
 void mpa_conn_get(struct mpa_conn *conn)
 {
 	kref_get(&conn->ref);
 }
+EXPORT_SYMBOL_NS_GPL(mpa_conn_get, IWMPA);
 
-/* The last one must be put in process context. */
+/**
+ * mpa_conn_put() - return a reference
+ * @conn: connection, gone with the last one
+ *
+ * Context: any; process, may sleep, when it may be the last one.
+ */
 void mpa_conn_put(struct mpa_conn *conn)
 {
 	kref_put(&conn->ref, conn_free);
 }
-
-/**
- * mpa_get() - take a reference that outlives mpa_destroy()
- * @conn: connection
- *
- * What is transmitted after mpa_destroy() goes nowhere. Context: any.
- */
-void mpa_get(struct mpa_conn *conn)
-{
-	mpa_conn_get(conn);
-}
-EXPORT_SYMBOL_NS_GPL(mpa_get, IWMPA);
-
-/* Return a reference of mpa_get(). Context: process, may sleep. */
-void mpa_put(struct mpa_conn *conn)
-{
-	might_sleep();
-	mpa_conn_put(conn);
-}
-EXPORT_SYMBOL_NS_GPL(mpa_put, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_conn_put, IWMPA);
 
 static struct workqueue_struct *queue_of(const struct mpa_conn *conn)
 {

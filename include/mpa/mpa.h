@@ -180,8 +180,8 @@ void mpa_conn_set_consumer(struct mpa_conn *conn,
 void mpa_shutdown(struct mpa_conn *conn);
 void mpa_abort(struct mpa_conn *conn);
 void mpa_destroy(struct mpa_conn *conn);
-void mpa_get(struct mpa_conn *conn);
-void mpa_put(struct mpa_conn *conn);
+void mpa_conn_get(struct mpa_conn *conn);
+void mpa_conn_put(struct mpa_conn *conn);
 
 /* Facts about a connection */
 void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
