@@ -55,7 +55,7 @@ scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
 .PHONY: applications ulps
 applications: ## storage and applications on the device, at length: tests/applications and their short ones (T=NAME selects)
 	@scripts/check applications
-ulps: applications
+ulps: applications # its first name
 
 .PHONY: interop
 interop: ## two guests on one wire, iwmpa and siw at either end: programs, storage, connections
