@@ -50,9 +50,9 @@ namespace {
 
 struct Counter {
   std::uint64_t now = 0;
-  std::uint64_t at_start = 0;
+  std::uint64_t atStart = 0;
 
-  std::uint64_t in_region() const { return now - at_start; }
+  std::uint64_t inRegion() const { return now - atStart; }
 };
 
 struct State {
@@ -67,25 +67,25 @@ struct State {
 /** Never destroyed: the virtual CPU may still run, and count, while QEMU leaves main(). */
 State& state = *new State;
 
-constexpr bool is_kernel(std::uint64_t address) {
+constexpr bool isKernel(std::uint64_t address) {
   return address >> 63;
 }
 
-void region_begins(unsigned int, void*) {
-  state.kernel.at_start = state.kernel.now;
-  state.user.at_start = state.user.now;
+void regionBegins(unsigned int, void*) {
+  state.kernel.atStart = state.kernel.now;
+  state.user.atStart = state.user.now;
   for (auto& [address, counter] : state.blocks)
-    counter.at_start = counter.now;
+    counter.atStart = counter.now;
 }
 
-void region_ends(unsigned int, void*) {
+void regionEnds(unsigned int, void*) {
   std::FILE* const out = state.out.get();
-  std::fprintf(out, "region %u kernel %llu user %llu\n", ++state.region, static_cast<unsigned long long>(state.kernel.in_region()),
-               static_cast<unsigned long long>(state.user.in_region()));
+  std::fprintf(out, "region %u kernel %llu user %llu\n", ++state.region, static_cast<unsigned long long>(state.kernel.inRegion()),
+               static_cast<unsigned long long>(state.user.inRegion()));
   for (const auto& [address, counter] : state.blocks)
-    if (counter.in_region())
+    if (counter.inRegion())
       std::fprintf(out, "block %llx %llu\n", static_cast<unsigned long long>(address),
-                   static_cast<unsigned long long>(counter.in_region()));
+                   static_cast<unsigned long long>(counter.inRegion()));
   std::fflush(out);
 }
 
@@ -98,9 +98,9 @@ void watch(qemu_plugin_insn* insn) {
     return;
   const void* const data = qemu_plugin_insn_data(insn);
   if (!std::memcmp(data, begin, sizeof(begin)))
-    qemu_plugin_register_vcpu_insn_exec_cb(insn, region_begins, QEMU_PLUGIN_CB_NO_REGS, nullptr);
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, regionBegins, QEMU_PLUGIN_CB_NO_REGS, nullptr);
   else if (!std::memcmp(data, end, sizeof(end)))
-    qemu_plugin_register_vcpu_insn_exec_cb(insn, region_ends, QEMU_PLUGIN_CB_NO_REGS, nullptr);
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, regionEnds, QEMU_PLUGIN_CB_NO_REGS, nullptr);
 }
 
 void translated(qemu_plugin_id_t, qemu_plugin_tb* tb) {
@@ -109,11 +109,11 @@ void translated(qemu_plugin_id_t, qemu_plugin_tb* tb) {
 
   // Once per block and not per instruction: a block that a fault leaves early is counted
   // whole, which is far below the noise, and the guest runs twice as fast.
-  qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, is_kernel(address) ? &state.kernel.now : &state.user.now,
+  qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, isKernel(address) ? &state.kernel.now : &state.user.now,
                                            n);
   if (state.profile)
     qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, &state.blocks[address].now, n);
-  if (!is_kernel(address))
+  if (!isKernel(address))
     for (std::size_t i = 0; i < n; ++i)
       watch(qemu_plugin_tb_get_insn(tb, i));
 }

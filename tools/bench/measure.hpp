@@ -26,12 +26,12 @@
 namespace bench {
 
 /** Throws the error of the last failed system call. @param what the call, and on what. */
-[[noreturn]] inline void throw_errno(const std::string& what) {
+[[noreturn]] inline void throwErrno(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
 /** A whole decimal number that is at least @p least. @throws std::invalid_argument otherwise. */
-inline long parse_number(std::string_view option, std::string_view text, long least) {
+inline long parseNumber(std::string_view option, std::string_view text, long least) {
   long value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < least)
@@ -62,12 +62,12 @@ private:
 };
 
 /** Prints one repeat's result in the form that results.cpp reads. */
-inline void print_result(std::uint64_t tsc, long operations, std::uint64_t octets) {
+inline void printResult(std::uint64_t tsc, long operations, std::uint64_t octets) {
   std::cout << "result tsc=" << tsc << " ops=" << operations << " octets=" << octets << std::endl;
 }
 
 /** Prints the executable mappings of this process, for the profile of its user-space part. */
-inline void print_maps() {
+inline void printMaps() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
     if (line.find(" r-xp ") != std::string::npos)
@@ -106,7 +106,7 @@ private:
   static unsigned char* map(std::size_t size) {
     void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED)
-      throw_errno("mmap of " + std::to_string(size) + " octets");
+      throwErrno("mmap of " + std::to_string(size) + " octets");
     return static_cast<unsigned char*>(memory);
   }
 

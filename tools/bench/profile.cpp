@@ -18,7 +18,7 @@ using Address = std::uint64_t;
 class Symbols {
 public:
   /** Takes a line of /proc/kallsyms: address, type, name and, in brackets, a module. */
-  void add_kallsyms(const std::string& line) {
+  void addKallsyms(const std::string& line) {
     std::istringstream fields(line);
     Address address = 0;
     char type = 0;
@@ -30,7 +30,7 @@ public:
   }
 
   /** Takes a line of /proc/PID/maps: the whole mapping gets the file's name. */
-  void add_mapping(const std::string& line) {
+  void addMapping(const std::string& line) {
     std::istringstream fields(line);
     Address begin = 0;
     char dash = 0;
@@ -52,17 +52,17 @@ private:
 /** What the console output tells about one row beside its results. */
 struct Context {
   Symbols symbols;
-  std::size_t last_region = 0;
+  std::size_t lastRegion = 0;
 };
 
-std::map<std::string, Context> read_contexts(const ProfileFiles& files) {
+std::map<std::string, Context> readContexts(const ProfileFiles& files) {
   Symbols kernel;
   std::ifstream symbols(files.symbols);
   if (!symbols)
     throw std::runtime_error("cannot read " + files.symbols.string());
   for (std::string line; std::getline(symbols, line);)
     if (line.find('[') == std::string::npos)
-      kernel.add_kallsyms(line);
+      kernel.addKallsyms(line);
 
   std::map<std::string, Context> contexts;
   Context* context = nullptr;
@@ -71,23 +71,23 @@ std::map<std::string, Context> read_contexts(const ProfileFiles& files) {
   for (std::string text; std::getline(console, text);) {
     while (!text.empty() && text.back() == '\r')
       text.pop_back();
-    const GuestLine line = parse_guest_line(text);
-    if (line.kind == GuestLine::Kind::begin) {
+    const GuestLine line = parseGuestLine(text);
+    if (line.kind == GuestLine::Kind::Begin) {
       context = &contexts[line.row];
       context->symbols = kernel;
-    } else if (line.kind == GuestLine::Kind::result && context) {
-      context->last_region = ++region;
+    } else if (line.kind == GuestLine::Kind::Result && context) {
+      context->lastRegion = ++region;
     } else if (text.starts_with("symbol ") && context) {
-      context->symbols.add_kallsyms(text.substr(7));
+      context->symbols.addKallsyms(text.substr(7));
     } else if (text.starts_with("map ") && context) {
-      context->symbols.add_mapping(text.substr(4));
+      context->symbols.addMapping(text.substr(4));
     }
   }
   return contexts;
 }
 
 /** Instructions by block, for each region of the plugin's output. */
-std::map<std::size_t, std::vector<std::pair<Address, std::uint64_t>>> read_blocks(const std::filesystem::path& file) {
+std::map<std::size_t, std::vector<std::pair<Address, std::uint64_t>>> readBlocks(const std::filesystem::path& file) {
   std::map<std::size_t, std::vector<std::pair<Address, std::uint64_t>>> regions;
   // The blocks come behind the line of their region.
   std::vector<std::pair<Address, std::uint64_t>>* blocks = nullptr;
@@ -107,37 +107,37 @@ std::map<std::size_t, std::vector<std::pair<Address, std::uint64_t>>> read_block
 
 } // namespace
 
-void write_profile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files, std::size_t functions) {
-  const std::map<std::string, Context> contexts = read_contexts(files);
-  const auto blocks = read_blocks(files.counts);
+void writeProfile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files, std::size_t functions) {
+  const std::map<std::string, Context> contexts = readContexts(files);
+  const auto blocks = readBlocks(files.counts);
 
-  for (const RowRepeats& measured : read_guest(files.console, files.counts)) {
+  for (const RowRepeats& measured : readGuest(files.console, files.counts)) {
     const auto row = std::ranges::find(rows, measured.row, &Row::text);
     if (row == rows.end() || !measured.failure.empty() || measured.repeats.empty())
       continue;
     const Context& context = contexts.at(measured.row);
     const Repeat& repeat = measured.repeats.back();
     const Operation& operation = *row->operation;
-    const double units = static_cast<double>(operation.per_octet ? repeat.octets : repeat.operations);
+    const double units = static_cast<double>(operation.perOctet ? repeat.octets : repeat.operations);
 
-    std::map<std::string, std::uint64_t> by_name;
+    std::map<std::string, std::uint64_t> byName;
     std::uint64_t total = 0;
-    if (const auto found = blocks.find(context.last_region); found != blocks.end())
+    if (const auto found = blocks.find(context.lastRegion); found != blocks.end())
       for (const auto& [address, count] : found->second) {
-        by_name[context.symbols.name(address)] += count;
+        byName[context.symbols.name(address)] += count;
         total += count;
       }
-    std::vector<std::pair<std::string, std::uint64_t>> sorted(by_name.begin(), by_name.end());
+    std::vector<std::pair<std::string, std::uint64_t>> sorted(byName.begin(), byName.end());
     std::ranges::sort(sorted, std::greater{}, &std::pair<std::string, std::uint64_t>::second);
 
     out << "\n"
-        << measured.row << ": " << format_value(operation, static_cast<double>(total) / units) << " instructions per "
+        << measured.row << ": " << formatValue(operation, static_cast<double>(total) / units) << " instructions per "
         << operation.unit << "\n     share   per " << std::left << std::setw(12) << operation.unit << "function\n"
         << std::right << std::fixed;
     for (std::size_t i = 0; i < std::min(functions, sorted.size()); ++i) {
       const double count = static_cast<double>(sorted[i].second);
       out << std::setw(8) << std::setprecision(2) << 100 * count / static_cast<double>(total) << " %" << std::setw(11)
-          << std::setprecision(operation.per_octet ? 4 : 1) << count / units << "      " << sorted[i].first << '\n';
+          << std::setprecision(operation.perOctet ? 4 : 1) << count / units << "      " << sorted[i].first << '\n';
     }
   }
 }

@@ -23,6 +23,6 @@ struct ProfileFiles {
  * Writes the profile of the last repeat of every row of a guest.
  * @param functions how many functions to list
  */
-void write_profile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files, std::size_t functions);
+void writeProfile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files, std::size_t functions);
 
 } // namespace bench

@@ -40,12 +40,12 @@ Measures one operation over an RC connection to this process itself.
 Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.
 )";
 
-enum class Op { write, read, send, pingpong };
+enum class Op { Write, Read, Send, Pingpong };
 
 struct Options {
   std::string address = "10.9.0.1";
   std::string port = "7471";
-  Op op = Op::write;
+  Op op = Op::Write;
   std::size_t size = 65536;
   long depth = 16;
   long list = 1;
@@ -54,12 +54,12 @@ struct Options {
   long repeats = 3;
   bool maps = false;
 
-  bool sends() const { return op == Op::send || op == Op::pingpong; }
+  bool sends() const { return op == Op::Send || op == Op::Pingpong; }
 };
 
-constexpr int max_reads = 16;
-constexpr std::chrono::milliseconds resolve_timeout{2000};
-constexpr int goodbye_timeout_ms = 2000;
+constexpr int maxReads = 16;
+constexpr std::chrono::milliseconds resolveTimeout{2000};
+constexpr int goodbyeTimeoutMs = 2000;
 
 /** Deleter for the C objects of rdma-core; an error of a release has no one to go to. */
 template <auto release> struct Release {
@@ -79,12 +79,12 @@ void check(int result, const char* what) {
     return;
   if (result > 0)
     errno = result;
-  throw_errno(what);
+  throwErrno(what);
 }
 
 template <class T> T* check(T* object, const char* what) {
   if (!object)
-    throw_errno(what);
+    throwErrno(what);
   return object;
 }
 
@@ -115,7 +115,7 @@ public:
   rdma_cm_id* id() const { return id_.get(); }
   const Buffer& buffer() const { return buffer_; }
 
-  /** Prepares the list of work requests that post_sends() takes its part of. */
+  /** Prepares the list of work requests that postSends() takes its part of. */
   void prepare(Op op, const End& peer) {
     static constexpr std::array opcodes{IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND, IBV_WR_SEND};
     sge_ = {reinterpret_cast<std::uintptr_t>(buffer_.data()), static_cast<std::uint32_t>(buffer_.size()), mr_->lkey};
@@ -136,14 +136,14 @@ public:
   }
 
   /** Posts @p n work requests in one call, n at most the list's length. */
-  void post_sends(long n) {
+  void postSends(long n) {
     ibv_send_wr* bad;
     chain(sends_, n);
     check(ibv_post_send(id_->qp, sends_.data(), &bad), "ibv_post_send");
   }
 
   /** Posts @p n receives in one call, n at most the depth. */
-  void post_receives(long n) {
+  void postReceives(long n) {
     ibv_recv_wr* bad;
     chain(receives_, n);
     check(ibv_post_recv(id_->qp, receives_.data(), &bad), "ibv_post_recv");
@@ -178,7 +178,7 @@ private:
     std::array<ibv_wc, 32> completions;
     const int n = ibv_poll_cq(cq_.get(), completions.size(), completions.data());
     if (n < 0)
-      throw_errno("ibv_poll_cq");
+      throwErrno("ibv_poll_cq");
     for (int i = 0; i < n; ++i)
       if (const ibv_wc& wc = completions[static_cast<std::size_t>(i)]; wc.status != IBV_WC_SUCCESS)
         throw std::runtime_error(std::string("completion with error: ") + ibv_wc_status_str(wc.status));
@@ -204,72 +204,72 @@ public:
   explicit Connection(const Options& options)
       : options_(options), events_(check(rdma_create_event_channel(), "rdma_create_event_channel")) {
     const AddressInfo address = resolve(options);
-    listener_ = make_id();
+    listener_ = makeId();
     check(rdma_bind_addr(listener_.get(), address->ai_addr), "rdma_bind_addr");
     check(rdma_listen(listener_.get(), 1), "rdma_listen");
-    CmId id = make_id();
-    check(rdma_resolve_addr(id.get(), nullptr, address->ai_addr, resolve_timeout.count()), "rdma_resolve_addr");
+    CmId id = makeId();
+    check(rdma_resolve_addr(id.get(), nullptr, address->ai_addr, resolveTimeout.count()), "rdma_resolve_addr");
     establish(std::move(id));
     client_->prepare(options.op, *server_);
     server_->prepare(options.op, *client_);
     greet();
   }
 
-  ~Connection() { say_goodbye(); }
+  ~Connection() { sayGoodbye(); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   /** Receives for the first messages; the later ones are posted as each is consumed. */
-  void fill_receives() {
-    if (options_.op == Op::send)
-      server_->post_receives(options_.depth);
-    if (options_.op == Op::pingpong) {
-      server_->post_receives(1);
-      client_->post_receives(1);
+  void fillReceives() {
+    if (options_.op == Op::Send)
+      server_->postReceives(options_.depth);
+    if (options_.op == Op::Pingpong) {
+      server_->postReceives(1);
+      client_->postReceives(1);
     }
   }
 
   /** Moves @p n messages with the depth and the list length of the options. */
   void stream(long n) {
-    const bool two_sided = options_.sends();
+    const bool twoSided = options_.sends();
     long posted = 0, sent = 0, received = 0;
 
-    while (sent < n || (two_sided && received < n)) {
-      const long oldest = two_sided ? std::min(sent, received) : sent;
+    while (sent < n || (twoSided && received < n)) {
+      const long oldest = twoSided ? std::min(sent, received) : sent;
       posted = post(posted, std::min(n, oldest + options_.depth), n);
-      if (two_sided)
+      if (twoSided)
         received += consume(received < posted);
-      sent += client_->reap(sent < posted && (!two_sided || received == posted));
+      sent += client_->reap(sent < posted && (!twoSided || received == posted));
     }
   }
 
   /** @p n round trips of one message there and one back. */
   void pingpong(long n) {
     for (long i = 0; i < n; ++i) {
-      client_->post_sends(1);
+      client_->postSends(1);
       server_->reap(true);
-      server_->post_receives(1);
-      server_->post_sends(1);
+      server_->postReceives(1);
+      server_->postSends(1);
       for (long done = 0; done < 2;) // the own send, and the answer
         done += client_->reap(true);
-      client_->post_receives(1);
+      client_->postReceives(1);
       server_->reap(true); // its send
     }
   }
 
-  void run(long n) { options_.op == Op::pingpong ? pingpong(n) : stream(n); }
+  void run(long n) { options_.op == Op::Pingpong ? pingpong(n) : stream(n); }
 
   /** Runs @p n operations, prints what they cost, and checks that the data came, all of it new. */
   void measure(long n, unsigned seed) {
-    const End& source = options_.op == Op::read ? *server_ : *client_;
-    const End& sink = options_.op == Op::read ? *client_ : *server_;
+    const End& source = options_.op == Op::Read ? *server_ : *client_;
+    const End& sink = options_.op == Op::Read ? *client_ : *server_;
     source.buffer().fill(seed);
     sink.buffer().clear();
     const Region region;
     run(n);
     const std::uint64_t tsc = region.stop();
-    const long messages = options_.op == Op::pingpong ? 2 * n : n;
-    print_result(tsc, n, static_cast<std::uint64_t>(messages) * options_.size);
+    const long messages = options_.op == Op::Pingpong ? 2 * n : n;
+    printResult(tsc, n, static_cast<std::uint64_t>(messages) * options_.size);
     sink.buffer().verify(seed);
   }
 
@@ -286,7 +286,7 @@ private:
     return AddressInfo(result);
   }
 
-  CmId make_id() const {
+  CmId makeId() const {
     rdma_cm_id* id = nullptr;
     check(rdma_create_id(events_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id");
     return CmId(id);
@@ -294,8 +294,8 @@ private:
 
   void establish(CmId connecting) {
     rdma_conn_param parameters{};
-    parameters.responder_resources = max_reads;
-    parameters.initiator_depth = max_reads;
+    parameters.responder_resources = maxReads;
+    parameters.initiator_depth = maxReads;
 
     for (int established = 0; established < 2;) {
       rdma_cm_event* event = nullptr;
@@ -307,7 +307,7 @@ private:
 
       switch (type) {
       case RDMA_CM_EVENT_ADDR_RESOLVED:
-        check(rdma_resolve_route(id, resolve_timeout.count()), "rdma_resolve_route");
+        check(rdma_resolve_route(id, resolveTimeout.count()), "rdma_resolve_route");
         break;
       case RDMA_CM_EVENT_ROUTE_RESOLVED:
         client_.emplace(std::move(connecting), options_);
@@ -328,22 +328,22 @@ private:
 
   /** The first message comes from the initiator of an iWARP connection, and is a SEND. */
   void greet() {
-    client_->prepare(Op::send, *server_);
-    server_->post_receives(1);
-    client_->post_sends(1);
+    client_->prepare(Op::Send, *server_);
+    server_->postReceives(1);
+    client_->postSends(1);
     server_->reap(true);
     client_->reap(true);
     client_->prepare(options_.op, *server_);
   }
 
   /** Disconnects and waits a bounded time for both sides to say so. */
-  void say_goodbye() noexcept {
+  void sayGoodbye() noexcept {
     if (!client_ || rdma_disconnect(client_->id()))
       return;
     for (int closed = 0; closed < 2;) {
       pollfd descriptor{events_->fd, POLLIN, 0};
       rdma_cm_event* event = nullptr;
-      if (poll(&descriptor, 1, goodbye_timeout_ms) != 1 || rdma_get_cm_event(events_.get(), &event))
+      if (poll(&descriptor, 1, goodbyeTimeoutMs) != 1 || rdma_get_cm_event(events_.get(), &event))
         return;
       closed += event->event == RDMA_CM_EVENT_DISCONNECTED;
       rdma_ack_cm_event(event);
@@ -362,7 +362,7 @@ private:
       const long n = std::min(options_.list, total - posted);
       if (posted + n > end)
         break;
-      client_->post_sends(n);
+      client_->postSends(n);
       posted += n;
     }
     return posted;
@@ -372,10 +372,10 @@ private:
   long consume(bool wait) {
     const long n = server_->reap(wait);
     if (options_.list > 1 && n)
-      server_->post_receives(n);
+      server_->postReceives(n);
     else
       for (long i = 0; i < n; ++i)
-        server_->post_receives(1);
+        server_->postReceives(1);
     return n;
   }
 
@@ -386,20 +386,20 @@ private:
   std::optional<End> client_;
 };
 
-Op parse_op(std::string_view text) {
+Op parseOp(std::string_view text) {
   if (text == "write")
-    return Op::write;
+    return Op::Write;
   if (text == "read")
-    return Op::read;
+    return Op::Read;
   if (text == "send")
-    return Op::send;
+    return Op::Send;
   if (text == "pingpong")
-    return Op::pingpong;
+    return Op::Pingpong;
   throw std::invalid_argument("--op wants write, read, send or pingpong, not '" + std::string(text) + "'");
 }
 
 /** @return the options, or nothing after --help. */
-std::optional<Options> parse_options(int argc, char** argv) {
+std::optional<Options> parseOptions(int argc, char** argv) {
   static constexpr option names[] = {{"address", required_argument, nullptr, 'a'}, {"port", required_argument, nullptr, 'p'},
                                      {"op", required_argument, nullptr, 'o'},      {"size", required_argument, nullptr, 's'},
                                      {"depth", required_argument, nullptr, 'd'},   {"list", required_argument, nullptr, 'l'},
@@ -416,25 +416,25 @@ std::optional<Options> parse_options(int argc, char** argv) {
       options.port = optarg;
       break;
     case 'o':
-      options.op = parse_op(optarg);
+      options.op = parseOp(optarg);
       break;
     case 's':
-      options.size = parse_number("--size", optarg, 1);
+      options.size = parseNumber("--size", optarg, 1);
       break;
     case 'd':
-      options.depth = parse_number("--depth", optarg, 1);
+      options.depth = parseNumber("--depth", optarg, 1);
       break;
     case 'l':
-      options.list = parse_number("--list", optarg, 1);
+      options.list = parseNumber("--list", optarg, 1);
       break;
     case 'n':
-      options.count = parse_number("--count", optarg, 1);
+      options.count = parseNumber("--count", optarg, 1);
       break;
     case 'w':
-      options.warmup = parse_number("--warmup", optarg, 0);
+      options.warmup = parseNumber("--warmup", optarg, 0);
       break;
     case 'r':
-      options.repeats = parse_number("--repeats", optarg, 1);
+      options.repeats = parseNumber("--repeats", optarg, 1);
       break;
     case 'm':
       options.maps = true;
@@ -448,8 +448,8 @@ std::optional<Options> parse_options(int argc, char** argv) {
   }
   if (optind != argc)
     throw std::invalid_argument(std::string("what is '") + argv[optind] + "'? See rdma_bench --help");
-  if (options.op == Op::read)
-    options.depth = std::min<long>(options.depth, max_reads);
+  if (options.op == Op::Read)
+    options.depth = std::min<long>(options.depth, maxReads);
   if (options.depth % options.list)
     throw std::invalid_argument("--list has to divide --depth");
   return options;
@@ -459,19 +459,19 @@ void run(const Options& options) {
   // A connection each: how TCP has cut its stream in one need not be how it does in the next.
   for (long i = 0; i < options.repeats; ++i) {
     Connection connection(options);
-    connection.fill_receives();
+    connection.fillReceives();
     connection.run(options.warmup);
     connection.measure(options.count, static_cast<unsigned>(i));
   }
   if (options.maps)
-    print_maps();
+    printMaps();
 }
 
 } // namespace
 } // namespace bench
 
 int main(int argc, char** argv) try {
-  if (const auto options = bench::parse_options(argc, argv))
+  if (const auto options = bench::parseOptions(argc, argv))
     bench::run(*options);
   return 0;
 } catch (const std::invalid_argument& error) {

@@ -10,8 +10,8 @@
 namespace bench {
 namespace {
 
-constexpr double tolerated_spread = 0.01; // plus or minus 0.5 %
-constexpr double notable_idle = 0.02;
+constexpr double toleratedSpread = 0.01; // plus or minus 0.5 %
+constexpr double notableIdle = 0.02;
 
 using Line = std::vector<std::string>;
 
@@ -34,7 +34,7 @@ std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-constexpr std::size_t text_columns = 4; // transport, MTU, CRC, Markers: the figures follow
+constexpr std::size_t textColumns = 4; // transport, MTU, CRC, Markers: the figures follow
 
 Line heading() {
   Line line{"transport", "MTU", "CRC", "Markers"};
@@ -43,7 +43,7 @@ Line heading() {
   return line;
 }
 
-void write_text(std::ostream& out, const std::vector<Line>& lines) {
+void writeText(std::ostream& out, const std::vector<Line>& lines) {
   std::vector<std::size_t> widths(lines.front().size());
   for (const Line& line : lines)
     for (std::size_t i = 0; i < line.size(); ++i)
@@ -52,14 +52,14 @@ void write_text(std::ostream& out, const std::vector<Line>& lines) {
     std::string text;
     for (std::size_t i = 0; i < line.size(); ++i) {
       const std::string pad(widths[i] - width(line[i]), ' ');
-      text += (i ? "  " : "") + (i >= text_columns || i == 1 ? pad + line[i] : line[i] + pad);
+      text += (i ? "  " : "") + (i >= textColumns || i == 1 ? pad + line[i] : line[i] + pad);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     out << text << '\n';
   }
 }
 
-void write_markdown(std::ostream& out, const std::vector<Line>& lines) {
+void writeMarkdown(std::ostream& out, const std::vector<Line>& lines) {
   const auto write = [&](const Line& line) {
     for (const std::string& cell : line)
       out << "| " << cell << ' ';
@@ -67,21 +67,21 @@ void write_markdown(std::ostream& out, const std::vector<Line>& lines) {
   };
   write(lines.front());
   for (std::size_t i = 0; i < lines.front().size(); ++i)
-    out << (i >= text_columns || i == 1 ? "|--:" : "|---");
+    out << (i >= textColumns || i == 1 ? "|--:" : "|---");
   out << "|\n";
   std::for_each(lines.begin() + 1, lines.end(), write);
 }
 
-void write_grid(std::ostream& out, const std::string& title, const std::vector<Line>& lines, Format format) {
+void writeGrid(std::ostream& out, const std::string& title, const std::vector<Line>& lines, Format format) {
   if (lines.size() < 2)
     return;
-  out << (format == Format::markdown ? "**" + title + "**\n\n" : title + "\n");
-  format == Format::markdown ? write_markdown(out, lines) : write_text(out, lines);
+  out << (format == Format::Markdown ? "**" + title + "**\n\n" : title + "\n");
+  format == Format::Markdown ? writeMarkdown(out, lines) : writeText(out, lines);
   out << '\n';
 }
 
 /** The configurations of the rows: first the small MTU with all transports, then the next. */
-std::vector<Configuration> configurations_of(const std::vector<Row>& rows) {
+std::vector<Configuration> configurationsOf(const std::vector<Row>& rows) {
   std::vector<Configuration> result;
   for (const Row& row : rows)
     if (!std::ranges::count(result, row.configuration))
@@ -94,9 +94,9 @@ std::vector<Configuration> configurations_of(const std::vector<Row>& rows) {
  * One line per configuration, one cell per operation.
  * @param cell makes the text of a cell; a line of which all cells are empty is left out
  */
-template <class Cell> std::vector<Line> make_grid(const std::vector<Row>& rows, Cell cell) {
+template <class Cell> std::vector<Line> makeGrid(const std::vector<Row>& rows, Cell cell) {
   std::vector<Line> lines{heading()};
-  for (const Configuration& c : configurations_of(rows)) {
+  for (const Configuration& c : configurationsOf(rows)) {
     Line line{c.transport, std::to_string(c.mtu), setting(c.crc), setting(c.markers)};
     bool empty = true;
     for (const Operation& operation : operations()) {
@@ -117,7 +117,7 @@ const Result* find(const Results& results, const std::string& row) {
 }
 
 /** Says what a reader has to know about single rows: failures, spread, idle time, values from before. */
-void write_remarks(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
+void writeRemarks(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
   const Row* widest = nullptr;
   double spread = 0;
   for (const Row& row : rows) {
@@ -127,9 +127,9 @@ void write_remarks(std::ostream& out, const std::vector<Row>& rows, const Result
     const Result& result = found->second;
     if (!result.failure.empty())
       out << "failed: " << row.text() << ": " << result.failure << '\n';
-    else if (result.spread() > tolerated_spread)
+    else if (result.spread() > toleratedSpread)
       out << "unsteady: " << row.text() << ": its repeats lie " << percent(result.spread()) << " apart\n";
-    if (result.failure.empty() && result.idle > notable_idle)
+    if (result.failure.empty() && result.idle > notableIdle)
       out << "idle: " << row.text() << ": the CPU waited " << percent(result.idle) << " of the time, which is not counted\n";
     if (result.failure.empty() && (!widest || result.spread() > spread))
       widest = &row, spread = result.spread();
@@ -140,8 +140,8 @@ void write_remarks(std::ostream& out, const std::vector<Row>& rows, const Result
 
 } // namespace
 
-std::string format_value(const Operation& operation, double value) {
-  if (operation.per_octet)
+std::string formatValue(const Operation& operation, double value) {
+  if (operation.perOctet)
     return fixed(value, 2);
   std::string digits = std::to_string(std::llround(value));
   for (std::size_t at = digits.size(); at > 3; at -= 3)
@@ -156,19 +156,19 @@ double ratio(const Row& row, const Results& results, const std::string& transpor
   other.markers.reset();
   if (transport == "tcp") {
     other.crc.reset();
-    operation = row.operation->tcp_peer;
+    operation = row.operation->tcpPeer;
   }
   const Result* const own = find(results, row.text());
   const Result* const theirs = find(results, other.text() + " " + operation);
   return own && theirs && (other.crc || transport == "tcp") ? own->value / theirs->value : 0;
 }
 
-void write_tables(std::ostream& out, const std::vector<Row>& rows, const Results& results, const Notes& notes, Format format) {
+void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results& results, const Notes& notes, Format format) {
   const auto value = [&](const Row& row) -> std::string {
     const auto found = results.find(row.text());
     if (found == results.end())
       return "";
-    return found->second.failure.empty() ? format_value(*row.operation, found->second.value) : "failed";
+    return found->second.failure.empty() ? formatValue(*row.operation, found->second.value) : "failed";
   };
   const auto compared = [&](const std::string& own, const std::string& other) {
     return [&, own, other](const Row& row) -> std::string {
@@ -177,11 +177,11 @@ void write_tables(std::ostream& out, const std::vector<Row>& rows, const Results
     };
   };
 
-  write_grid(out, "Instructions of both ends together: per octet of 64 KiB transfers, per 64 B message, per round trip of 64 B",
-             make_grid(rows, value), format);
-  write_grid(out, "iwmpa / siw", make_grid(rows, compared("iwmpa", "siw")), format);
-  write_grid(out, "iwmpa / TCP", make_grid(rows, compared("iwmpa", "tcp")), format);
-  write_grid(out, "siw / TCP", make_grid(rows, compared("siw", "tcp")), format);
+  writeGrid(out, "Instructions of both ends together: per octet of 64 KiB transfers, per 64 B message, per round trip of 64 B",
+            makeGrid(rows, value), format);
+  writeGrid(out, "iwmpa / siw", makeGrid(rows, compared("iwmpa", "siw")), format);
+  writeGrid(out, "iwmpa / TCP", makeGrid(rows, compared("iwmpa", "tcp")), format);
+  writeGrid(out, "siw / TCP", makeGrid(rows, compared("siw", "tcp")), format);
 
   out << "Linux " << notes.kernel
       << ", one emulated CPU with PCLMULQDQ and SSE4.2; rows that TCP does not have are compared with its "
@@ -191,11 +191,11 @@ void write_tables(std::ostream& out, const std::vector<Row>& rows, const Results
         return result && !result->measured;
       }))
     out << "What was not measured now is compared with its figure of the last complete run.\n";
-  write_remarks(out, rows, results);
+  writeRemarks(out, rows, results);
 }
 
-void write_tsv(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
-  const auto or_dash = [](double value) { return value > 0 ? fixed(value, 4) : "-"; };
+void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
+  const auto orDash = [](double value) { return value > 0 ? fixed(value, 4) : "-"; };
 
   out << "transport\tmtu\tcrc\tmarkers\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\n";
   for (const Row& row : rows) {
@@ -203,15 +203,15 @@ void write_tsv(std::ostream& out, const std::vector<Row>& rows, const Results& r
     if (!result)
       continue;
     const Configuration& c = row.configuration;
-    const int decimals = row.operation->per_octet ? 4 : 1;
+    const int decimals = row.operation->perOctet ? 4 : 1;
     out << c.transport << '\t' << c.mtu << '\t' << setting(c.crc) << '\t' << setting(c.markers) << '\t' << row.operation->name
         << '\t' << fixed(result->value, decimals) << '\t' << fixed(result->min, decimals) << '\t' << fixed(result->max, decimals)
-        << "\tinstructions/" << row.operation->unit << '\t' << or_dash(ratio(row, results, "siw")) << '\t'
-        << or_dash(ratio(row, results, "tcp")) << '\t' << fixed(result->user, 4) << '\t' << fixed(result->idle, 4) << '\n';
+        << "\tinstructions/" << row.operation->unit << '\t' << orDash(ratio(row, results, "siw")) << '\t'
+        << orDash(ratio(row, results, "tcp")) << '\t' << fixed(result->user, 4) << '\t' << fixed(result->idle, 4) << '\n';
   }
 }
 
-void write_plot(std::ostream& out, const Results& results, const std::string& stem) {
+void writePlot(std::ostream& out, const Results& results, const std::string& stem) {
   struct Series {
     std::string title;
     std::string colour;
@@ -220,9 +220,9 @@ void write_plot(std::ostream& out, const Results& results, const std::string& st
   struct Panel {
     std::string title;
     int mtu;
-    bool per_octet;
+    bool perOctet;
   };
-  const std::vector<Series> all_series{
+  const std::vector<Series> allSeries{
       {"TCP", "#999999", {"tcp", 0, {}, {}}},
       {"siw", "#f6c28b", {"siw", 0, false, {}}},
       {"siw, CRC", "#d95f02", {"siw", 0, true, {}}},
@@ -242,7 +242,7 @@ void write_plot(std::ostream& out, const Results& results, const std::string& st
   };
 
   std::vector<Series> shown;
-  for (const Series& series : all_series)
+  for (const Series& series : allSeries)
     if (std::ranges::any_of(panels, [&](const Panel& panel) {
           return std::ranges::any_of(operations(), [&](const Operation& operation) { return value(series, panel.mtu, operation); });
         }))
@@ -253,7 +253,7 @@ void write_plot(std::ostream& out, const Results& results, const std::string& st
     for (const Series& series : shown)
       out << " \"" << series.title << '"';
     for (const Operation& operation : operations()) {
-      if (operation.per_octet != panels[i].per_octet)
+      if (operation.perOctet != panels[i].perOctet)
         continue;
       out << "\n\"" << operation.heading << '"';
       for (const Series& series : shown) {

@@ -12,7 +12,7 @@
 
 namespace bench {
 
-enum class Format { text, markdown };
+enum class Format { Text, Markdown };
 
 /** What the figures count, below the tables, once per report. */
 struct Notes {
@@ -23,15 +23,15 @@ struct Notes {
 double ratio(const Row& row, const Results& results, const std::string& transport);
 
 /** All tables: the figures, the ratios, and what is to be known about them. */
-void write_tables(std::ostream& out, const std::vector<Row>& rows, const Results& results, const Notes& notes, Format format);
+void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results& results, const Notes& notes, Format format);
 
 /** One line per row with a value: tab-separated, with a header. */
-void write_tsv(std::ostream& out, const std::vector<Row>& rows, const Results& results);
+void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results);
 
 /** A gnuplot script that holds its data and writes @p stem .png and .svg. */
-void write_plot(std::ostream& out, const Results& results, const std::string& stem);
+void writePlot(std::ostream& out, const Results& results, const std::string& stem);
 
 /** The figure of a row in the form of the tables: two decimals per octet, grouped digits otherwise. */
-std::string format_value(const Operation& operation, double value);
+std::string formatValue(const Operation& operation, double value);
 
 } // namespace bench

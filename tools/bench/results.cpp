@@ -23,47 +23,47 @@ std::uint64_t field(const std::string& line, const std::string& name) {
 }
 
 double figure(const Operation& operation, const Repeat& repeat) {
-  return static_cast<double>(repeat.instructions()) / static_cast<double>(operation.per_octet ? repeat.octets : repeat.operations);
+  return static_cast<double>(repeat.instructions()) / static_cast<double>(operation.perOctet ? repeat.octets : repeat.operations);
 }
 
 } // namespace
 
-GuestLine parse_guest_line(std::string line) {
+GuestLine parseGuestLine(std::string line) {
   while (!line.empty() && line.back() == '\r')
     line.pop_back();
 
   GuestLine result;
   if (line.starts_with("begin ")) {
-    result.kind = GuestLine::Kind::begin;
+    result.kind = GuestLine::Kind::Begin;
     result.row = line.substr(6);
   } else if (line.starts_with("result ")) {
-    result.kind = GuestLine::Kind::result;
+    result.kind = GuestLine::Kind::Result;
     result.repeat = {field(line, "tsc"), field(line, "ops"), field(line, "octets"), 0, 0};
   } else if (line == "end" || line.starts_with("end ")) {
-    result.kind = GuestLine::Kind::end;
+    result.kind = GuestLine::Kind::End;
     result.outcome = line.size() > 4 ? line.substr(4) : "";
   }
   return result;
 }
 
-std::vector<RowRepeats> read_guest(const std::filesystem::path& console, const std::filesystem::path& counts) {
+std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const std::filesystem::path& counts) {
   std::vector<RowRepeats> rows;
-  std::vector<Repeat*> by_region;
+  std::vector<Repeat*> byRegion;
   std::size_t region = 0;
 
   std::ifstream in = open(console);
   for (std::string text; std::getline(in, text);) {
-    GuestLine line = parse_guest_line(text);
-    if (line.kind == GuestLine::Kind::begin)
+    GuestLine line = parseGuestLine(text);
+    if (line.kind == GuestLine::Kind::Begin)
       rows.push_back({line.row, {}, "the guest ended while it ran", region + 1});
-    else if (line.kind == GuestLine::Kind::result && !rows.empty())
+    else if (line.kind == GuestLine::Kind::Result && !rows.empty())
       rows.back().repeats.push_back(line.repeat), ++region;
-    else if (line.kind == GuestLine::Kind::end && !rows.empty())
+    else if (line.kind == GuestLine::Kind::End && !rows.empty())
       rows.back().failure = line.outcome;
   }
   for (RowRepeats& row : rows)
     for (Repeat& repeat : row.repeats)
-      by_region.push_back(&repeat);
+      byRegion.push_back(&repeat);
 
   std::ifstream counted = open(counts);
   for (std::string line; std::getline(counted, line);) {
@@ -73,12 +73,12 @@ std::vector<RowRepeats> read_guest(const std::filesystem::path& console, const s
     Repeat repeat;
     if (!line.starts_with("region ") || !(fields >> kind >> number >> kernel >> repeat.kernel >> user >> repeat.user))
       continue;
-    if (number < 1 || number > by_region.size())
+    if (number < 1 || number > byRegion.size())
       throw std::runtime_error("the plugin has counted more regions than the guest has reported");
-    by_region[number - 1]->kernel = repeat.kernel;
-    by_region[number - 1]->user = repeat.user;
+    byRegion[number - 1]->kernel = repeat.kernel;
+    byRegion[number - 1]->user = repeat.user;
   }
-  for (const Repeat* repeat : by_region)
+  for (const Repeat* repeat : byRegion)
     if (!repeat->instructions() || static_cast<double>(repeat->instructions()) > 1.01 * static_cast<double>(repeat->tsc))
       throw std::runtime_error("the plugin's counts do not fit what the guest has reported");
   return rows;
@@ -104,7 +104,7 @@ Result summarize(const Row& row, const RowRepeats& measured) {
   return result;
 }
 
-Results read_tsv(const std::filesystem::path& file) {
+Results readTsv(const std::filesystem::path& file) {
   Results results;
   std::ifstream in(file);
   std::string line;

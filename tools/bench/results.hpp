@@ -45,19 +45,19 @@ using Results = std::map<std::string, Result>;
 
 /** The lines that guest-init and the programs print, one kind of line each. */
 struct GuestLine {
-  enum class Kind { begin, result, end, other } kind = Kind::other;
+  enum class Kind { Begin, Result, End, Other } kind = Kind::Other;
   std::string row;     ///< begin
   Repeat repeat;       ///< result
   std::string outcome; ///< end: empty for success, or what went wrong
 };
-GuestLine parse_guest_line(std::string line);
+GuestLine parseGuestLine(std::string line);
 
 /** All repeats of each row of one guest, in the order in which they ran. */
 struct RowRepeats {
   std::string row;
   std::vector<Repeat> repeats;
   std::string failure;
-  std::size_t first_region = 0; ///< number of the plugin's region of the first repeat, from 1
+  std::size_t firstRegion = 0; ///< number of the plugin's region of the first repeat, from 1
 };
 
 /**
@@ -66,12 +66,12 @@ struct RowRepeats {
  * @param counts the plugin's output
  * @throws std::runtime_error when the two do not belong together
  */
-std::vector<RowRepeats> read_guest(const std::filesystem::path& console, const std::filesystem::path& counts);
+std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const std::filesystem::path& counts);
 
 /** The figures of a row. */
 Result summarize(const Row& row, const RowRepeats& measured);
 
-/** Reads back a table of write_tsv(), every value marked as not measured. A missing file is an empty table. */
-Results read_tsv(const std::filesystem::path& file);
+/** Reads back a table of writeTsv(), every value marked as not measured. A missing file is an empty table. */
+Results readTsv(const std::filesystem::path& file);
 
 } // namespace bench

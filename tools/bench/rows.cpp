@@ -11,7 +11,7 @@ namespace bench {
 namespace {
 
 // The counts make each repeat some ten million instructions at least, in which a timer tick is lost.
-constexpr std::array all_operations{
+constexpr std::array allOperations{
     Operation{"write", "WRITE", "--op write --count 400 --warmup 64", "", "send", "octet", true},
     Operation{"read", "READ", "--op read --count 400 --warmup 64", "", "send", "octet", true},
     Operation{"send", "SEND", "--op send --count 400 --warmup 64", "--op send --count 400 --warmup 64", "send", "octet", true},
@@ -25,7 +25,7 @@ constexpr std::array all_operations{
 
 constexpr std::array mtus{1500, 65536};
 
-std::vector<std::string> words_of(const std::string& text) {
+std::vector<std::string> wordsOf(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
   for (std::string word; in >> word;)
@@ -34,24 +34,24 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 /** Every word that some row has, so that a misspelt one is told from one that selects nothing here. */
-bool is_known(const std::string& word) {
+bool isKnown(const std::string& word) {
   for (const std::string_view transport : {"tcp", "siw", "iwmpa"})
     for (const Configuration& configuration : configurations(transport))
-      for (const Operation& operation : all_operations)
-        if (std::ranges::count(words_of(Row{0, configuration, &operation}.text()), word))
+      for (const Operation& operation : allOperations)
+        if (std::ranges::count(wordsOf(Row{0, configuration, &operation}.text()), word))
           return true;
   return false;
 }
 
 bool matches(const Row& row, const std::vector<std::string>& selection) {
-  const std::vector<std::string> words = words_of(row.text());
+  const std::vector<std::string> words = wordsOf(row.text());
   return std::ranges::all_of(selection, [&](const std::string& word) { return std::ranges::count(words, word); });
 }
 
 } // namespace
 
 std::span<const Operation> operations() {
-  return all_operations;
+  return allOperations;
 }
 
 std::string Configuration::text() const {
@@ -69,8 +69,8 @@ std::string Row::text() const {
 
 std::vector<Configuration> configurations(std::string_view transport) {
   using Setting = std::optional<bool>;
-  const bool is_tcp = transport == "tcp";
-  const std::vector<Setting> crcs = is_tcp ? std::vector<Setting>{{}} : std::vector<Setting>{false, true};
+  const bool isTcp = transport == "tcp";
+  const std::vector<Setting> crcs = isTcp ? std::vector<Setting>{{}} : std::vector<Setting>{false, true};
   const std::vector<Setting> markers = transport == "iwmpa" ? std::vector<Setting>{false, true} : std::vector<Setting>{{}};
 
   std::vector<Configuration> result;
@@ -81,12 +81,12 @@ std::vector<Configuration> configurations(std::string_view transport) {
   return result;
 }
 
-std::vector<Row> select_rows(const std::vector<std::string>& transports, const std::vector<std::string>& selections) {
+std::vector<Row> selectRows(const std::vector<std::string>& transports, const std::vector<std::string>& selections) {
   std::vector<std::vector<std::string>> wanted;
   for (const std::string& selection : selections) {
-    wanted.push_back(words_of(selection));
+    wanted.push_back(wordsOf(selection));
     for (const std::string& word : wanted.back())
-      if (!is_known(word))
+      if (!isKnown(word))
         throw std::invalid_argument("no row has '" + word +
                                     "': a selection is made of tcp|siw|iwmpa, 1500|65536, crc=0|1, markers=0|1 and "
                                     "write|read|send|send64|list64|rtt64");
@@ -95,7 +95,7 @@ std::vector<Row> select_rows(const std::vector<std::string>& transports, const s
   std::vector<Row> rows;
   for (const std::string& transport : transports)
     for (const Configuration& configuration : configurations(transport))
-      for (const Operation& operation : all_operations) {
+      for (const Operation& operation : allOperations) {
         if (transport == "tcp" && operation.tcp.empty())
           continue;
         Row row{static_cast<int>(rows.size()) + 1, configuration, &operation};
@@ -105,17 +105,17 @@ std::vector<Row> select_rows(const std::vector<std::string>& transports, const s
   return rows;
 }
 
-void write_plan(std::ostream& out, const std::vector<Row>& rows, std::string_view transport, int repeats, bool maps) {
+void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view transport, int repeats, bool maps) {
   const auto flag = [](std::optional<bool> setting) { return setting ? (*setting ? "1" : "0") : "-"; };
 
   for (const Row& row : rows) {
     const Configuration& c = row.configuration;
     if (c.transport != transport)
       continue;
-    const bool is_tcp = c.transport == "tcp";
+    const bool isTcp = c.transport == "tcp";
     out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' '
-        << (is_tcp ? "tcp_bench " : "rdma_bench ") << (is_tcp ? row.operation->tcp : row.operation->rdma) << " --repeats "
-        << repeats << (maps ? " --maps" : "") << '\n';
+        << (isTcp ? "tcp_bench " : "rdma_bench ") << (isTcp ? row.operation->tcp : row.operation->rdma) << " --repeats " << repeats
+        << (maps ? " --maps" : "") << '\n';
   }
 }
 

@@ -17,13 +17,13 @@ namespace bench {
 
 /** An operation: its name in tables, how it is run, and what its figure counts. */
 struct Operation {
-  std::string_view name;     ///< as in the TSV and in selections
-  std::string_view heading;  ///< as in tables
-  std::string_view rdma;     ///< arguments of rdma_bench
-  std::string_view tcp;      ///< arguments of tcp_bench; empty where TCP has no such thing
-  std::string_view tcp_peer; ///< the operation that TCP's figure for the comparison comes from
-  std::string_view unit;     ///< what the instructions are counted per
-  bool per_octet;            ///< the count is divided by octets, else by operations
+  std::string_view name;    ///< as in the TSV and in selections
+  std::string_view heading; ///< as in tables
+  std::string_view rdma;    ///< arguments of rdma_bench
+  std::string_view tcp;     ///< arguments of tcp_bench; empty where TCP has no such thing
+  std::string_view tcpPeer; ///< the operation that TCP's figure for the comparison comes from
+  std::string_view unit;    ///< what the instructions are counted per
+  bool perOctet;            ///< the count is divided by octets, else by operations
 };
 
 /** All operations, in the order of the tables. */
@@ -59,9 +59,9 @@ std::vector<Configuration> configurations(std::string_view transport);
  *        None selects everything.
  * @throws std::invalid_argument for a word that is none of these.
  */
-std::vector<Row> select_rows(const std::vector<std::string>& transports, const std::vector<std::string>& selections);
+std::vector<Row> selectRows(const std::vector<std::string>& transports, const std::vector<std::string>& selections);
 
 /** Writes the rows of one transport as the shell commands that guest-init defines. */
-void write_plan(std::ostream& out, const std::vector<Row>& rows, std::string_view transport, int repeats, bool maps);
+void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view transport, int repeats, bool maps);
 
 } // namespace bench

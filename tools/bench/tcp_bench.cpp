@@ -35,12 +35,12 @@ Measures messages over a TCP connection to this process itself.
 Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.
 )";
 
-enum class Op { send, pingpong };
+enum class Op { Send, Pingpong };
 
 struct Options {
   std::string address = "10.9.0.1";
   std::uint16_t port = 7480;
-  Op op = Op::send;
+  Op op = Op::Send;
   std::size_t size = 65536;
   long depth = 1;
   long count = 200;
@@ -54,7 +54,7 @@ class Socket {
 public:
   explicit Socket(int fd) : fd_(fd) {
     if (fd_ < 0)
-      throw_errno("socket");
+      throwErrno("socket");
   }
   ~Socket() {
     if (fd_ >= 0)
@@ -69,7 +69,7 @@ public:
 
   void set(int level, int name, int value) const {
     if (setsockopt(fd_, level, name, &value, sizeof(value)))
-      throw_errno("setsockopt");
+      throwErrno("setsockopt");
   }
 
   /** Sends all of the octets. */
@@ -77,7 +77,7 @@ public:
     while (size) {
       const ssize_t n = ::send(fd_, data, size, MSG_NOSIGNAL);
       if (n < 0)
-        throw_errno("send");
+        throwErrno("send");
       data += n;
       size -= static_cast<std::size_t>(n);
     }
@@ -88,7 +88,7 @@ public:
     while (size) {
       const ssize_t n = ::recv(fd_, data, size, 0);
       if (n < 0)
-        throw_errno("recv");
+        throwErrno("recv");
       if (!n)
         throw std::runtime_error("the peer has closed the connection");
       data += n;
@@ -112,7 +112,7 @@ public:
 
   /** Runs @p n operations. */
   void run(long n) {
-    if (options_.op == Op::pingpong)
+    if (options_.op == Op::Pingpong)
       return pingpong(n);
     for (long sent = 0; sent < n;) {
       const long batch = std::min(options_.depth, n - sent);
@@ -130,8 +130,8 @@ public:
     const Region region;
     run(n);
     const std::uint64_t tsc = region.stop();
-    const long messages = options_.op == Op::pingpong ? 2 * n : n;
-    print_result(tsc, n, static_cast<std::uint64_t>(messages) * options_.size);
+    const long messages = options_.op == Op::Pingpong ? 2 * n : n;
+    printResult(tsc, n, static_cast<std::uint64_t>(messages) * options_.size);
     if (std::memcmp(source_.data(), sink_.data(), source_.size()))
       throw std::runtime_error("the data is wrong");
   }
@@ -150,9 +150,9 @@ private:
     const Socket listener = make();
     listener.set(SOL_SOCKET, SO_REUSEADDR, 1);
     if (bind(listener.fd(), generic, sizeof(address)) || listen(listener.fd(), 1))
-      throw_errno("listen on " + options.address);
+      throwErrno("listen on " + options.address);
     if (::connect(client_.fd(), generic, sizeof(address)))
-      throw_errno("connect to " + options.address);
+      throwErrno("connect to " + options.address);
     return Socket(accept(listener.fd(), nullptr, nullptr));
   }
 
@@ -172,16 +172,16 @@ private:
   Buffer sink_;
 };
 
-Op parse_op(std::string_view text) {
+Op parseOp(std::string_view text) {
   if (text == "send")
-    return Op::send;
+    return Op::Send;
   if (text == "pingpong")
-    return Op::pingpong;
+    return Op::Pingpong;
   throw std::invalid_argument("--op wants send or pingpong, not '" + std::string(text) + "'");
 }
 
 /** @return the options, or nothing after --help. */
-std::optional<Options> parse_options(int argc, char** argv) {
+std::optional<Options> parseOptions(int argc, char** argv) {
   static constexpr option names[] = {{"address", required_argument, nullptr, 'a'},
                                      {"port", required_argument, nullptr, 'p'},
                                      {"op", required_argument, nullptr, 'o'},
@@ -200,25 +200,25 @@ std::optional<Options> parse_options(int argc, char** argv) {
       options.address = optarg;
       break;
     case 'p':
-      options.port = static_cast<std::uint16_t>(parse_number("--port", optarg, 1));
+      options.port = static_cast<std::uint16_t>(parseNumber("--port", optarg, 1));
       break;
     case 'o':
-      options.op = parse_op(optarg);
+      options.op = parseOp(optarg);
       break;
     case 's':
-      options.size = parse_number("--size", optarg, 1);
+      options.size = parseNumber("--size", optarg, 1);
       break;
     case 'd':
-      options.depth = parse_number("--depth", optarg, 1);
+      options.depth = parseNumber("--depth", optarg, 1);
       break;
     case 'n':
-      options.count = parse_number("--count", optarg, 1);
+      options.count = parseNumber("--count", optarg, 1);
       break;
     case 'w':
-      options.warmup = parse_number("--warmup", optarg, 0);
+      options.warmup = parseNumber("--warmup", optarg, 0);
       break;
     case 'r':
-      options.repeats = parse_number("--repeats", optarg, 1);
+      options.repeats = parseNumber("--repeats", optarg, 1);
       break;
     case 'm':
       options.maps = true;
@@ -243,14 +243,14 @@ void run(const Options& options) {
     connection.measure(options.count, static_cast<unsigned>(i));
   }
   if (options.maps)
-    print_maps();
+    printMaps();
 }
 
 } // namespace
 } // namespace bench
 
 int main(int argc, char** argv) try {
-  if (const auto options = bench::parse_options(argc, argv))
+  if (const auto options = bench::parseOptions(argc, argv))
     bench::run(*options);
   return 0;
 } catch (const std::invalid_argument& error) {

@@ -53,10 +53,10 @@ struct Options {
   std::string kernel = "(release not given)";
   fs::path baseline;
   std::size_t functions = 40;
-  Format format = Format::text;
+  Format format = Format::Text;
   bool profiled = false;
 
-  std::vector<Row> rows() const { return select_rows(transports, selections); }
+  std::vector<Row> rows() const { return selectRows(transports, selections); }
   fs::path file(const std::string& transport, const char* extension) const { return dir / (transport + extension); }
 };
 
@@ -82,7 +82,7 @@ void plan(const Options& options) {
       continue;
     const fs::path file = options.file(transport, ".plan");
     std::ofstream out = create(file);
-    write_plan(out, rows, transport, options.repeats, options.profiled);
+    writePlan(out, rows, transport, options.repeats, options.profiled);
     close(out, file);
     std::cout << transport << '\n';
   }
@@ -96,7 +96,7 @@ void list(const Options& options) {
 void progress(const Options& options) {
   const std::string transport = options.transports.front();
   const fs::path file = options.file(transport, ".console");
-  const std::vector<Row> rows = select_rows({transport}, options.selections);
+  const std::vector<Row> rows = selectRows({transport}, options.selections);
   std::ofstream copy = create(file);
   const Row* row = nullptr;
   std::size_t number = 0;
@@ -104,19 +104,19 @@ void progress(const Options& options) {
 
   for (std::string text; std::getline(std::cin, text);) {
     copy << text << std::endl;
-    const GuestLine line = parse_guest_line(text);
-    if (line.kind == GuestLine::Kind::begin) {
+    const GuestLine line = parseGuestLine(text);
+    if (line.kind == GuestLine::Kind::Begin) {
       const auto found = std::ranges::find(rows, line.row, &Row::text);
       row = found == rows.end() ? nullptr : &*found;
       ++number;
-    } else if (line.kind == GuestLine::Kind::result && row) {
+    } else if (line.kind == GuestLine::Kind::Result && row) {
       const Repeat& repeat = line.repeat;
       value = static_cast<double>(repeat.tsc) /
-              static_cast<double>(std::max<std::uint64_t>(1, row->operation->per_octet ? repeat.octets : repeat.operations));
-    } else if (line.kind == GuestLine::Kind::end && row) {
+              static_cast<double>(std::max<std::uint64_t>(1, row->operation->perOctet ? repeat.octets : repeat.operations));
+    } else if (line.kind == GuestLine::Kind::End && row) {
       std::cerr << "  [" << std::setw(2) << number << '/' << rows.size() << "] " << std::left << std::setw(40) << row->text()
                 << std::right
-                << (line.outcome.empty() ? format_value(*row->operation, value) + " / " + std::string(row->operation->unit)
+                << (line.outcome.empty() ? formatValue(*row->operation, value) + " / " + std::string(row->operation->unit)
                                          : "FAILED: " + line.outcome)
                 << std::endl;
       row = nullptr;
@@ -134,7 +134,7 @@ Results collect(const Options& options, const std::vector<Row>& rows) {
       continue;
     std::vector<RowRepeats> measured;
     try {
-      measured = read_guest(console, options.file(transport, ".counts"));
+      measured = readGuest(console, options.file(transport, ".counts"));
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(transport + ": " + error.what());
     }
@@ -153,21 +153,21 @@ int report(const Options& options) {
   const std::vector<Row> rows = options.rows();
   Results results = collect(options, rows);
   if (!options.baseline.empty()) {
-    Results known = read_tsv(options.baseline);
+    Results known = readTsv(options.baseline);
     std::erase_if(known, [](const auto& entry) { return entry.first.starts_with("iwmpa "); });
     results.merge(known);
   }
 
   const fs::path table = options.dir / "bench.tsv";
   std::ofstream tsv = create(table);
-  write_tsv(tsv, rows, results);
+  writeTsv(tsv, rows, results);
   close(tsv, table);
   const fs::path plot = options.dir / "bench.gp";
   std::ofstream gnuplot = create(plot);
-  write_plot(gnuplot, results, "bench");
+  writePlot(gnuplot, results, "bench");
   close(gnuplot, plot);
 
-  write_tables(std::cout, rows, results, {options.kernel}, options.format);
+  writeTables(std::cout, rows, results, {options.kernel}, options.format);
   return std::ranges::any_of(results, [](const auto& entry) { return !entry.second.failure.empty(); });
 }
 
@@ -175,12 +175,12 @@ void profile(const Options& options) {
   const std::vector<Row> rows = options.rows();
   for (const std::string& transport : options.transports)
     if (fs::exists(options.file(transport, ".console")))
-      write_profile(std::cout, rows,
-                    {options.file(transport, ".console"), options.file(transport, ".counts"), options.dir / "kernel.symbols"},
-                    options.functions);
+      writeProfile(std::cout, rows,
+                   {options.file(transport, ".console"), options.file(transport, ".counts"), options.dir / "kernel.symbols"},
+                   options.functions);
 }
 
-int parse_count(const char* option, const char* text) {
+int parseCount(const char* option, const char* text) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (end == text || *end || value < 1 || value > 1000)
@@ -189,7 +189,7 @@ int parse_count(const char* option, const char* text) {
 }
 
 /** @return the options, or nothing after --help. */
-std::optional<Options> parse_options(int argc, char** argv) {
+std::optional<Options> parseOptions(int argc, char** argv) {
   static constexpr option names[] = {{"dir", required_argument, nullptr, 'd'},
                                      {"transport", required_argument, nullptr, 't'},
                                      {"rows", required_argument, nullptr, 'r'},
@@ -214,7 +214,7 @@ std::optional<Options> parse_options(int argc, char** argv) {
       options.selections.emplace_back(optarg);
       break;
     case 'n':
-      options.repeats = parse_count("--repeats", optarg);
+      options.repeats = parseCount("--repeats", optarg);
       break;
     case 'k':
       options.kernel = optarg;
@@ -223,10 +223,10 @@ std::optional<Options> parse_options(int argc, char** argv) {
       options.baseline = optarg;
       break;
     case 'f':
-      options.functions = static_cast<std::size_t>(parse_count("--functions", optarg));
+      options.functions = static_cast<std::size_t>(parseCount("--functions", optarg));
       break;
     case 'M':
-      options.format = Format::markdown;
+      options.format = Format::Markdown;
       break;
     case 'P':
       options.profiled = true;
@@ -266,7 +266,7 @@ int run(const Options& options) {
 } // namespace bench
 
 int main(int argc, char** argv) try {
-  const auto options = bench::parse_options(argc, argv);
+  const auto options = bench::parseOptions(argc, argv);
   return options ? bench::run(*options) : 0;
 } catch (const std::invalid_argument& error) {
   std::cerr << "bench_tool: " << error.what() << '\n';
