@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * What both guest programs share: the measured region, the result line, options and errors.
+ * What both guest programs share: the measured region, the result line, memory and its pattern.
  */
 #pragma once
 
-#include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -16,29 +14,14 @@
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <system_error>
 
 #include <sys/mman.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "../common/fd.hpp"
+
 namespace bench {
-
-/** Throws the error of the last failed system call. @param what the call, and on what. */
-[[noreturn]] inline void throwErrno(const std::string& what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
-/** A whole decimal number that is at least @p least. @throws std::invalid_argument otherwise. */
-inline long parseNumber(std::string_view option, std::string_view text, long least) {
-  long value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least)
-    throw std::invalid_argument(std::string(option) + " wants a number of at least " + std::to_string(least) + ", not '" +
-                                std::string(text) + "'");
-  return value;
-}
 
 /**
  * One measured region.
@@ -106,7 +89,7 @@ private:
   static unsigned char* map(std::size_t size) {
     void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED)
-      throwErrno("mmap of " + std::to_string(size) + " octets");
+      test::throwErrno("mmap of " + std::to_string(size) + " octets");
     return static_cast<unsigned char*>(memory);
   }
 

@@ -7,6 +7,7 @@
  * the same, and the instructions that the work costs on both sides, from the application down to
  * the device, can be counted and compared between transports.
  */
+#include "../common/options.hpp"
 #include "measure.hpp"
 
 #include <array>
@@ -15,30 +16,12 @@
 #include <vector>
 
 #include <arpa/inet.h>
-#include <getopt.h>
 #include <netdb.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 
 namespace bench {
 namespace {
-
-constexpr char usage[] =
-    R"(usage: rdma_bench [options]
-Measures one operation over an RC connection to this process itself.
-  -a, --address ADDR   an address of the RDMA link (default 10.9.0.1)
-  -p, --port PORT      port to listen on (default 7471)
-  -o, --op OP          write, read, send, or pingpong (default write)
-  -s, --size N         octets per message (default 65536)
-  -d, --depth N        messages outstanding (default 16; read: at most 16)
-  -l, --list N         post N work requests in one call (default 1; divides the depth)
-  -n, --count N        messages, or round trips, per repeat (default 200)
-  -w, --warmup N       messages before each repeat is measured (default 32)
-  -r, --repeats N      repeats, each on a connection of its own (default 3)
-  -m, --maps           print this program's mappings, for a profile
-  -h, --help           this text
-Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.
-)";
 
 enum class Op { Write, Read, Send, Pingpong };
 
@@ -79,12 +62,12 @@ void check(int result, const char* what) {
     return;
   if (result > 0)
     errno = result;
-  throwErrno(what);
+  test::throwErrno(what);
 }
 
 template <class T> T* check(T* object, const char* what) {
   if (!object)
-    throwErrno(what);
+    test::throwErrno(what);
   return object;
 }
 
@@ -178,7 +161,7 @@ private:
     std::array<ibv_wc, 32> completions;
     const int n = ibv_poll_cq(cq_.get(), completions.size(), completions.data());
     if (n < 0)
-      throwErrno("ibv_poll_cq");
+      test::throwErrno("ibv_poll_cq");
     for (int i = 0; i < n; ++i)
       if (const ibv_wc& wc = completions[static_cast<std::size_t>(i)]; wc.status != IBV_WC_SUCCESS)
         throw std::runtime_error(std::string("completion with error: ") + ibv_wc_status_str(wc.status));
@@ -386,73 +369,36 @@ private:
   std::optional<End> client_;
 };
 
-Op parseOp(std::string_view text) {
-  if (text == "write")
-    return Op::Write;
-  if (text == "read")
-    return Op::Read;
-  if (text == "send")
-    return Op::Send;
-  if (text == "pingpong")
-    return Op::Pingpong;
-  throw std::invalid_argument("--op wants write, read, send or pingpong, not '" + std::string(text) + "'");
-}
+/** Returns the exit status when there is nothing to measure. */
+std::optional<int> parse(int argc, char** argv, Options& o) {
+  test::Options options(
+      R"(usage: rdma_bench [options]
+Measures one operation over an RC connection to this process itself.
+)",
+      {{"address", "ADDR", "an address of the RDMA link (default 10.9.0.1)", test::text(o.address), 'a'},
+       {"port", "PORT", "port to listen on (default 7471)", test::text(o.port), 'p'},
+       {"op", "OP", "write, read, send, or pingpong (default write)",
+        test::choice(o.op, {{"write", Op::Write}, {"read", Op::Read}, {"send", Op::Send}, {"pingpong", Op::Pingpong}}), 'o'},
+       {"size", "N", "octets per message (default 65536)", test::number(o.size, 1), 's'},
+       {"depth", "N", "messages outstanding (default 16; read: at most 16)", test::number(o.depth, 1), 'd'},
+       {"list", "N", "post N work requests in one call (default 1; divides the depth)", test::number(o.list, 1), 'l'},
+       {"count", "N", "messages, or round trips, per repeat (default 200)", test::number(o.count, 1), 'n'},
+       {"warmup", "N", "messages before each repeat is measured (default 32)", test::number(o.warmup), 'w'},
+       {"repeats", "N", "repeats, each on a connection of its own (default 3)", test::number(o.repeats, 1), 'r'},
+       {"maps", nullptr, "print this program's mappings, for a profile", test::flag(o.maps), 'm'}},
+      R"(Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.
+)");
+  std::vector<std::string> operands;
 
-/** @return the options, or nothing after --help. */
-std::optional<Options> parseOptions(int argc, char** argv) {
-  static constexpr option names[] = {{"address", required_argument, nullptr, 'a'}, {"port", required_argument, nullptr, 'p'},
-                                     {"op", required_argument, nullptr, 'o'},      {"size", required_argument, nullptr, 's'},
-                                     {"depth", required_argument, nullptr, 'd'},   {"list", required_argument, nullptr, 'l'},
-                                     {"count", required_argument, nullptr, 'n'},   {"warmup", required_argument, nullptr, 'w'},
-                                     {"repeats", required_argument, nullptr, 'r'}, {"maps", no_argument, nullptr, 'm'},
-                                     {"help", no_argument, nullptr, 'h'},          {}};
-  Options options;
-  for (int c; (c = getopt_long(argc, argv, "a:p:o:s:d:l:n:w:r:mh", names, nullptr)) != -1;) {
-    switch (c) {
-    case 'a':
-      options.address = optarg;
-      break;
-    case 'p':
-      options.port = optarg;
-      break;
-    case 'o':
-      options.op = parseOp(optarg);
-      break;
-    case 's':
-      options.size = parseNumber("--size", optarg, 1);
-      break;
-    case 'd':
-      options.depth = parseNumber("--depth", optarg, 1);
-      break;
-    case 'l':
-      options.list = parseNumber("--list", optarg, 1);
-      break;
-    case 'n':
-      options.count = parseNumber("--count", optarg, 1);
-      break;
-    case 'w':
-      options.warmup = parseNumber("--warmup", optarg, 0);
-      break;
-    case 'r':
-      options.repeats = parseNumber("--repeats", optarg, 1);
-      break;
-    case 'm':
-      options.maps = true;
-      break;
-    case 'h':
-      std::cout << usage;
-      return std::nullopt;
-    default:
-      throw std::invalid_argument("see rdma_bench --help");
-    }
-  }
-  if (optind != argc)
-    throw std::invalid_argument(std::string("what is '") + argv[optind] + "'? See rdma_bench --help");
-  if (options.op == Op::Read)
-    options.depth = std::min<long>(options.depth, maxReads);
-  if (options.depth % options.list)
+  if (const auto status = options.parse(argc, argv, operands))
+    return status;
+  if (!operands.empty())
+    throw std::invalid_argument("what is '" + operands.front() + "'? See rdma_bench --help");
+  if (o.op == Op::Read)
+    o.depth = std::min<long>(o.depth, maxReads);
+  if (o.depth % o.list)
     throw std::invalid_argument("--list has to divide --depth");
-  return options;
+  return {};
 }
 
 void run(const Options& options) {
@@ -470,14 +416,13 @@ void run(const Options& options) {
 } // namespace
 } // namespace bench
 
-int main(int argc, char** argv) try {
-  if (const auto options = bench::parseOptions(argc, argv))
-    bench::run(*options);
-  return 0;
-} catch (const std::invalid_argument& error) {
-  std::cerr << "rdma_bench: " << error.what() << '\n';
-  return 64;
-} catch (const std::exception& error) {
-  std::cerr << "rdma_bench: " << error.what() << '\n';
-  return 1;
+int main(int argc, char** argv) {
+  return test::guarded("rdma_bench", [&] {
+    bench::Options options;
+    const auto status = bench::parse(argc, argv, options);
+
+    if (!status)
+      bench::run(options);
+    return status.value_or(0);
+  });
 }

@@ -4,6 +4,7 @@
  * tcp_bench: the same fixed work as rdma_bench over a plain TCP connection to this process itself,
  * which is the least that a transport over the kernel's TCP can cost.
  */
+#include "../common/options.hpp"
 #include "measure.hpp"
 
 #include <optional>
@@ -11,29 +12,12 @@
 #include <vector>
 
 #include <arpa/inet.h>
-#include <getopt.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 namespace bench {
 namespace {
-
-constexpr char usage[] =
-    R"(usage: tcp_bench [options]
-Measures messages over a TCP connection to this process itself.
-  -a, --address ADDR   an IPv4 address of this host (default 10.9.0.1)
-  -p, --port PORT      port to listen on (default 7480)
-  -o, --op OP          send or pingpong (default send)
-  -s, --size N         octets per message (default 65536)
-  -d, --depth N        send N messages, one call each, before they are received (default 1)
-  -n, --count N        messages, or round trips, per repeat (default 200)
-  -w, --warmup N       messages before each repeat is measured (default 32)
-  -r, --repeats N      repeats, each on a connection of its own (default 3)
-  -m, --maps           print this program's mappings, for a profile
-  -h, --help           this text
-Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.
-)";
 
 enum class Op { Send, Pingpong };
 
@@ -54,7 +38,7 @@ class Socket {
 public:
   explicit Socket(int fd) : fd_(fd) {
     if (fd_ < 0)
-      throwErrno("socket");
+      test::throwErrno("socket");
   }
   ~Socket() {
     if (fd_ >= 0)
@@ -69,7 +53,7 @@ public:
 
   void set(int level, int name, int value) const {
     if (setsockopt(fd_, level, name, &value, sizeof(value)))
-      throwErrno("setsockopt");
+      test::throwErrno("setsockopt");
   }
 
   /** Sends all of the octets. */
@@ -77,7 +61,7 @@ public:
     while (size) {
       const ssize_t n = ::send(fd_, data, size, MSG_NOSIGNAL);
       if (n < 0)
-        throwErrno("send");
+        test::throwErrno("send");
       data += n;
       size -= static_cast<std::size_t>(n);
     }
@@ -88,7 +72,7 @@ public:
     while (size) {
       const ssize_t n = ::recv(fd_, data, size, 0);
       if (n < 0)
-        throwErrno("recv");
+        test::throwErrno("recv");
       if (!n)
         throw std::runtime_error("the peer has closed the connection");
       data += n;
@@ -150,9 +134,9 @@ private:
     const Socket listener = make();
     listener.set(SOL_SOCKET, SO_REUSEADDR, 1);
     if (bind(listener.fd(), generic, sizeof(address)) || listen(listener.fd(), 1))
-      throwErrno("listen on " + options.address);
+      test::throwErrno("listen on " + options.address);
     if (::connect(client_.fd(), generic, sizeof(address)))
-      throwErrno("connect to " + options.address);
+      test::throwErrno("connect to " + options.address);
     return Socket(accept(listener.fd(), nullptr, nullptr));
   }
 
@@ -172,67 +156,30 @@ private:
   Buffer sink_;
 };
 
-Op parseOp(std::string_view text) {
-  if (text == "send")
-    return Op::Send;
-  if (text == "pingpong")
-    return Op::Pingpong;
-  throw std::invalid_argument("--op wants send or pingpong, not '" + std::string(text) + "'");
-}
+/** Returns the exit status when there is nothing to measure. */
+std::optional<int> parse(int argc, char** argv, Options& o) {
+  test::Options options(
+      R"(usage: tcp_bench [options]
+Measures messages over a TCP connection to this process itself.
+)",
+      {{"address", "ADDR", "an IPv4 address of this host (default 10.9.0.1)", test::text(o.address), 'a'},
+       {"port", "PORT", "port to listen on (default 7480)", test::number(o.port, 1), 'p'},
+       {"op", "OP", "send or pingpong (default send)", test::choice(o.op, {{"send", Op::Send}, {"pingpong", Op::Pingpong}}), 'o'},
+       {"size", "N", "octets per message (default 65536)", test::number(o.size, 1), 's'},
+       {"depth", "N", "send N messages, one call each, before they are received (default 1)", test::number(o.depth, 1), 'd'},
+       {"count", "N", "messages, or round trips, per repeat (default 200)", test::number(o.count, 1), 'n'},
+       {"warmup", "N", "messages before each repeat is measured (default 32)", test::number(o.warmup), 'w'},
+       {"repeats", "N", "repeats, each on a connection of its own (default 3)", test::number(o.repeats, 1), 'r'},
+       {"maps", nullptr, "print this program's mappings, for a profile", test::flag(o.maps), 'm'}},
+      R"(Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.
+)");
+  std::vector<std::string> operands;
 
-/** @return the options, or nothing after --help. */
-std::optional<Options> parseOptions(int argc, char** argv) {
-  static constexpr option names[] = {{"address", required_argument, nullptr, 'a'},
-                                     {"port", required_argument, nullptr, 'p'},
-                                     {"op", required_argument, nullptr, 'o'},
-                                     {"size", required_argument, nullptr, 's'},
-                                     {"depth", required_argument, nullptr, 'd'},
-                                     {"count", required_argument, nullptr, 'n'},
-                                     {"warmup", required_argument, nullptr, 'w'},
-                                     {"repeats", required_argument, nullptr, 'r'},
-                                     {"maps", no_argument, nullptr, 'm'},
-                                     {"help", no_argument, nullptr, 'h'},
-                                     {}};
-  Options options;
-  for (int c; (c = getopt_long(argc, argv, "a:p:o:s:d:n:w:r:mh", names, nullptr)) != -1;) {
-    switch (c) {
-    case 'a':
-      options.address = optarg;
-      break;
-    case 'p':
-      options.port = static_cast<std::uint16_t>(parseNumber("--port", optarg, 1));
-      break;
-    case 'o':
-      options.op = parseOp(optarg);
-      break;
-    case 's':
-      options.size = parseNumber("--size", optarg, 1);
-      break;
-    case 'd':
-      options.depth = parseNumber("--depth", optarg, 1);
-      break;
-    case 'n':
-      options.count = parseNumber("--count", optarg, 1);
-      break;
-    case 'w':
-      options.warmup = parseNumber("--warmup", optarg, 0);
-      break;
-    case 'r':
-      options.repeats = parseNumber("--repeats", optarg, 1);
-      break;
-    case 'm':
-      options.maps = true;
-      break;
-    case 'h':
-      std::cout << usage;
-      return std::nullopt;
-    default:
-      throw std::invalid_argument("see tcp_bench --help");
-    }
-  }
-  if (optind != argc)
-    throw std::invalid_argument(std::string("what is '") + argv[optind] + "'? See tcp_bench --help");
-  return options;
+  if (const auto status = options.parse(argc, argv, operands))
+    return status;
+  if (!operands.empty())
+    throw std::invalid_argument("what is '" + operands.front() + "'? See tcp_bench --help");
+  return {};
 }
 
 void run(const Options& options) {
@@ -249,14 +196,13 @@ void run(const Options& options) {
 } // namespace
 } // namespace bench
 
-int main(int argc, char** argv) try {
-  if (const auto options = bench::parseOptions(argc, argv))
-    bench::run(*options);
-  return 0;
-} catch (const std::invalid_argument& error) {
-  std::cerr << "tcp_bench: " << error.what() << '\n';
-  return 64;
-} catch (const std::exception& error) {
-  std::cerr << "tcp_bench: " << error.what() << '\n';
-  return 1;
+int main(int argc, char** argv) {
+  return test::guarded("tcp_bench", [&] {
+    bench::Options options;
+    const auto status = bench::parse(argc, argv, options);
+
+    if (!status)
+      bench::run(options);
+    return status.value_or(0);
+  });
 }

@@ -5,16 +5,14 @@
  * is, and makes tables, a plot and profiles of what the guests have left behind in one folder.
  */
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
 
-#include <getopt.h>
-#include <unistd.h>
-
+#include "../common/options.hpp"
+#include "../common/testcase.hpp"
 #include "profile.hpp"
 #include "report.hpp"
 #include "results.hpp"
@@ -24,25 +22,6 @@ namespace bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char usage[] = R"(usage: bench_tool COMMAND [options]
-  plan       write DIR/TRANSPORT.plan, the commands for each guest that has rows to run; print those transports
-  list       print the selected rows
-  progress   copy a guest's output from stdin to DIR/TRANSPORT.console, and show each row's result as it comes
-  report     print the tables; write DIR/bench.tsv and DIR/bench.gp
-  profile    print where the instructions of each row went
-Options:
-  -d, --dir DIR           the folder of all files (default .)
-  -t, --transport NAME    tcp, siw or iwmpa; may be repeated (default: all)
-  -r, --rows SELECTION    words that a row has to have, such as "iwmpa 1500 crc=1 markers=0 write"; may be repeated
-  -n, --repeats N         measure each row N times (default 3)
-  -k, --kernel RELEASE    the kernel release, for the report
-  -b, --baseline TSV      an earlier table: siw and TCP for the ratios of rows that were measured alone
-  -f, --functions N       length of a profile (default 40)
-  -M, --markdown          tables in Markdown
-  -P, --profiled          plan for a profile
-  -h, --help              this text
-)";
 
 struct Options {
   std::string command;
@@ -180,70 +159,40 @@ void profile(const Options& options) {
                    options.functions);
 }
 
-int parseCount(const char* option, const char* text) {
-  char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
-  if (end == text || *end || value < 1 || value > 1000)
-    throw std::invalid_argument(std::string(option) + " wants a number from 1 to 1000, not '" + text + "'");
-  return static_cast<int>(value);
-}
+/** Returns the exit status when there is nothing to do. */
+std::optional<int> parse(int argc, char** argv, Options& o) {
+  test::Options options(
+      R"(usage: bench_tool COMMAND [options]
+  plan       write DIR/TRANSPORT.plan, the commands for each guest that has rows to run; print those transports
+  list       print the selected rows
+  progress   copy a guest's output from stdin to DIR/TRANSPORT.console, and show each row's result as it comes
+  report     print the tables; write DIR/bench.tsv and DIR/bench.gp
+  profile    print where the instructions of each row went
+Options:
+)",
+      {{"dir", "DIR", "the folder of all files (default .)", test::text(o.dir), 'd'},
+       {"transport", "NAME", "tcp, siw or iwmpa; may be repeated (default: all)",
+        [&](const std::string& value) { o.transports.push_back(value); }, 't'},
+       {"rows", "SELECTION", "words that a row has to have, such as \"iwmpa 1500 crc=1 markers=0 write\"; may be repeated",
+        [&](const std::string& value) { o.selections.push_back(value); }, 'r'},
+       {"repeats", "N", "measure each row N times (default 3)", test::number(o.repeats, 1, 1000), 'n'},
+       {"kernel", "RELEASE", "the kernel release, for the report", test::text(o.kernel), 'k'},
+       {"baseline", "TSV", "an earlier table: siw and TCP for the ratios of rows that were measured alone", test::text(o.baseline),
+        'b'},
+       {"functions", "N", "length of a profile (default 40)", test::number(o.functions, 1, 1000), 'f'},
+       {"markdown", nullptr, "tables in Markdown", [&](const std::string&) { o.format = Format::Markdown; }, 'M'},
+       {"profiled", nullptr, "plan for a profile", test::flag(o.profiled), 'P'}},
+      "");
+  std::vector<std::string> operands;
 
-/** @return the options, or nothing after --help. */
-std::optional<Options> parseOptions(int argc, char** argv) {
-  static constexpr option names[] = {{"dir", required_argument, nullptr, 'd'},
-                                     {"transport", required_argument, nullptr, 't'},
-                                     {"rows", required_argument, nullptr, 'r'},
-                                     {"repeats", required_argument, nullptr, 'n'},
-                                     {"kernel", required_argument, nullptr, 'k'},
-                                     {"baseline", required_argument, nullptr, 'b'},
-                                     {"functions", required_argument, nullptr, 'f'},
-                                     {"markdown", no_argument, nullptr, 'M'},
-                                     {"profiled", no_argument, nullptr, 'P'},
-                                     {"help", no_argument, nullptr, 'h'},
-                                     {}};
-  Options options;
-  for (int c; (c = getopt_long(argc, argv, "d:t:r:n:k:b:f:MPh", names, nullptr)) != -1;) {
-    switch (c) {
-    case 'd':
-      options.dir = optarg;
-      break;
-    case 't':
-      options.transports.emplace_back(optarg);
-      break;
-    case 'r':
-      options.selections.emplace_back(optarg);
-      break;
-    case 'n':
-      options.repeats = parseCount("--repeats", optarg);
-      break;
-    case 'k':
-      options.kernel = optarg;
-      break;
-    case 'b':
-      options.baseline = optarg;
-      break;
-    case 'f':
-      options.functions = static_cast<std::size_t>(parseCount("--functions", optarg));
-      break;
-    case 'M':
-      options.format = Format::Markdown;
-      break;
-    case 'P':
-      options.profiled = true;
-      break;
-    case 'h':
-      std::cout << usage;
-      return std::nullopt;
-    default:
-      throw std::invalid_argument("see bench_tool --help");
-    }
-  }
-  if (optind + 1 != argc)
+  if (const auto status = options.parse(argc, argv, operands))
+    return status;
+  if (operands.size() != 1)
     throw std::invalid_argument("one command is wanted: see bench_tool --help");
-  options.command = argv[optind];
-  if (options.transports.empty())
-    options.transports = {"tcp", "siw", "iwmpa"};
-  return options;
+  o.command = operands.front();
+  if (o.transports.empty())
+    o.transports = {"tcp", "siw", "iwmpa"};
+  return {};
 }
 
 int run(const Options& options) {
@@ -265,13 +214,11 @@ int run(const Options& options) {
 } // namespace
 } // namespace bench
 
-int main(int argc, char** argv) try {
-  const auto options = bench::parseOptions(argc, argv);
-  return options ? bench::run(*options) : 0;
-} catch (const std::invalid_argument& error) {
-  std::cerr << "bench_tool: " << error.what() << '\n';
-  return 64;
-} catch (const std::exception& error) {
-  std::cerr << "bench_tool: " << error.what() << '\n';
-  return 1;
+int main(int argc, char** argv) {
+  return test::guarded("bench_tool", [&] {
+    bench::Options options;
+    const auto status = bench::parse(argc, argv, options);
+
+    return status ? *status : bench::run(options);
+  });
 }

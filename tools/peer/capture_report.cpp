@@ -1,36 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <algorithm>
 #include <cstdio>
-#include <getopt.h>
-#include <iostream>
 
+#include "../common/options.hpp"
 #include "../common/testcase.hpp"
 #include "capture.hpp"
 
 namespace peer {
 
 using test::format;
-
-static const char* const help = R"(usage: mpa-peer capture FILE... [OPTIONS]
-
-Reads captures of tcpdump -s 0 -w, Ethernet or Linux cooked, takes the MPA connections in them apart, as strict as a receiver can
-be (Markers, CRC, lengths), and says of each TCP segment whether it starts with an FPDU and holds whole FPDUs. A connection has to be
-there from its SYN on. Capture where TCP segments are made already: behind the sender's TSO.
-
-  --expect WHAT        all-aligned: no segment is unaligned; regained: after the last unaligned one came 10 aligned ones or more
-  --least-aligned P    per cent of the segments of a direction that have to be aligned
-  --most-losses N      runs of unaligned segments
-  --most-segments N    segments in a direction
-  --most-fpdus N       whole FPDUs in a segment
-  --least-segments N   in the largest direction, or nothing is shown (1)
-  --from A, --to A     only directions from or to this address
-  --tsv FILE           a row per direction, after a row of names
-  --quiet              do not list where alignment was lost
-  --help
-
-What is demanded is demanded of each direction. Octets that break the protocol, IP fragments and packets without DF fail always.
-Exit status: 0 as demanded, 1 not so, 64 usage.
-)";
 
 static unsigned long long number(std::uint64_t n) {
   return n;
@@ -208,74 +186,48 @@ static int capture(const std::vector<std::string>& files, const CaptureOptions& 
   return bad;
 }
 
-static void setExpectation(CaptureOptions& o, const std::string& value) {
-  if (value == "all-aligned")
-    o.allAligned = true;
-  else if (value == "regained")
-    o.regained = 10;
-  else
-    throw std::invalid_argument("--expect: all-aligned or regained");
-}
-
-static bool setOption(CaptureOptions& o, int option, const std::string& value) {
-  switch (option) {
-  case 'e':
-    setExpectation(o, value);
-    return true;
-  case 'a':
-    o.leastAligned = std::stod(value);
-    return true;
-  case 'l':
-    o.mostLosses = std::stoul(value);
-    return true;
-  case 's':
-    o.mostSegments = std::stoul(value);
-    return true;
-  case 'p':
-    o.mostFpdus = std::stoul(value);
-    return true;
-  case 'n':
-    o.leastSegments = std::stoul(value);
-    return true;
-  case 'f':
-    o.from = value;
-    return true;
-  case 't':
-    o.to = value;
-    return true;
-  case 'v':
-    o.tsv = value;
-    return true;
-  case 'q':
-    o.quiet = true;
-    return true;
-  default:
-    return false;
-  }
-}
-
 int captureCommand(int argc, char** argv) {
-  static const option options[] = {{"expect", 1, nullptr, 'e'},      {"least-aligned", 1, nullptr, 'a'},
-                                   {"most-losses", 1, nullptr, 'l'}, {"most-segments", 1, nullptr, 's'},
-                                   {"most-fpdus", 1, nullptr, 'p'},  {"least-segments", 1, nullptr, 'n'},
-                                   {"from", 1, nullptr, 'f'},        {"to", 1, nullptr, 't'},
-                                   {"tsv", 1, nullptr, 'v'},         {"quiet", 0, nullptr, 'q'},
-                                   {"help", 0, nullptr, 'h'},        {nullptr, 0, nullptr, 0}};
   CaptureOptions o;
+  const auto expect = [&](const std::string& value) {
+    if (value == "all-aligned")
+      o.allAligned = true;
+    else if (value == "regained")
+      o.regained = 10;
+    else
+      throw std::invalid_argument("all-aligned or regained");
+  };
+  test::Options options(
+      R"(usage: mpa-peer capture FILE... [OPTIONS]
 
-  for (int c; (c = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
-    if (c == 'h') {
-      std::cout << help;
-      return 0;
-    }
-    if (!setOption(o, c, optarg ? optarg : ""))
-      return 64;
-  }
-  if (optind == argc) {
-    std::cerr << help;
+Reads captures of tcpdump -s 0 -w, Ethernet or Linux cooked, takes the MPA connections in them apart, as strict as a receiver can
+be (Markers, CRC, lengths), and says of each TCP segment whether it starts with an FPDU and holds whole FPDUs. A connection has to be
+there from its SYN on. Capture where TCP segments are made already: behind the sender's TSO.
+
+)",
+      {{"expect", "WHAT",
+        "all-aligned: no segment is unaligned; regained: after the last unaligned one came 10 aligned ones or more", expect},
+       {"least-aligned", "P", "per cent of the segments of a direction that have to be aligned", test::number(o.leastAligned)},
+       {"most-losses", "N", "runs of unaligned segments", test::number(o.mostLosses)},
+       {"most-segments", "N", "segments in a direction", test::number(o.mostSegments)},
+       {"most-fpdus", "N", "whole FPDUs in a segment", test::number(o.mostFpdus)},
+       {"least-segments", "N", "in the largest direction, or nothing is shown (1)", test::number(o.leastSegments)},
+       {"from", "A", "only directions from this address", test::text(o.from)},
+       {"to", "A", "only directions to this address", test::text(o.to)},
+       {"tsv", "FILE", "a row per direction, after a row of names", test::text(o.tsv)},
+       {"quiet", nullptr, "do not list where alignment was lost", test::flag(o.quiet)}},
+      R"(
+What is demanded is demanded of each direction. Octets that break the protocol, IP fragments and packets without DF fail always.
+Exit status: 0 as demanded, 1 not so, 64 usage.
+)");
+  std::vector<std::string> files;
+
+  if (const auto status = options.parse(argc, argv, files))
+    return *status;
+  if (files.empty()) {
+    options.print(stderr);
     return 64;
   }
-  return capture({argv + optind, argv + argc}, o);
+  return capture(files, o);
 }
 
 } // namespace peer

@@ -4,9 +4,8 @@
  * @brief mpa-peer: an MPA/DDP/RDMAP endpoint in user space that tests the one on the other side of the wire.
  */
 #include <csignal>
-#include <getopt.h>
-#include <iostream>
 
+#include "../common/options.hpp"
 #include "capture.hpp"
 #include "cases.hpp"
 #include "selftest.hpp"
@@ -15,33 +14,6 @@ namespace {
 
 using namespace peer;
 
-const char* const help = R"(usage: mpa-peer selftest [NAME...]
-       mpa-peer list
-       mpa-peer run [CASE...] --addr A --target CMD [OPTIONS]
-       mpa-peer capture FILE... [OPTIONS]     how FPDUs lie in captured TCP segments; see capture --help
-
-selftest needs nothing. run talks to a device under test at address A, where CMD (a shell command, for instance
-"ip netns exec h2 rdma-target") runs the companion application. CASE is a name from `list`, or a prefix and *.
-
-  --addr A             address of the device under test
-  --port P             port for its listener (7471)
-  --own-addr A         address where the device reaches the peer (default: the device's own)
-  --role R             initiator, responder or both: what the peer is in the MPA startup (both)
-  --target CMD         runs rdma-target (default: rdma-target)
-  --markers 0|1        M bit that the peer sends: wants Markers in what it receives (0)
-  --crc 0|1            C bit that the peer sends (1)
-  --rev 0|1|2          MPA revision of the peer: 0 is the RDMA Consortium's, in Reply and Request; else that of its Request (2)
-  --startup-bound S    seconds within which an unfinished startup has to be cut off (30)
-  --seed N             of everything random (1)
-  --tsv FILE           results, machine-readable
-  --siw                the device is siw: read Terminates in its bit order, with the segment's length less its header, and do
-                       not ask for the QP's state, which its query_qp leaves out
-  --trace              show every frame, not only those of failed cases
-  --help
-
-Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
-)";
-
 struct Arguments {
   Config config;
   std::string target = "rdma-target", tsv, command;
@@ -49,81 +21,51 @@ struct Arguments {
   unsigned roles = asBoth;
 };
 
-unsigned parseRoles(const std::string& text) {
-  if (text == "initiator")
-    return asInitiator;
-  if (text == "responder")
-    return asResponder;
-  if (text == "both")
-    return asBoth;
-  throw std::invalid_argument("--role: initiator, responder or both");
-}
-
-bool setOption(Arguments& a, int option, const std::string& value) {
-  switch (option) {
-  case 'a':
-    a.config.address = value;
-    return true;
-  case 'p':
-    a.config.port = value;
-    return true;
-  case 'o':
-    a.config.ownAddress = value;
-    return true;
-  case 'r':
-    a.roles = parseRoles(value);
-    return true;
-  case 't':
-    a.target = value;
-    return true;
-  case 'm':
-    a.config.markers = std::stoul(value);
-    return true;
-  case 'c':
-    a.config.crc = std::stoul(value);
-    return true;
-  case 'v':
-    a.config.revision = static_cast<std::uint8_t>(std::stoul(value));
-    return true;
-  case 'b':
-    a.config.startupBound = std::chrono::seconds(std::stoul(value));
-    return true;
-  case 's':
-    a.config.seed = std::stoull(value, nullptr, 0);
-    return true;
-  case 'f':
-    a.tsv = value;
-    return true;
-  case 'x':
-    a.config.trace = true;
-    return true;
-  case 'w':
-    a.config.siw = true;
-    return true;
-  default:
-    return false;
-  }
-}
-
 /** Returns the exit status when there is nothing to run. */
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
-  static const option options[] = {
-      {"addr", 1, nullptr, 'a'},          {"port", 1, nullptr, 'p'},    {"own-addr", 1, nullptr, 'o'}, {"role", 1, nullptr, 'r'},
-      {"target", 1, nullptr, 't'},        {"markers", 1, nullptr, 'm'}, {"crc", 1, nullptr, 'c'},      {"rev", 1, nullptr, 'v'},
-      {"startup-bound", 1, nullptr, 'b'}, {"seed", 1, nullptr, 's'},    {"tsv", 1, nullptr, 'f'},      {"trace", 0, nullptr, 'x'},
-      {"siw", 0, nullptr, 'w'}, {"help", 0, nullptr, 'h'},    {nullptr, 0, nullptr, 0}};
+  auto& config = a.config;
+  const auto bound = [&](const std::string& value) {
+    unsigned seconds;
 
-  for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
-    if (o == 'h') {
-      std::cout << help;
-      return 0;
-    }
-    if (!setOption(a, o, optarg ? optarg : ""))
-      return 64;
-  }
-  a.patterns.assign(argv + optind, argv + argc);
+    test::number(seconds)(value);
+    config.startupBound = std::chrono::seconds(seconds);
+  };
+  test::Options options(
+      R"(usage: mpa-peer selftest [NAME...]
+       mpa-peer list
+       mpa-peer run [CASE...] --addr A --target CMD [OPTIONS]
+       mpa-peer capture FILE... [OPTIONS]     how FPDUs lie in captured TCP segments; see capture --help
+
+selftest needs nothing. run talks to a device under test at address A, where CMD (a shell command, for instance
+"ip netns exec h2 rdma-target") runs the companion application. CASE is a name from `list`, or a prefix and *.
+
+)",
+      {{"addr", "A", "address of the device under test", test::text(config.address)},
+       {"port", "P", "port for its listener (7471)", test::text(config.port)},
+       {"own-addr", "A", "address where the device reaches the peer (default: the device's own)", test::text(config.ownAddress)},
+       {"role", "R", "initiator, responder or both: what the peer is in the MPA startup (both)",
+        test::choice(a.roles, {{"initiator", asInitiator}, {"responder", asResponder}, {"both", asBoth}})},
+       {"target", "CMD", "runs rdma-target (default: rdma-target)", test::text(a.target)},
+       {"markers", "0|1", "M bit that the peer sends: wants Markers in what it receives (0)", test::number(config.markers)},
+       {"crc", "0|1", "C bit that the peer sends (1)", test::number(config.crc)},
+       {"rev", "0|1|2", "MPA revision of the peer: 0 is the RDMA Consortium's, in Reply and Request; else that of its Request (2)",
+        test::number(config.revision, 0, 2)},
+       {"startup-bound", "S", "seconds within which an unfinished startup has to be cut off (30)", bound},
+       {"seed", "N", "of everything random (1)", test::number(config.seed)},
+       {"tsv", "FILE", "results, machine-readable", test::text(a.tsv)},
+       {"siw", nullptr,
+        "the device is siw: read Terminates in its bit order, with the segment's length less its header, and do\n"
+        "not ask for the QP's state, which its query_qp leaves out",
+        test::flag(config.siw)},
+       {"trace", nullptr, "show every frame, not only those of failed cases", test::flag(config.trace)}},
+      R"(
+Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
+)");
+
+  if (const auto status = options.parse(argc, argv, a.patterns))
+    return status;
   if (a.patterns.empty()) {
-    std::cerr << help;
+    options.print(stderr);
     return 64;
   }
   a.command = a.patterns.front();

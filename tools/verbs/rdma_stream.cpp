@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include <getopt.h>
-
+#include "../common/options.hpp"
 #include "pair.hpp"
 
 namespace {
@@ -16,22 +15,6 @@ namespace {
 using test::Deadline;
 using test::format;
 using test::milliseconds;
-
-const char* const help = R"(usage: rdma-stream listen ADDR PORT [OPTIONS]
-       rdma-stream connect ADDR PORT [OPTIONS]
-
-The connecting side SENDs, the listening one compares what it receives.
-
-  --size N       octets of a message, the same on both sides (16384)
-  --depth N      messages under way, even, the same on both sides (16)
-  --seconds N    how long the connecting side sends, 0: until the connection ends (0)
-  --messages N   how many messages the connecting side sends, in half depths, 0: any number (0); it ends when all have been compared
-  --stubborn     when the connection or the device goes, keep everything and poll on, until killed
-
-Says "first" when the first message has arrived or left, and how it ended: time, sent, disconnected, removed, or a completion's
-status.
-Exit status: 0 it ended in an orderly way, 1 data differs or an error that no removal explains, 64 usage.
-)";
 
 struct Arguments {
   std::string command, address, port;
@@ -41,31 +24,40 @@ struct Arguments {
   bool stubborn = false;
 };
 
-bool parse(int argc, char** argv, Arguments& a) {
-  static const option options[] = {{"size", 1, nullptr, 's'},     {"depth", 1, nullptr, 'd'},    {"seconds", 1, nullptr, 't'},
-                                   {"messages", 1, nullptr, 'n'}, {"stubborn", 0, nullptr, 'x'}, {"help", 0, nullptr, 'h'},
-                                   {nullptr, 0, nullptr, 0}};
+/** Returns the exit status when there is nothing to do. */
+std::optional<int> parse(int argc, char** argv, Arguments& a) {
+  test::Options options(
+      R"(usage: rdma-stream listen ADDR PORT [OPTIONS]
+       rdma-stream connect ADDR PORT [OPTIONS]
 
-  for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
-    if (o == 's')
-      a.size = std::stoul(optarg);
-    else if (o == 'd')
-      a.depth = static_cast<unsigned>(std::stoul(optarg));
-    else if (o == 't')
-      a.seconds = static_cast<unsigned>(std::stoul(optarg));
-    else if (o == 'n')
-      a.messages = std::stoull(optarg);
-    else if (o == 'x')
-      a.stubborn = true;
-    else
-      return false;
+The connecting side SENDs, the listening one compares what it receives.
+
+)",
+      {{"size", "N", "octets of a message, the same on both sides (16384)", test::number(a.size)},
+       {"depth", "N", "messages under way, even, the same on both sides (16)", test::number(a.depth)},
+       {"seconds", "N", "how long the connecting side sends, 0: until the connection ends (0)", test::number(a.seconds)},
+       {"messages", "N",
+        "how many messages the connecting side sends, in half depths, 0: any number (0); it ends when all have been compared",
+        test::number(a.messages)},
+       {"stubborn", nullptr, "when the connection or the device goes, keep everything and poll on, until killed",
+        test::flag(a.stubborn)}},
+      R"(
+Says "first" when the first message has arrived or left, and how it ended: time, sent, disconnected, removed, or a completion's
+status.
+Exit status: 0 it ended in an orderly way, 1 data differs or an error that no removal explains, 64 usage.
+)");
+  std::vector<std::string> operands;
+
+  if (const auto status = options.parse(argc, argv, operands))
+    return status;
+  if (operands.size() != 3 || (operands[0] != "listen" && operands[0] != "connect")) {
+    options.print(stderr);
+    return 64;
   }
-  if (argc - optind != 3)
-    return false;
-  a.command = argv[optind];
-  a.address = argv[optind + 1];
-  a.port = argv[optind + 2];
-  return a.command == "listen" || a.command == "connect";
+  a.command = operands[0];
+  a.address = operands[1];
+  a.port = operands[2];
+  return {};
 }
 
 /** Messages have one of a few contents, in turn, so that one which is lost or doubled shows. */
@@ -250,12 +242,13 @@ int connect(const Arguments& a) {
 int main(int argc, char** argv) {
   Arguments arguments;
 
-  if (!parse(argc, argv, arguments)) {
-    std::cerr << help;
-    return 64;
-  }
   try {
+    if (const auto status = parse(argc, argv, arguments))
+      return *status;
     return arguments.command == "listen" ? listen(arguments) : connect(arguments);
+  } catch (const std::invalid_argument& e) {
+    std::cerr << "rdma-stream: " << e.what() << std::endl;
+    return 64;
   } catch (const std::exception& e) {
     std::cout << "rdma-stream: " << e.what() << std::endl;
     return 1;

@@ -3,9 +3,7 @@
  * @file verbs_test.cpp
  * @brief verbs-test: cases for an RDMA device, driven through libibverbs and librdmacm, both ends in one process.
  */
-#include <getopt.h>
-#include <iostream>
-
+#include "../common/options.hpp"
 #include "verbs_cases.hpp"
 
 namespace rdma {
@@ -28,80 +26,41 @@ void expectSame(std::span<const std::uint8_t> got, std::span<const std::uint8_t>
 
 namespace {
 
-const char* const help = R"(usage: verbs-test list
-       verbs-test run [CASE...] --addr A [OPTIONS]
-
-CASE is a name from `list`, or a prefix and *. Both ends run in this process.
-
-  --addr A         address of an RDMA device: the server's
-  --port P         the server's port, 0: any (0)
-  --server-ns N    network namespace of the server
-  --client-ns N    network namespace of the client
-  --seed N         of everything random (1)
-  --count N        how often, for cases that repeat something
-  --tsv FILE       results, machine-readable
-  --help
-
-Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
-)";
-
 struct Arguments {
   rdma::Context context;
   std::string tsv;
   std::vector<std::string> patterns;
 };
 
-bool setOption(Arguments& a, int option, const std::string& value) {
-  switch (option) {
-  case 'a':
-    a.context.place.address = value;
-    return true;
-  case 'p':
-    a.context.place.port = value;
-    return true;
-  case 'S':
-    a.context.place.serverNs = value;
-    return true;
-  case 'C':
-    a.context.place.clientNs = value;
-    return true;
-  case 's':
-    a.context.seed = std::stoull(value, nullptr, 0);
-    return true;
-  case 'n':
-    a.context.count = static_cast<unsigned>(std::stoul(value));
-    return true;
-  case 'f':
-    a.tsv = value;
-    return true;
-  default:
-    return false;
-  }
-}
-
 /** Returns the exit status when there is nothing to run. */
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
-  static const option options[] = {{"addr", 1, nullptr, 'a'},      {"port", 1, nullptr, 'p'}, {"server-ns", 1, nullptr, 'S'},
-                                   {"client-ns", 1, nullptr, 'C'}, {"seed", 1, nullptr, 's'}, {"count", 1, nullptr, 'n'},
-                                   {"tsv", 1, nullptr, 'f'},       {"help", 0, nullptr, 'h'}, {nullptr, 0, nullptr, 0}};
+  auto& place = a.context.place;
 
-  a.context.place.port = "0";
-  for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
-    if (o == 'h') {
-      std::cout << help;
-      return 0;
-    }
-    if (!setOption(a, o, optarg ? optarg : ""))
-      return 64;
-  }
-  a.patterns.assign(argv + optind, argv + argc);
-  return {};
+  place.port = "0";
+  return test::Options(R"(usage: verbs-test list
+       verbs-test run [CASE...] --addr A [OPTIONS]
+
+CASE is a name from `list`, or a prefix and *. Both ends run in this process.
+
+)",
+                       {{"addr", "A", "address of an RDMA device: the server's", test::text(place.address)},
+                        {"port", "P", "the server's port, 0: any (0)", test::text(place.port)},
+                        {"server-ns", "N", "network namespace of the server", test::text(place.serverNs)},
+                        {"client-ns", "N", "network namespace of the client", test::text(place.clientNs)},
+                        {"seed", "N", "of everything random (1)", test::number(a.context.seed)},
+                        {"count", "N", "how often, for cases that repeat something", test::number(a.context.count)},
+                        {"tsv", "FILE", "results, machine-readable", test::text(a.tsv)}},
+                       R"(
+Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
+)")
+      .parse(argc, argv, a.patterns);
 }
 
 std::vector<rdma::VerbsCase> allCases() {
   std::vector<rdma::VerbsCase> all;
 
-  for (const auto table : {rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases(), rdma::hostileCases()})
+  for (const auto table :
+       {rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases(), rdma::hostileCases()})
     all.insert(all.end(), table.begin(), table.end());
   return all;
 }
