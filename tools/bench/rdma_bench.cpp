@@ -8,17 +8,12 @@
  * the device, can be counted and compared between transports.
  */
 #include "../common/options.hpp"
+#include "../common/rdma.hpp"
 #include "measure.hpp"
 
 #include <array>
-#include <chrono>
 #include <optional>
 #include <vector>
-
-#include <arpa/inet.h>
-#include <netdb.h>
-#include <poll.h>
-#include <rdma/rdma_cma.h>
 
 namespace bench {
 namespace {
@@ -41,47 +36,20 @@ struct Options {
 };
 
 constexpr int maxReads = 16;
-constexpr std::chrono::milliseconds resolveTimeout{2000};
-constexpr int goodbyeTimeoutMs = 2000;
+constexpr std::chrono::milliseconds goodbyeTimeout{2000};
 
-/** Deleter for the C objects of rdma-core; an error of a release has no one to go to. */
-template <auto release> struct Release {
-  template <class T> void operator()(T* object) const { release(object); }
-};
-using EventChannel = std::unique_ptr<rdma_event_channel, Release<rdma_destroy_event_channel>>;
-using CmId = std::unique_ptr<rdma_cm_id, Release<rdma_destroy_id>>;
-using ProtectionDomain = std::unique_ptr<ibv_pd, Release<ibv_dealloc_pd>>;
-using CompletionChannel = std::unique_ptr<ibv_comp_channel, Release<ibv_destroy_comp_channel>>;
-using CompletionQueue = std::unique_ptr<ibv_cq, Release<ibv_destroy_cq>>;
-using MemoryRegion = std::unique_ptr<ibv_mr, Release<ibv_dereg_mr>>;
-using QueuePair = std::unique_ptr<rdma_cm_id, Release<rdma_destroy_qp>>;
-
-/** rdma-core returns either -1 with errno set or the error number itself. */
-void check(int result, const char* what) {
-  if (!result)
-    return;
-  if (result > 0)
-    errno = result;
-  test::throwErrno(what);
-}
-
-template <class T> T* check(T* object, const char* what) {
-  if (!object)
-    test::throwErrno(what);
-  return object;
-}
+using rdma::check;
+using rdma::checkVerbs;
 
 /** One end of the connection: its identifier, queue pair, completion queue and memory. */
 class End {
 public:
-  End(CmId id, const Options& options)
-      : id_(std::move(id)), buffer_(options.size), pd_(check(ibv_alloc_pd(id_->verbs), "ibv_alloc_pd")),
-        channel_(check(ibv_create_comp_channel(id_->verbs), "ibv_create_comp_channel")),
-        cq_(check(ibv_create_cq(id_->verbs, static_cast<int>(2 * options.depth + 16), nullptr, channel_.get(), 0),
+  End(rdma::Id id, const Options& options)
+      : id_(std::move(id)), buffer_(options.size), pd_(check(ibv_alloc_pd(id_.context()), "ibv_alloc_pd")),
+        channel_(check(ibv_create_comp_channel(id_.context()), "ibv_create_comp_channel")),
+        cq_(check(ibv_create_cq(id_.context(), static_cast<int>(2 * options.depth + 16), nullptr, channel_.get(), 0),
                   "ibv_create_cq")),
-        mr_(check(ibv_reg_mr(pd_.get(), buffer_.data(), buffer_.size(),
-                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ),
-                  "ibv_reg_mr")),
+        mr_(check(ibv_reg_mr(pd_.get(), buffer_.data(), buffer_.size(), rdma::remoteAll), "ibv_reg_mr")),
         sends_(static_cast<std::size_t>(options.list)), receives_(static_cast<std::size_t>(options.depth)) {
     ibv_qp_init_attr attributes{};
     attributes.send_cq = cq_.get();
@@ -91,9 +59,9 @@ public:
     attributes.cap.max_recv_wr = static_cast<std::uint32_t>(options.depth + 2);
     attributes.cap.max_send_sge = 1;
     attributes.cap.max_recv_sge = 1;
-    check(rdma_create_qp(id_.get(), pd_.get(), &attributes), "rdma_create_qp");
-    qp_.reset(id_.get());
+    id_.createQp(pd_.get(), attributes);
   }
+  ~End() { id_.destroyQp(); } // what it uses goes after it
 
   rdma_cm_id* id() const { return id_.get(); }
   const Buffer& buffer() const { return buffer_; }
@@ -122,14 +90,14 @@ public:
   void postSends(long n) {
     ibv_send_wr* bad;
     chain(sends_, n);
-    check(ibv_post_send(id_->qp, sends_.data(), &bad), "ibv_post_send");
+    checkVerbs(ibv_post_send(id_.qp(), sends_.data(), &bad), "ibv_post_send");
   }
 
   /** Posts @p n receives in one call, n at most the depth. */
   void postReceives(long n) {
     ibv_recv_wr* bad;
     chain(receives_, n);
-    check(ibv_post_recv(id_->qp, receives_.data(), &bad), "ibv_post_recv");
+    checkVerbs(ibv_post_recv(id_.qp(), receives_.data(), &bad), "ibv_post_recv");
   }
 
   /**
@@ -141,7 +109,7 @@ public:
     for (;;) {
       if (const long n = poll(); n || !wait)
         return n;
-      check(ibv_req_notify_cq(cq_.get(), 0), "ibv_req_notify_cq");
+      checkVerbs(ibv_req_notify_cq(cq_.get(), 0), "ibv_req_notify_cq");
       if (const long n = poll())
         return n;
       ibv_cq* cq;
@@ -169,13 +137,12 @@ private:
   }
 
   // Released from the last to the first.
-  CmId id_;
+  rdma::Id id_;
   Buffer buffer_;
-  ProtectionDomain pd_;
-  CompletionChannel channel_;
-  CompletionQueue cq_;
-  MemoryRegion mr_;
-  QueuePair qp_;
+  rdma::Pd pd_;
+  rdma::CompChannel channel_;
+  rdma::CqHandle cq_;
+  rdma::MrHandle mr_;
   ibv_sge sge_{};
   std::vector<ibv_send_wr> sends_;
   std::vector<ibv_recv_wr> receives_;
@@ -184,15 +151,14 @@ private:
 /** An established connection with both its ends, and what is measured on it. */
 class Connection {
 public:
-  explicit Connection(const Options& options)
-      : options_(options), events_(check(rdma_create_event_channel(), "rdma_create_event_channel")) {
-    const AddressInfo address = resolve(options);
-    listener_ = makeId();
-    check(rdma_bind_addr(listener_.get(), address->ai_addr), "rdma_bind_addr");
+  explicit Connection(const Options& options) : options_(options), listener_(events_) {
+    rdma::Address address(options.address, options.port);
+    check(rdma_bind_addr(listener_.get(), address.get()), "rdma_bind_addr");
     check(rdma_listen(listener_.get(), 1), "rdma_listen");
-    CmId id = makeId();
-    check(rdma_resolve_addr(id.get(), nullptr, address->ai_addr, resolveTimeout.count()), "rdma_resolve_addr");
-    establish(std::move(id));
+    rdma::Id id(events_);
+    rdma::resolve(id, events_, address);
+    client_.emplace(std::move(id), options);
+    establish();
     client_->prepare(options.op, *server_);
     server_->prepare(options.op, *client_);
     greet();
@@ -257,56 +223,13 @@ public:
   }
 
 private:
-  using AddressInfo = std::unique_ptr<addrinfo, Release<freeaddrinfo>>;
-
-  static AddressInfo resolve(const Options& options) {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* result = nullptr;
-    if (const int error = getaddrinfo(options.address.c_str(), options.port.c_str(), &hints, &result))
-      throw std::invalid_argument(options.address + " port " + options.port + ": " + gai_strerror(error));
-    return AddressInfo(result);
-  }
-
-  CmId makeId() const {
-    rdma_cm_id* id = nullptr;
-    check(rdma_create_id(events_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id");
-    return CmId(id);
-  }
-
-  void establish(CmId connecting) {
-    rdma_conn_param parameters{};
-    parameters.responder_resources = maxReads;
-    parameters.initiator_depth = maxReads;
-
-    for (int established = 0; established < 2;) {
-      rdma_cm_event* event = nullptr;
-      check(rdma_get_cm_event(events_.get(), &event), "rdma_get_cm_event");
-      const rdma_cm_event_type type = event->event;
-      const int status = event->status;
-      rdma_cm_id* const id = event->id;
-      rdma_ack_cm_event(event);
-
-      switch (type) {
-      case RDMA_CM_EVENT_ADDR_RESOLVED:
-        check(rdma_resolve_route(id, resolveTimeout.count()), "rdma_resolve_route");
-        break;
-      case RDMA_CM_EVENT_ROUTE_RESOLVED:
-        client_.emplace(std::move(connecting), options_);
-        check(rdma_connect(id, &parameters), "rdma_connect");
-        break;
-      case RDMA_CM_EVENT_CONNECT_REQUEST:
-        server_.emplace(CmId(id), options_);
-        check(rdma_accept(id, &parameters), "rdma_accept");
-        break;
-      case RDMA_CM_EVENT_ESTABLISHED:
-        ++established;
-        break;
-      default:
-        throw std::runtime_error(std::string("cannot connect: ") + rdma_event_str(type) + ", status " + std::to_string(status));
-      }
-    }
+  void establish() {
+    rdma_conn_param parameters = rdma::connectParam({.responderResources = maxReads, .initiatorDepth = maxReads});
+    check(rdma_connect(client_->id(), &parameters), "rdma_connect");
+    server_.emplace(rdma::Id(events_.expect(RDMA_CM_EVENT_CONNECT_REQUEST).id), options_);
+    check(rdma_accept(server_->id(), &parameters), "rdma_accept");
+    for (int end = 0; end < 2; ++end)
+      events_.expect(RDMA_CM_EVENT_ESTABLISHED);
   }
 
   /** The first message comes from the initiator of an iWARP connection, and is a SEND. */
@@ -320,17 +243,16 @@ private:
   }
 
   /** Disconnects and waits a bounded time for both sides to say so. */
-  void sayGoodbye() noexcept {
+  void sayGoodbye() noexcept try {
     if (!client_ || rdma_disconnect(client_->id()))
       return;
     for (int closed = 0; closed < 2;) {
-      pollfd descriptor{events_->fd, POLLIN, 0};
-      rdma_cm_event* event = nullptr;
-      if (poll(&descriptor, 1, goodbyeTimeoutMs) != 1 || rdma_get_cm_event(events_.get(), &event))
+      const auto event = events_.next(rdma::Deadline(goodbyeTimeout));
+      if (!event)
         return;
-      closed += event->event == RDMA_CM_EVENT_DISCONNECTED;
-      rdma_ack_cm_event(event);
+      closed += event->type == RDMA_CM_EVENT_DISCONNECTED;
     }
+  } catch (const std::exception&) {
   }
 
   /**
@@ -363,8 +285,8 @@ private:
   }
 
   const Options& options_;
-  EventChannel events_;
-  CmId listener_;
+  rdma::Channel events_;
+  rdma::Id listener_;
   std::optional<End> server_;
   std::optional<End> client_;
 };

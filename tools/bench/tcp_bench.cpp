@@ -8,12 +8,10 @@
 #include "measure.hpp"
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 namespace bench {
@@ -37,29 +35,21 @@ struct Options {
 class Socket {
 public:
   explicit Socket(int fd) : fd_(fd) {
-    if (fd_ < 0)
+    if (!fd_)
       test::throwErrno("socket");
   }
-  ~Socket() {
-    if (fd_ >= 0)
-      close(fd_);
-  }
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  Socket& operator=(Socket&&) = delete;
 
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
 
   void set(int level, int name, int value) const {
-    if (setsockopt(fd_, level, name, &value, sizeof(value)))
+    if (setsockopt(fd(), level, name, &value, sizeof(value)))
       test::throwErrno("setsockopt");
   }
 
   /** Sends all of the octets. */
   void send(const unsigned char* data, std::size_t size) const {
     while (size) {
-      const ssize_t n = ::send(fd_, data, size, MSG_NOSIGNAL);
+      const ssize_t n = ::send(fd(), data, size, MSG_NOSIGNAL);
       if (n < 0)
         test::throwErrno("send");
       data += n;
@@ -70,7 +60,7 @@ public:
   /** Receives exactly that many octets. */
   void receive(unsigned char* data, std::size_t size) const {
     while (size) {
-      const ssize_t n = ::recv(fd_, data, size, 0);
+      const ssize_t n = ::recv(fd(), data, size, 0);
       if (n < 0)
         test::throwErrno("recv");
       if (!n)
@@ -81,7 +71,7 @@ public:
   }
 
 private:
-  int fd_;
+  test::Fd fd_;
 };
 
 /** An established connection with both its ends. */

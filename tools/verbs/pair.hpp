@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "rdma.hpp"
+#include "../common/rdma.hpp"
 
 namespace rdma {
 

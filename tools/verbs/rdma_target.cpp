@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "rdma.hpp"
+#include "../common/rdma.hpp"
 
 namespace {
 

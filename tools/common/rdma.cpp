@@ -9,16 +9,6 @@ namespace rdma {
 
 using test::throwErrno;
 
-void check(int result, const char* what) {
-  if (result)
-    throwErrno(what);
-}
-
-void checkVerbs(int error, const char* what) {
-  if (error)
-    throw std::system_error(error, std::generic_category(), what);
-}
-
 static void setNonBlocking(int fd) {
   const int flags = fcntl(fd, F_GETFL);
 
@@ -144,22 +134,26 @@ Event Channel::expect(rdma_cm_event_type type, const Deadline& deadline) {
   return *event;
 }
 
-Id::Id(const Channel& channel) : id_(nullptr) {
-  check(rdma_create_id(channel.get(), &id_, nullptr, RDMA_PS_TCP), "rdma_create_id");
+Id::Id(const Channel& channel) {
+  rdma_cm_id* id;
+
+  check(rdma_create_id(channel.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id");
+  id_.reset(id);
 }
 
-Id::~Id() {
-  destroyQp();
-  rdma_destroy_id(id_);
+void Id::Destroy::operator()(rdma_cm_id* id) const {
+  if (id->qp)
+    rdma_destroy_qp(id);
+  rdma_destroy_id(id);
 }
 
 void Id::createQp(ibv_pd* pd, ibv_qp_init_attr attr) {
-  check(rdma_create_qp(id_, pd, &attr), "rdma_create_qp");
+  check(rdma_create_qp(id_.get(), pd, &attr), "rdma_create_qp");
 }
 
 void Id::destroyQp() {
   if (id_->qp)
-    rdma_destroy_qp(id_);
+    rdma_destroy_qp(id_.get());
 }
 
 Address::Address(const std::string& host, const std::string& port) {
@@ -168,7 +162,7 @@ Address::Address(const std::string& host, const std::string& port) {
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &list))
-    throw std::runtime_error("address " + host + " port " + port + ": " + gai_strerror(error));
+    throw std::invalid_argument("address " + host + " port " + port + ": " + gai_strerror(error));
   std::memcpy(&storage_, list->ai_addr, list->ai_addrlen);
   freeaddrinfo(list);
 }

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "../common/fd.hpp"
-#include "../common/testcase.hpp"
+#include "fd.hpp"
+#include "testcase.hpp"
 
 namespace rdma {
 
@@ -45,10 +45,16 @@ template <class T> T* check(T* p, const char* what) {
 }
 
 /** Throws when an rdma_cm call (-1 and errno) failed. */
-void check(int result, const char* what);
+inline void check(int result, const char* what) {
+  if (result)
+    test::throwErrno(what);
+}
 
-/** Throws when a verbs call (an errno value) failed. */
-void checkVerbs(int error, const char* what);
+/** Throws when a verbs call (an errno value) failed. Inline, as check(): the benchmark counts the instructions of its calls. */
+inline void checkVerbs(int error, const char* what) {
+  if (error)
+    throw std::system_error(error, std::generic_category(), what);
+}
 
 /** Page-aligned memory with a number of pages. */
 class Memory {
@@ -142,18 +148,19 @@ public:
   explicit Id(const Channel& channel);
   /** Takes over an id that came with a CONNECT_REQUEST. */
   explicit Id(rdma_cm_id* id) : id_(id) {}
-  ~Id();
-  Id(const Id&) = delete;
-  Id& operator=(const Id&) = delete;
 
-  rdma_cm_id* get() const { return id_; }
+  rdma_cm_id* get() const { return id_.get(); }
   ibv_context* context() const { return id_->verbs; }
   ibv_qp* qp() const { return id_->qp; }
   void createQp(ibv_pd* pd, ibv_qp_init_attr attr);
   void destroyQp();
 
 private:
-  rdma_cm_id* id_;
+  /** The QP goes first. */
+  struct Destroy {
+    void operator()(rdma_cm_id* id) const;
+  };
+  std::unique_ptr<rdma_cm_id, Destroy> id_;
 };
 
 /** Resolved numeric address and port. */
