@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A listener that cannot accept for a while, as without memory: who waits is served when that is over, and by itself.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "accepting fails"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own listeners"
 load_modules || finish

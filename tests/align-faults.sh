@@ -3,11 +3,11 @@
 # Alignment of FPDUs when TCP has to do otherwise: packets are lost, the MTU changes, the window shuts. Data are compared; captures
 # show where alignment is lost, and that it comes back.
 # timeout: 600
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "alignment under faults"
 command -v tcpdump >/dev/null || skip "tcpdump is not installed"
 load_modules || finish
-. "$(dirname "$0")/routed.sh"
+. "$(dirname "$0")/lib/routed.sh"
 routed_hosts || finish
 sysctl -qw net.core.netdev_max_backlog=100000 # what is lost is lost on purpose
 

@@ -3,11 +3,11 @@
 # How FPDUs lie in TCP segments, from captures behind a router: several MTUs, with and without TSO, Markers,
 # packing and timestamps, IPv4 and IPv6. What the devices count has to be what the captures show.
 # timeout: 600
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "alignment"
 command -v tcpdump >/dev/null || skip "tcpdump is not installed"
 load_modules || finish
-. "$(dirname "$0")/routed.sh"
+. "$(dirname "$0")/lib/routed.sh"
 routed_hosts || finish
 
 # transfer [ADDRESS]: SENDs, WRITEs, READs, large and small, compared; captured. On one CPU, where packets keep their order: SACK

@@ -4,8 +4,8 @@
 # connections, fio, libfabric.
 # suite: applications
 # timeout: 400
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/apps-lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
+. "$(dirname "$0")/lib/apps.sh"
 begin "user-space stacks"
 load_modules || finish
 two_hosts || finish

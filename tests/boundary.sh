@@ -3,7 +3,7 @@
 # Payloads of 1 to 64 octets at every offset across a page boundary, lists of SGEs, inline data, all sizes: compared.
 # shows requirements by the IDs of its cases
 # timeout: 300
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "payloads and page boundaries"
 load_modules || finish
 one_host || finish

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A thousand connections, one after the other, leave nothing behind: slabs, sockets, references.
 # timeout: 600
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "1000 connects and disconnects"
 load_modules || finish
 two_hosts || finish

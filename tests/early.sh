@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What TCP holds out of order is placed before the gap closes, and delivered in its turn.
 # timeout: 400
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "early placement"
 modprobe -a cls_u32 act_gact sch_netem || skip "no packet scheduler here"
 load_modules markers=Y || finish
@@ -88,7 +88,7 @@ check "and the rest as it was [RCV-05]" sum_is 4096 10000 "$want"
 end_pair
 
 check "another is held back" hold
-. "$(dirname "$0")/peer.sh"
+. "$(dirname "$0")/lib/peer.sh"
 cases "checks" peer 'held-*' --markers 1
 release
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Thousands of startups that never end, against one listener: bounded, in the way of nobody, ended by timeout, forgotten afterwards.
 # timeout: 400
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "half-open startups"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own limits"
 load_modules startup_timeout=200 || finish

@@ -3,8 +3,8 @@
 # iSER: LIO's target and the open-iscsi initiator, with data compared; and LIO's TCP listener, which has the port first.
 # suite: applications
 # timeout: 300
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/iser-lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
+. "$(dirname "$0")/lib/iser.sh"
 begin "iSCSI over RDMA (iSER)"
 iser_needs
 load_modules || finish

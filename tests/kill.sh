@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Processes are killed at varying moments of a connection's life; nothing of them is left.
 # timeout: 300
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "processes killed in mid-transfer"
 load_modules || finish
 two_hosts || finish

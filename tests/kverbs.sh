@@ -3,7 +3,7 @@
 # What kernel consumers do with verbs, case by case: fast registration and invalidation, completion queues, draining.
 # suite: applications
 # timeout: 300
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "kernel consumers' verbs"
 load_modules || finish
 one_host || finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # rdma link add and delete: on every kind of netdev, and each mistake with one clear line that says what and what to do.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "rdma link add and delete"
 load_modules || finish
 

@@ -3,7 +3,7 @@
 # A network namespace that has no way out, but a netdev that looks like one with a device elsewhere: rdma_cm, which knows devices by
 # their link address, takes that device. Connections of another namespace are not to be had.
 # timeout: 120
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "a namespace that looks like another"
 [ "$LINKTYPE" = iwmpa ] || skip "siw connects"
 load_modules || finish

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The modules load and unload, refuse wrong parameters, and leave nothing half-made behind.
 # timeout: 120
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "loading, unloading, parameters"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own modules"
 mpa=$IWMPA_DIR/mpa.ko iwmpa=$IWMPA_DIR/iwmpa.ko

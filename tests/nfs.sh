@@ -3,8 +3,8 @@
 # NFS over RDMA: the kernel's server and client, NFSv3, v4.0 and v4.2, with data compared, and a server that restarts under I/O.
 # suite: applications
 # timeout: 600
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/nfs-lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
+. "$(dirname "$0")/lib/nfs.sh"
 begin "NFS over RDMA"
 nfs_needs
 load_modules || finish

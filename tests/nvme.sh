@@ -4,8 +4,8 @@
 # pages, local and remote invalidation, the DMA key.
 # suite: applications
 # timeout: 300
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/nvme-lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
+. "$(dirname "$0")/lib/nvme.sh"
 begin "NVMe over RDMA"
 nvme_needs
 load_modules || finish

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # The wire peer against the device: DDP and its errors.
 # timeout: 400
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "wire peer: DDP and its errors"
 load_modules || finish
 two_hosts || finish
-. "$(dirname "$0")/peer.sh"
+. "$(dirname "$0")/lib/peer.sh"
 peer_matrix 'ddp-*'
 finish

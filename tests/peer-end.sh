@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # The wire peer against the device: how connections end.
 # timeout: 400
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "wire peer: how connections end"
 load_modules || finish
 two_hosts || finish
-. "$(dirname "$0")/peer.sh"
+. "$(dirname "$0")/lib/peer.sh"
 peer_matrix 'end-*'
 finish

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # The wire peer against the device: FPDUs, CRC and Markers.
 # timeout: 400
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "wire peer: FPDUs, CRC and Markers"
 load_modules || finish
 two_hosts || finish
-. "$(dirname "$0")/peer.sh"
+. "$(dirname "$0")/lib/peer.sh"
 mark_log
 peer_matrix 'fpdu-*' 'crc-*' 'marker-*'
 check "what is invalid does not fill the kernel's log" log_grew_less_than 10

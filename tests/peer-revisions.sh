@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # The wire peer against the device: revision 0, and what revision 2 adds to startup.
 # timeout: 400
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "wire peer: revision 0, and what revision 2 adds"
 [ "$LINKTYPE" = iwmpa ] || skip "siw speaks neither revision 0 nor every RTR"
 load_modules || finish
 two_hosts || finish
-. "$(dirname "$0")/peer.sh"
+. "$(dirname "$0")/lib/peer.sh"
 
 cases "what revision 2 adds" peer 'enhanced-*'
 check "each second attempt is counted [ENH-09]" until_true 10 counts rd2 cm_fallbacks 4

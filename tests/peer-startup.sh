@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # The wire peer against the device: MPA startup.
 # timeout: 400
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "wire peer: MPA startup"
 load_modules || finish
 two_hosts || finish
-. "$(dirname "$0")/peer.sh"
+. "$(dirname "$0")/lib/peer.sh"
 mark_log
 
 # What never ends by itself has a case of its own below, with a shorter timeout; here nothing may need one.

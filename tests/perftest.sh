@@ -3,7 +3,7 @@
 # The perftest programs through rdma_cm (-R), between two hosts, Markers off and on.
 # suite: applications
 # timeout: 300
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "perftest"
 command -v ib_send_bw >/dev/null || skip "perftest is not installed"
 load_modules || finish

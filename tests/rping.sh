@@ -3,7 +3,7 @@
 # rping with verification, IPv4 and IPv6: between two hosts whose interfaces have the same index, over a dummy device, over lo.
 # suite: applications
 # timeout: 300
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "rping"
 load_modules || finish
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What an administrator sees: ibv_devinfo, rdma resource, rdma statistic.
 # timeout: 120
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "what the tools show"
 load_modules || finish
 two_hosts || finish

@@ -4,7 +4,7 @@
 # timeout: 300
 IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "$0")/.." && pwd -P)}
 MODULES=$IWMPA_DIR/mpa.ko
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib/scenario.sh"
 begin "TCP_ULP mpa"
 [ "$LINKTYPE" = iwmpa ] || skip "about mpa.ko's own interface"
 load_modules || finish

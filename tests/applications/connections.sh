@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Thousands of connections by rdma_cm's own programs, and nothing that stays when they have ended.
 # timeout: 600
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../apps-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/apps.sh"
 begin "thousands of connections"
 has ucmatose && has cmtime || skip "rdmacm-utils is missing"
 load_modules || finish

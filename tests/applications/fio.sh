@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # fio's rdma engine: all verbs, several jobs and block sizes, and data that the receiver verifies.
 # timeout: 400
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../apps-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/apps.sh"
 begin "fio's rdma engine"
 has fio || skip "fio is missing"
 load_modules || finish

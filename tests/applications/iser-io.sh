@@ -3,9 +3,9 @@
 # iSER at length: an iSCSI/TCP portal beside it, checksums, a file system, logins and logouts, and sessions that are cut off or shut
 # out while data is written.
 # timeout: 600
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../iser-lib.sh"
-. "$(dirname "$0")/io-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/iser.sh"
+. "$(dirname "$0")/../lib/io.sh"
 begin "iSCSI over RDMA (iSER), at length"
 iser_needs
 for c in fio mkfs.ext4; do command -v $c >/dev/null || skip "$c is missing"; done

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # libfabric: what it finds on the device, and its ping-pong with both kinds of endpoint that it can have, data compared.
 # timeout: 600
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../apps-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/apps.sh"
 begin "libfabric"
 has fi_pingpong || skip "libfabric-bin is missing"
 load_modules || finish

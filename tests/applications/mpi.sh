@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Open MPI between two hosts, a rank on each, over libfabric's verbs;ofi_rxm: collectives and messages compared, then NetPIPE.
 # timeout: 500
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../apps-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/apps.sh"
 begin "Open MPI"
 has mpirun || skip "openmpi-bin is missing"
 load_modules || finish

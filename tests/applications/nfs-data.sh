@@ -3,9 +3,9 @@
 # NFS over RDMA at length: metadata storms and, over the versions together, 1 GiB of mixed reads and writes with checksums.
 # Of the public exercisers Debian 12 packages fio and stress-ng; fsx, fsstress and xfstests it does not.
 # timeout: 900
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../nfs-lib.sh"
-. "$(dirname "$0")/io-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/nfs.sh"
+. "$(dirname "$0")/../lib/io.sh"
 begin "NFS over RDMA: metadata and data"
 nfs_needs
 for c in fio stress-ng; do command -v $c >/dev/null || skip "$c is missing"; done

@@ -3,9 +3,9 @@
 # NFS over RDMA at length: trees of files and git, and what breaks while files are written: a server that restarts, connections that
 # are cut, a mount that is forced away.
 # timeout: 900
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../nfs-lib.sh"
-. "$(dirname "$0")/io-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/nfs.sh"
+. "$(dirname "$0")/../lib/io.sh"
 begin "NFS over RDMA: trees and faults"
 nfs_needs
 for c in fio git; do command -v $c >/dev/null || skip "$c is missing"; done

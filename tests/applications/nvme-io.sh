@@ -3,9 +3,9 @@
 # NVMe over RDMA at length, with Debian's nvme-cli: two namespaces, queues of each kind, in-capsule sizes, checksums, a file system,
 # and controllers that are reset, refused or cut off while data is written.
 # timeout: 600
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../nvme-lib.sh"
-. "$(dirname "$0")/io-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/nvme.sh"
+. "$(dirname "$0")/../lib/io.sh"
 begin "NVMe over RDMA, at length"
 nvme_needs
 for c in nvme fio mkfs.ext4; do command -v $c >/dev/null || skip "$c is missing"; done

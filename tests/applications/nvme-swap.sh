@@ -4,8 +4,8 @@
 # read again, also when the controller was reset meanwhile. The target is in the same kernel, so that the program's group alone is
 # short of memory: a target that had to wait for swap on itself would show nothing.
 # timeout: 240
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../nvme-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/nvme.sh"
 begin "swap over NVMe/RDMA"
 nvme_needs
 for c in mkswap swapon fio; do command -v $c >/dev/null || skip "$c is missing"; done

@@ -3,7 +3,7 @@
 # rdma-core's own tests, through its Python bindings. pyverbs.known says which of them do not pass, and why: anything else has to,
 # and what is known has to stay as it is.
 # timeout: 600
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
 known=$(dirname "$0")/pyverbs.known
 begin "rdma-core's tests"
 tests=/usr/share/doc/rdma-core/tests

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # rsockets at length: every way its own programs work, and files, with data compared.
 # timeout: 600
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../apps-lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/apps.sh"
 begin "rsockets"
 has rstream || skip "rdmacm-utils is missing"
 load_modules || finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The far guest: does what it is told on the control wire until it is told to end.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib/interop.sh"
 network 2 || { echo "no network"; exit 1; }
 mkfifo /run/end
 cat >/run/inetd.conf <<INETD

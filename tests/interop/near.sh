@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # near.sh NEAR FAR: drives a pair of guests. NEAR and FAR are what the guest's device is: iwmpa or siw. This one is the client.
-. "$(dirname "$0")/storage-lib.sh"
-. "$(dirname "$0")/connections-lib.sh"
-. "$(dirname "$0")/memory-lib.sh"
+. "$(dirname "$0")/../lib/interop-storage.sh"
+. "$(dirname "$0")/../lib/interop-connections.sh"
+. "$(dirname "$0")/../lib/interop-memory.sh"
 mine=$1 theirs=$2
 combination="$1-$2"
 last=$EPOCHREALTIME

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The wire peer against siw, in a guest: `make conformance-siw` runs this. peer.sh PATTERN...: the cases.
 # NEVER in the environment: names (case/role) that are not run.
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../lib/scenario.sh"
 begin "wire peer against siw: $*"
 load_modules || finish
 two_hosts || finish

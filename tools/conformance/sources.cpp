@@ -42,8 +42,7 @@ public:
     for (const auto& file : files("kunit", ".c"))
       byName(file, kunit, "kunit", without(file.stem(), "_kunit"));
     for (const auto& file : files("tests", ".sh"))
-      if (isExecutable(file)) /* others are sourced */
-        byName(file, scenario, "scenario", file.stem());
+      byName(file, scenario, "scenario", file.stem());
     for (const auto& folder : fs::directory_iterator(root_ / "tools"))
       if (folder.is_directory())
         for (const auto& file : files(fs::path("tools") / folder.path().filename(), ".cpp"))
@@ -52,10 +51,6 @@ public:
   }
 
 private:
-  static bool isExecutable(const fs::path& file) {
-    return (fs::status(file).permissions() & fs::perms::owner_exec) != fs::perms::none;
-  }
-
   std::set<fs::path> files(const fs::path& folder, const std::string& extension) const {
     std::set<fs::path> list;
 

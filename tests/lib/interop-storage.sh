@@ -2,10 +2,10 @@
 # Storage between two guests: the far one serves (xxx_serve, xxx_unserve), the near one uses it (xxx_connect, xxx_detach,
 # xxx_disk, xxx_release). The rest is what the scenarios in one guest use, with the far guest's address.
 # shellcheck shell=bash
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/../nfs-lib.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/../nvme-lib.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/../iser-lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/interop.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/nfs.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/nvme.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/iser.sh"
 server_address=$far nvme_address=$far portal=$far:3260
 store=/run/interop # what is compared
 mkdir -p $store $mount_dir

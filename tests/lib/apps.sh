@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced after lib.sh by the scenarios that run user-space stacks between h1 (the client) and h2.
+# Sourced after scenario.sh by the scenarios that run user-space stacks between h1 (the client) and h2.
 # shellcheck shell=bash
 preload=LD_PRELOAD=$(echo /usr/lib/*/rsocket/librspreload.so)
 

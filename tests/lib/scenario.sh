@@ -12,7 +12,7 @@
 # shellcheck shell=bash
 
 set -u
-IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)}
+IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)}
 . "$IWMPA_DIR/scripts/perftest-lib.sh"
 LINKTYPE=${LINKTYPE:-iwmpa}
 TOOLS=${TOOLS:-$IWMPA_DIR/build/tools}

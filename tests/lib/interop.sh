@@ -4,7 +4,7 @@
 #
 # INTEROP_SIW: folder of siw's modules, as scripts/siw prints it.
 # shellcheck shell=bash
-. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/scenario.sh"
 near=10.9.0.1 far=10.9.0.2 near6=fd09::1 far6=fd09::2
 control_far=10.99.0.2 control_port=9 target_port=10
 
