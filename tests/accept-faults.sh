@@ -69,10 +69,8 @@ fails 12 1000000
 connect
 check "no memory again" until_true 10 failed 3
 # End of input: the program closes its listener and exits.
-input=${told_by[server]}
-exec {input}>&-
-gone() { ! listening h2 7471; }
-check "a listener that waits to try again is closed" until_true 10 gone
+hang_up server
+check "a listener that waits to try again is closed" until_true 10 not_listening h2 7471
 check "who has waited is told" until_true 20 heard client "event=(REJECTED|UNREACHABLE)"
 echo 0 >$fault/failed
 sleep 1

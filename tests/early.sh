@@ -13,42 +13,25 @@ for h in 1 2; do ip -n h$h link set wire gso_max_segs 1; done
 # machine it learns of the loss before all have left.
 ip -n h1 route change 10.9.0.0/24 dev wire src 10.9.0.1 rto_min 2s initcwnd 64 || fail "rto_min"
 
-# counter HOST: FPDUs that this host has placed early
-counter() { ip netns exec "h$1" rdma statistic show link "rd$1/1" | grep -oE 'rx_placed_early [0-9]+' | cut -d' ' -f2; }
-placed_more() { [ "$(counter "$1")" -gt "$2" ]; }
-
-# ask HOST COMMAND...: the answer of that host's rdma-target
-ask() {
-  local h=$1 before after
-  shift
-  before=$(grep -c '^= ' "$WORK/t$h")
-  echo "$*" >&$((4 + h))
-  until after=$(grep '^= ' "$WORK/t$h" | sed -n "$((before + 1))p") && [ -n "$after" ]; do sleep 0.02; done
-  echo "$after"
-}
-sum_is() { [ "$(ask 2 sum 0 "$1" "$2")" = "$3" ]; }
-received() { [ "$(grep -c 'op=RECV status=SUCCESS' "$WORK/t2")" = "$1" ]; }
+early() { counter "rd$1" rx_placed_early; } # FPDUs that this host has placed early
+placed_more() { [ "$(early "$1")" -gt "$2" ]; }
+sum_is() { [ "$(ask t2 "sum 0 $1 $2")" = "$3" ]; }
+received() { [ "$(grep -c 'op=RECV status=SUCCESS' "$WORK/t2.out")" = "$1" ]; }
 
 start_pair() {
   local h
-  for h in 1 2; do
-    rm -f "$WORK/in$h"
-    mkfifo "$WORK/in$h"
-    : >"$WORK/t$h"
-    ip netns exec h$h rdma-target <"$WORK/in$h" >"$WORK/t$h" 2>&1 &
-  done
-  exec 5>"$WORK/in1" 6>"$WORK/in2"
-  ask 2 listen 10.9.0.2 7471 >"$WORK/out"
-  ask 1 connect 10.9.0.2 7471 >"$WORK/out"
-  check "its CONNECT_REQUEST" until_true 10 grep -q CONNECT_REQUEST "$WORK/t2"
-  region=$(ask 2 accept)
-  check "established" until_true 10 grep -q ESTABLISHED "$WORK/t1"
+  for h in 1 2; do talk_to t$h h$h rdma-target; done
+  ask t2 "listen 10.9.0.2 7471" >"$WORK/out"
+  ask t1 "connect 10.9.0.2 7471" >"$WORK/out"
+  check "its CONNECT_REQUEST" until_true 10 grep -q CONNECT_REQUEST "$WORK/t2.out"
+  region=$(ask t2 accept)
+  check "established" until_true 10 grep -q ESTABLISHED "$WORK/t1.out"
   key=${region#*rkey=} address=${region#*addr=}
   key=${key%% *} address=${address%% *}
 }
 
 end_pair() {
-  exec 5>&- 6>&-
+  hang_up t1 t2
   wait
 }
 
@@ -64,18 +47,18 @@ release() { ip netns exec h2 tc qdisc delete dev wire clsact; }
 
 # One Write of 300 octets is lost; 10000 octets and a Send come behind it, at once, before their sender learns of the loss.
 lost_write() {
-  ask 2 fill 0 9 >"$WORK/out"
-  old=$(ask 2 sum 0 0 300)
+  ask t2 "fill 0 9" >"$WORK/out"
+  old=$(ask t2 "sum 0 0 300")
   check "a segment is held back" hold
-  printf '%s\n' "$(to 0 300 2)" "$(to 4096 10000 3)" "send 100 4" >&5
+  printf '%s\n' "$(to 0 300 2)" "$(to 4096 10000 3)" "send 100 4" >&"${told_by[t1]}"
 }
 
 say "one segment is missing"
 start_pair
-printf '%s\n' "$(to 4096 10000 3)" "send 10 1" >&5
+printf '%s\n' "$(to 4096 10000 3)" "send 10 1" >&"${told_by[t1]}"
 check "what the octets should be" until_true 10 received 1
-want=$(ask 2 sum 0 4096 10000)
-before=$(counter 2)
+want=$(ask t2 "sum 0 4096 10000")
+before=$(early 2)
 lost_write
 check "what follows is in its place before the gap closes [DDP-09 RCV-04]" until_true 10 sum_is 4096 10000 "$want"
 check "the missing Write is not there yet" sum_is 0 300 "$old"
@@ -83,7 +66,7 @@ check "nothing is delivered before its turn [DDP-09]" received 1
 check "it is counted" placed_more 2 "$before"
 check "the gap closes" release
 check "then the Send is delivered [DDP-09]" until_true 30 received 2
-check "with the missing Write in its place" bash -c "[ '$(ask 2 sum 0 0 300)' != '$old' ]"
+check "with the missing Write in its place" test "$(ask t2 "sum 0 0 300")" != "$old"
 check "and the rest as it was [RCV-05]" sum_is 4096 10000 "$want"
 end_pair
 
@@ -95,12 +78,12 @@ release
 say "the same without early placement"
 set_parameter early_placement N || fail "early_placement"
 start_pair
-before=$(counter 2)
+before=$(early 2)
 lost_write
 check "the gap closes" release
 check "the Send is delivered" until_true 30 received 1
 check "all is in its place" sum_is 4096 10000 "$want"
-check "nothing was placed early" bash -c "[ $(counter 2) = $before ]"
+check "nothing was placed early" test "$(early 2)" = "$before"
 end_pair
 set_parameter early_placement Y || fail "early_placement"
 
@@ -119,14 +102,14 @@ say "loss and reordering"
 check "lossy links" lossy 25%
 for crc in Y N; do
   set_parameter crc $crc || fail "crc"
-  one=$(counter 1) two=$(counter 2)
+  one=$(early 1) two=$(early 2)
   cases "integrity, CRC $crc [DDP-09 RCV-05]" bounded 150 verbs-test run integrity sizes --addr 10.9.0.2 --server-ns h2 --client-ns h1 \
     --seed 5 --count 10
   if [ $crc = Y ]; then
     check "h1 placed Responses early [DDP-09]" placed_more 1 "$one"
     check "h2 placed Writes early [DDP-09]" placed_more 2 "$two"
   else
-    check "what cannot be verified is not placed early [RCV-01]" bash -c "[ $(counter 1) = $one ] && [ $(counter 2) = $two ]"
+    check "what cannot be verified is not placed early [RCV-01]" test "$(early 1) $(early 2)" = "$one $two"
   fi
 done
 finish

@@ -19,8 +19,6 @@ stream() {
   sender[$1]=$!
   until_true 30 grep -q first "$WORK/$1.server"
 }
-# TCP has sent something again and waits longer each time.
-stalled() { in1 ss -tino dport = :7481 | grep -q "backoff:"; }
 state() { rdma link show "$1/1" | grep -q "state $2"; }
 past() { [ "$(counter "$1" rx_sends)" -gt "$2" ]; }
 # goes_on LINK: messages come in there, more than can have been under way.
@@ -36,7 +34,7 @@ check "one that stays on h2" stream local h2 10.7.0.2
 for round in 1 2 3; do
   say "down, time $round"
   in2 ip link set wire down
-  check "TCP sends again" until_true 60 stalled
+  check "TCP sends again" until_true 60 stalled 7481
   check "the port is down" until_true 10 state rd2 DOWN
   check "the other transfer goes on" goes_on rd3
   in2 ip link set wire up

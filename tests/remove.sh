@@ -26,7 +26,6 @@ running() {
   [ "$(octets)" -gt $((a + 200000)) ]
 }
 
-gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # ends SIDE PID [REGEX]: the process ends by itself, well, and says why.
 ends() {

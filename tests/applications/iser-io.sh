@@ -27,17 +27,6 @@ both_transports() {
   bounded 90 dd if="$WORK/data" of="$tcp" bs=64k seek=16 oflag=direct status=none || return 1
   bounded 90 dd if="$rdma" of="$WORK/back" bs=64k skip=16 count=64 iflag=direct status=none && cmp "$WORK/data" "$WORK/back"
 }
-file_system() {
-  local d
-  d=$(iscsi_disk_of iser)
-  mkdir -p "$WORK/mnt"
-  bounded 100 mkfs.ext4 -q -F "$d" && mount "$d" "$WORK/mnt" || return 1
-  unpack_tree "$WORK/mnt/tree" && umount "$WORK/mnt" || return 1
-  bounded 100 e2fsck -fn "$d" && mount -o ro "$d" "$WORK/mnt" || return 1
-  same_tree "$WORK/mnt/tree"
-}
-# The target's file, below iSCSI.
-same_below() { mount -o loop,ro $iser_file "$WORK/mnt" && same_tree "$WORK/mnt/tree"; }
 state() { [ "$(cat /sys/class/iscsi_session/session*/state)" = "$1" ]; } # while there is one session
 # Both ends' TCP connections end at once, as if a middlebox had forgotten them.
 connections_die() {
@@ -77,10 +66,10 @@ if check "login over iSER" iser_attach; then
   check "no round of I/O has failed" stop_rounds
 
   check "logout and login, five times, with I/O" five_logins
-  check "a file system, files compared" file_system
+  check "a file system, files compared" file_system "$(iscsi_disk_of iser)"
   umount "$WORK/mnt"
   check "logout" iser_detach
-  check "files compared below iSCSI" same_below
+  check "files compared below iSCSI" same_below $iser_file
   umount "$WORK/mnt"
 fi
 iser_end

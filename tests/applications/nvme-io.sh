@@ -36,32 +36,22 @@ listed() {
   grep -q "^/dev/nvme0n1 " "$WORK/list" && grep -q "^/dev/nvme0n2 " "$WORK/list"
 }
 queues() { [ "$(cat /sys/class/nvme/nvme0/queue_count)" = "$1" ]; } # with that of the admin commands
-state() { [ "$(cat /sys/class/nvme/nvme0/state)" = "$1" ]; }
-file_system() {
-  mkdir -p "$WORK/mnt"
-  bounded 100 mkfs.ext4 -q /dev/nvme0n2 && mount /dev/nvme0n2 "$WORK/mnt" || return 1
-  unpack_tree "$WORK/mnt/tree" && umount "$WORK/mnt" || return 1
-  bounded 100 e2fsck -fn /dev/nvme0n2 && mount -o ro /dev/nvme0n2 "$WORK/mnt" || return 1
-  same_tree "$WORK/mnt/tree"
-}
-# The target's file, below NVMe.
-same_below() { mount -o loop,ro $disk "$WORK/mnt" && same_tree "$WORK/mnt/tree"; }
 resets() {
   local i
   for i in 1 2 3; do
-    bounded 60 nvme reset /dev/nvme0 && until_true 60 state live || return 1
+    bounded 60 nvme reset /dev/nvme0 && until_true 60 nvme_state live || return 1
     goes_on 1 || return 1
   done
 }
 port_goes_and_comes() {
   nvme_remove_port
-  until_true 60 state connecting && nvme_add_port && until_true 100 state live
+  until_true 60 nvme_state connecting && nvme_add_port && until_true 100 nvme_state live
 }
 # Both ends' TCP connections end at once, as if a middlebox had forgotten them.
 connections_die() {
   ss -K -t state established "( sport = :4420 or dport = :4420 )" >"$WORK/killed" || return 1
   [ "$(grep -c 4420 "$WORK/killed")" -ge 4 ] || { cat "$WORK/killed"; return 1; }
-  until_true 100 state live
+  until_true 100 nvme_state live
 }
 
 nvme_make_target && file_namespace && nvme_add_port
@@ -72,7 +62,7 @@ if check "connect: two queues, a third for polling" attach --nr-io-queues=2 --nr
   check "nvme list shows both namespaces" listed
   check "32 MiB mixed on a RAM disk, two jobs, 16 deep" verified /dev/nvme0n1 16 "${direct[@]}" --numjobs=2 --offset_increment=32m
   check "polled" verified /dev/nvme0n1 4 --direct=1 --ioengine=pvsync2 --hipri
-  check "a file system, files compared" file_system
+  check "a file system, files compared" file_system /dev/nvme0n2
   umount "$WORK/mnt"
 
   say "while data is written"
@@ -84,7 +74,7 @@ if check "connect: two queues, a third for polling" attach --nr-io-queues=2 --nr
   check "I/O goes on, and was right all the time" goes_on
   check "no round of I/O has failed" stop_rounds
   check "disconnect" detach
-  check "files compared below NVMe" same_below
+  check "files compared below NVMe" same_below $disk
   umount "$WORK/mnt"
 fi
 for size in 0 4096 16384; do

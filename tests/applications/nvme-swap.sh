@@ -26,8 +26,7 @@ swapped_more_than() {
   echo "$n MiB"
   [ $n -gt "$1" ]
 }
-state() { [ "$(cat /sys/class/nvme/nvme0/state)" = "$1" ]; }
-reset() { bounded 60 bash -c 'echo 1 >/sys/class/nvme/nvme0/reset_controller' && until_true 60 state live; }
+reset() { bounded 60 bash -c 'echo 1 >/sys/class/nvme/nvme0/reset_controller' && until_true 60 nvme_state live; }
 
 modprobe brd rd_nr=1 rd_size=131072 # KiB
 check "a target" eval 'nvme_make_target && nvme_add_port'

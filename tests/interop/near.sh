@@ -32,7 +32,6 @@ fail() {
   failures=$((failures + 1))
 }
 
-gone() { ! kill -0 "$1" 2>/dev/null; }
 # state PORT PROGRAM: why something does not go on.
 state() {
   ss -tnio | grep -A1 ":$1 "

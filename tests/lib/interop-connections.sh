@@ -8,23 +8,18 @@ hex() { [ "$1" = 0 ] || printf "%0$((2 * $1))d" 0 | sed 's/00/a7/g'; }
 # targets: one rdma-target here, one there.
 targets() {
   local fd
-  mkfifo "$WORK/here.in"
-  rdma-target <"$WORK/here.in" >"$WORK/here.out" 2>&1 &
+  talk_to here "" rdma-target
   here_pid=$!
-  exec {fd}>"$WORK/here.in"
-  told_by[here]=$fd
   exec {fd}<>/dev/tcp/$control_far/$target_port || return 1
   cat <&$fd >"$WORK/there.out" &
   there_pid=$!
   told_by[there]=$fd
 }
 targets_end() {
-  local here=${told_by[here]} there=${told_by[there]}
-  exec {here}>&-
-  exec {there}>&-
+  hang_up here there
   kill $there_pid
   wait $here_pid $there_pid
-  rm -f "$WORK"/{here,there}.{in,out}
+  rm -f "$WORK"/{here,there}.out
 }
 
 # What is looked at begins at from_now: an event of one side may come before the other is told anything.
@@ -33,14 +28,6 @@ from_now() {
   told_from[there]=$(($(wc -l <"$WORK/there.out") + 1))
 }
 says() { until_true 30 heard "$1" "$2"; }
-answers_of() { lines_of "$1" | grep -c '^= '; }
-# ask NAME COMMAND: has to be answered well.
-ask() {
-  local n
-  n=$(answers_of "$1")
-  echo "$2" >&"${told_by[$1]}"
-  until_true 30 eval "[ \$(answers_of $1) -gt $n ]" && lines_of "$1" | grep '^= ' | tail -1 | grep '^= ok'
-}
 # field NAME REGEX KEY: of the first line with REGEX.
 field() { lines_of "$1" | grep -E -- "$2" | sed -n "s/^.* $3=\([^ ]*\).*/\1/p" | head -1; }
 event() { field "$1" "event=$2" "$3"; }

@@ -44,3 +44,13 @@ make_tree() {
 }
 unpack_tree() { mkdir -p "$1" && bounded 300 tar -C "$1" -xf "$WORK/tree.tar"; }
 same_tree() { (cd "$1" && bounded 300 md5sum --quiet -c "$WORK/tree.sums"); }
+# file_system DISK: made on it, with the tree, and read after a new mount, which stays.
+file_system() {
+  mkdir -p "$WORK/mnt"
+  bounded 100 mkfs.ext4 -q -F "$1" && mount "$1" "$WORK/mnt" || return 1
+  unpack_tree "$WORK/mnt/tree" && umount "$WORK/mnt" || return 1
+  bounded 100 e2fsck -fn "$1" && mount -o ro "$1" "$WORK/mnt" || return 1
+  same_tree "$WORK/mnt/tree"
+}
+# same_below FILE: the same in the target's file, below the transport.
+same_below() { mount -o loop,ro "$1" "$WORK/mnt" && same_tree "$WORK/mnt/tree"; }

@@ -59,6 +59,7 @@ nvme_detach() {
   local c
   for c in /sys/class/nvme/nvme*/delete_controller; do bounded 60 bash -c "echo 1 >$c" || return 1; done
 }
+nvme_state() { [ "$(cat /sys/class/nvme/nvme0/state)" = "$1" ]; }
 nvme_no_controller() {
   local c
   for c in /sys/class/nvme/nvme*; do [ ! -e "$c" ] || return 1; done

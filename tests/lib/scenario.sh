@@ -219,6 +219,12 @@ listening() {
 
 not_listening() { ! listening "$@"; }
 
+# stalled PORT: h1's TCP has sent something to it again, and waits longer each time.
+stalled() { in1 ss -tino dport = ":$1" | grep -q "backoff:"; }
+
+# gone PID: that process has ended.
+gone() { ! kill -0 "$1" 2>/dev/null; }
+
 # ended_well TEXT CLIENT-STATUS SERVER-STATUS: what they have printed is in $WORK/client and $WORK/server.
 ended_well() {
   if [ "$2" = 0 ] && [ "$3" = 0 ]; then good "$1"; return 0; fi
@@ -258,13 +264,23 @@ client_server() {
 
 declare -A told_by told_from
 
-# talk_to NAME NAMESPACE COMMAND...: starts one.
+# talk_to NAME NAMESPACE COMMAND...: starts one (namespace "": in this one).
 talk_to() {
-  local name=$1 ns=$2 fd; shift 2
-  mkfifo "$WORK/$name.in"
-  ip netns exec "$ns" "$@" <"$WORK/$name.in" >"$WORK/$name.out" 2>&1 &
+  local name=$1 fd run=(); [ -z "$2" ] || run=(ip netns exec "$2"); shift 2
+  mkfifo "$WORK/$name.in" && : >"$WORK/$name.out" || return 1
+  "${run[@]}" "$@" <"$WORK/$name.in" >"$WORK/$name.out" 2>&1 &
   exec {fd}>"$WORK/$name.in"
   told_by[$name]=$fd
+}
+
+# hang_up NAME...: the end of their input. A program that was started later holds it open until it has ended itself.
+hang_up() {
+  local name fd
+  for name; do
+    fd=${told_by[$name]}
+    exec {fd}>&-
+    rm -f "$WORK/$name.in"
+  done
 }
 
 # tell NAME COMMAND: what heard looks at begins here.
@@ -284,6 +300,19 @@ answers() {
   if until_true "${5:-20}" heard "$2" "$4"; then good "$1"; return 0; fi
   fail "$1: $2 does not print '$4' when told '$3', but: $(lines_of "$2" | tr '\n' ';')"
   return 1
+}
+
+# ask NAME COMMAND: prints the answer of an rdma-target, which has to be a good one.
+ask() {
+  local answers answer end=$((SECONDS + 30))
+  answers=$(grep -c '^= ' "$WORK/$1.out")
+  echo "$2" >&"${told_by[$1]}"
+  until answer=$(grep '^= ' "$WORK/$1.out" | sed -n "$((answers + 1))p") && [ -n "$answer" ]; do
+    [ $SECONDS -lt $end ] || { echo "$1 does not answer '$2'"; return 1; }
+    sleep 0.02
+  done
+  echo "$answer"
+  [[ $answer == "= ok"* ]]
 }
 
 # counter LINK NAME: of rdma statistic.
