@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_enhanced.cpp @brief RFC 6581: every ready-to-receive message, what cannot be agreed on, who knows revision 1 only.
+/** @file cases_enhanced.cpp @brief RFC 6581: every ready-to-receive message, what cannot be agreed on, peers of revision 1.
  */
 #include "cases.hpp"
 
@@ -93,7 +93,7 @@ static void rtrKinds(Context& c) {
     sendsEveryKind(c);
 }
 
-/** An empty SEND that comes first is the ULP's in the client-server model, and whenever the device is the one who sends the RTR. */
+/** An empty SEND that comes first is the ULP's in the client-server model, and whenever the device sends the RTR. */
 static void emptySend(Context& c) {
   Options o = enhanced(c);
   o.hello = false;
@@ -254,7 +254,7 @@ static void noReads(Context& c) {
   s.expectFin();
 }
 
-/* --- who knows revision 1 only --- */
+/* --- peers that know revision 1 only --- */
 
 /** RFC 6581 §10: such a Responder closes at an enhanced Request. The second attempt is the RFC 5044 one. */
 static void fallback(Context& c) {

@@ -295,7 +295,7 @@ TEST(StartupParse, STA_06_RefusedRevisionIsReported) {
   EXPECT_EQ(Parsed(request("c0 07 0000"), false).offer.rev, 7);
 }
 
-// Whether revision 0 is served is decided when all of it has come: who refuses it answers, too.
+// Whether revision 0 is served is decided when all of it has come: a refusal is an answer, too.
 TEST(StartupParse, RDC_01_RDC_04_Revision0IsReadAnyhow) {
   expect_complete_at_the_end(request("c0 00 0003 aabbcc"), false);
   expect_complete_at_the_end(reply("c0 00 0000"), true);

@@ -81,7 +81,7 @@ private:
   rlimit before_;
 };
 
-/** Who has the capability has no limit. It cannot be given up later: the device refuses a process whose credentials change. */
+/** A process with the capability has no limit, and cannot give it up: the device refuses a process whose credentials change. */
 bool mayLockAll() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2]{};
