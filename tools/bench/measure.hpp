@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * What both guest programs share: the measured region, the result line, memory and its pattern.
+ * What both guest programs share: their repeats, the measured region, the result line, memory and its pattern.
  */
 #pragma once
 
@@ -14,12 +14,15 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
 #include "../common/fd.hpp"
+#include "../common/options.hpp"
+#include "../common/testcase.hpp"
 
 namespace bench {
 
@@ -100,5 +103,52 @@ private:
   std::unique_ptr<unsigned char, Unmap> memory_;
   std::size_t size_;
 };
+
+/** The options of both programs; each has more of its own. */
+struct Repeats {
+  long count = 200;
+  long warmup = 32;
+  long repeats = 3;
+  bool maps = false;
+
+  /** Checks what the options say together. */
+  void settle() {}
+};
+
+/**
+ * What main() does: reads the options, and measures.
+ * @tparam Options a Repeats with own(), the program's own options as a table
+ * @tparam Connection is made of Options anew for each repeat: how TCP has cut its stream in one need not be how it does in the next
+ * @param about one line of help
+ */
+template <class Options, class Connection>
+int measureRepeats(const std::string& program, const char* about, int argc, char** argv) {
+  return test::guarded(program.c_str(), [&] {
+    Options o;
+    std::vector<test::Option> list = o.own();
+    list.push_back({"count", "N", "messages, or round trips, per repeat (default 200)", test::number(o.count, 1), 'n'});
+    list.push_back({"warmup", "N", "messages before each repeat is measured (default 32)", test::number(o.warmup), 'w'});
+    list.push_back({"repeats", "N", "repeats, each on a connection of its own (default 3)", test::number(o.repeats, 1), 'r'});
+    list.push_back({"maps", nullptr, "print this program's mappings, for a profile", test::flag(o.maps), 'm'});
+    const std::string before = "usage: " + program + " [options]\n" + about + '\n';
+    test::Options options(before.c_str(), list,
+                          "Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.\n");
+    std::vector<std::string> operands;
+    if (const auto status = options.parse(argc, argv, operands))
+      return *status;
+    if (!operands.empty())
+      throw std::invalid_argument("what is '" + operands.front() + "'? See " + program + " --help");
+    o.settle();
+
+    for (long i = 0; i < o.repeats; ++i) {
+      Connection connection(o);
+      connection.run(o.warmup);
+      connection.measure(o.count, static_cast<unsigned>(i));
+    }
+    if (o.maps)
+      printMaps();
+    return 0;
+  });
+}
 
 } // namespace bench

@@ -7,7 +7,6 @@
  * the same, and the instructions that the work costs on both sides, from the application down to
  * the device, can be counted and compared between transports.
  */
-#include "../common/options.hpp"
 #include "../common/rdma.hpp"
 #include "measure.hpp"
 
@@ -18,24 +17,38 @@
 namespace bench {
 namespace {
 
+constexpr int maxReads = 16;
+
 enum class Op { Write, Read, Send, Pingpong };
 
-struct Options {
+struct Options : Repeats {
   std::string address = "10.9.0.1";
   std::string port = "7471";
   Op op = Op::Write;
   std::size_t size = 65536;
   long depth = 16;
   long list = 1;
-  long count = 200;
-  long warmup = 32;
-  long repeats = 3;
-  bool maps = false;
+
+  std::vector<test::Option> own() {
+    return {{"address", "ADDR", "an address of the RDMA link (default 10.9.0.1)", test::text(address), 'a'},
+            {"port", "PORT", "port to listen on (default 7471)", test::text(port), 'p'},
+            {"op", "OP", "write, read, send, or pingpong (default write)",
+             test::choice(op, {{"write", Op::Write}, {"read", Op::Read}, {"send", Op::Send}, {"pingpong", Op::Pingpong}}), 'o'},
+            {"size", "N", "octets per message (default 65536)", test::number(size, 1), 's'},
+            {"depth", "N", "messages outstanding (default 16; read: at most 16)", test::number(depth, 1), 'd'},
+            {"list", "N", "post N work requests in one call (default 1; divides the depth)", test::number(list, 1), 'l'}};
+  }
+
+  void settle() {
+    if (op == Op::Read)
+      depth = std::min<long>(depth, maxReads);
+    if (depth % list)
+      throw std::invalid_argument("--list has to divide --depth");
+  }
 
   bool sends() const { return op == Op::Send || op == Op::Pingpong; }
 };
 
-constexpr int maxReads = 16;
 constexpr std::chrono::milliseconds goodbyeTimeout{2000};
 
 using rdma::check;
@@ -162,21 +175,12 @@ public:
     client_->prepare(options.op, *server_);
     server_->prepare(options.op, *client_);
     greet();
+    fillReceives();
   }
 
   ~Connection() { sayGoodbye(); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-
-  /** Receives for the first messages; the later ones are posted as each is consumed. */
-  void fillReceives() {
-    if (options_.op == Op::Send)
-      server_->postReceives(options_.depth);
-    if (options_.op == Op::Pingpong) {
-      server_->postReceives(1);
-      client_->postReceives(1);
-    }
-  }
 
   /** Moves @p n messages with the depth and the list length of the options. */
   void stream(long n) {
@@ -242,6 +246,16 @@ private:
     client_->prepare(options_.op, *server_);
   }
 
+  /** Receives for the first messages; the later ones are posted as each is consumed. */
+  void fillReceives() {
+    if (options_.op == Op::Send)
+      server_->postReceives(options_.depth);
+    if (options_.op == Op::Pingpong) {
+      server_->postReceives(1);
+      client_->postReceives(1);
+    }
+  }
+
   /** Disconnects and waits a bounded time for both sides to say so. */
   void sayGoodbye() noexcept try {
     if (!client_ || rdma_disconnect(client_->id()))
@@ -291,60 +305,10 @@ private:
   std::optional<End> client_;
 };
 
-/** Returns the exit status when there is nothing to measure. */
-std::optional<int> parse(int argc, char** argv, Options& o) {
-  test::Options options(
-      R"(usage: rdma_bench [options]
-Measures one operation over an RC connection to this process itself.
-)",
-      {{"address", "ADDR", "an address of the RDMA link (default 10.9.0.1)", test::text(o.address), 'a'},
-       {"port", "PORT", "port to listen on (default 7471)", test::text(o.port), 'p'},
-       {"op", "OP", "write, read, send, or pingpong (default write)",
-        test::choice(o.op, {{"write", Op::Write}, {"read", Op::Read}, {"send", Op::Send}, {"pingpong", Op::Pingpong}}), 'o'},
-       {"size", "N", "octets per message (default 65536)", test::number(o.size, 1), 's'},
-       {"depth", "N", "messages outstanding (default 16; read: at most 16)", test::number(o.depth, 1), 'd'},
-       {"list", "N", "post N work requests in one call (default 1; divides the depth)", test::number(o.list, 1), 'l'},
-       {"count", "N", "messages, or round trips, per repeat (default 200)", test::number(o.count, 1), 'n'},
-       {"warmup", "N", "messages before each repeat is measured (default 32)", test::number(o.warmup), 'w'},
-       {"repeats", "N", "repeats, each on a connection of its own (default 3)", test::number(o.repeats, 1), 'r'},
-       {"maps", nullptr, "print this program's mappings, for a profile", test::flag(o.maps), 'm'}},
-      R"(Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.
-)");
-  std::vector<std::string> operands;
-
-  if (const auto status = options.parse(argc, argv, operands))
-    return status;
-  if (!operands.empty())
-    throw std::invalid_argument("what is '" + operands.front() + "'? See rdma_bench --help");
-  if (o.op == Op::Read)
-    o.depth = std::min<long>(o.depth, maxReads);
-  if (o.depth % o.list)
-    throw std::invalid_argument("--list has to divide --depth");
-  return {};
-}
-
-void run(const Options& options) {
-  // A connection each: how TCP has cut its stream in one need not be how it does in the next.
-  for (long i = 0; i < options.repeats; ++i) {
-    Connection connection(options);
-    connection.fillReceives();
-    connection.run(options.warmup);
-    connection.measure(options.count, static_cast<unsigned>(i));
-  }
-  if (options.maps)
-    printMaps();
-}
-
 } // namespace
 } // namespace bench
 
 int main(int argc, char** argv) {
-  return test::guarded("rdma_bench", [&] {
-    bench::Options options;
-    const auto status = bench::parse(argc, argv, options);
-
-    if (!status)
-      bench::run(options);
-    return status.value_or(0);
-  });
+  return bench::measureRepeats<bench::Options, bench::Connection>(
+      "rdma_bench", "Measures one operation over an RC connection to this process itself.", argc, argv);
 }

@@ -4,10 +4,8 @@
  * tcp_bench: the same fixed work as rdma_bench over a plain TCP connection to this process itself,
  * which is the least that a transport over the kernel's TCP can cost.
  */
-#include "../common/options.hpp"
 #include "measure.hpp"
 
-#include <optional>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -19,16 +17,21 @@ namespace {
 
 enum class Op { Send, Pingpong };
 
-struct Options {
+struct Options : Repeats {
   std::string address = "10.9.0.1";
   std::uint16_t port = 7480;
   Op op = Op::Send;
   std::size_t size = 65536;
   long depth = 1;
-  long count = 200;
-  long warmup = 32;
-  long repeats = 3;
-  bool maps = false;
+
+  std::vector<test::Option> own() {
+    return {
+        {"address", "ADDR", "an IPv4 address of this host (default 10.9.0.1)", test::text(address), 'a'},
+        {"port", "PORT", "port to listen on (default 7480)", test::number(port, 1), 'p'},
+        {"op", "OP", "send or pingpong (default send)", test::choice(op, {{"send", Op::Send}, {"pingpong", Op::Pingpong}}), 'o'},
+        {"size", "N", "octets per message (default 65536)", test::number(size, 1), 's'},
+        {"depth", "N", "send N messages, one call each, before they are received (default 1)", test::number(depth, 1), 'd'}};
+  }
 };
 
 /** A TCP socket. */
@@ -146,53 +149,10 @@ private:
   Buffer sink_;
 };
 
-/** Returns the exit status when there is nothing to measure. */
-std::optional<int> parse(int argc, char** argv, Options& o) {
-  test::Options options(
-      R"(usage: tcp_bench [options]
-Measures messages over a TCP connection to this process itself.
-)",
-      {{"address", "ADDR", "an IPv4 address of this host (default 10.9.0.1)", test::text(o.address), 'a'},
-       {"port", "PORT", "port to listen on (default 7480)", test::number(o.port, 1), 'p'},
-       {"op", "OP", "send or pingpong (default send)", test::choice(o.op, {{"send", Op::Send}, {"pingpong", Op::Pingpong}}), 'o'},
-       {"size", "N", "octets per message (default 65536)", test::number(o.size, 1), 's'},
-       {"depth", "N", "send N messages, one call each, before they are received (default 1)", test::number(o.depth, 1), 'd'},
-       {"count", "N", "messages, or round trips, per repeat (default 200)", test::number(o.count, 1), 'n'},
-       {"warmup", "N", "messages before each repeat is measured (default 32)", test::number(o.warmup), 'w'},
-       {"repeats", "N", "repeats, each on a connection of its own (default 3)", test::number(o.repeats, 1), 'r'},
-       {"maps", nullptr, "print this program's mappings, for a profile", test::flag(o.maps), 'm'}},
-      R"(Prints one line `result tsc=… ops=… octets=…` per repeat. The data is compared after each.
-)");
-  std::vector<std::string> operands;
-
-  if (const auto status = options.parse(argc, argv, operands))
-    return status;
-  if (!operands.empty())
-    throw std::invalid_argument("what is '" + operands.front() + "'? See tcp_bench --help");
-  return {};
-}
-
-void run(const Options& options) {
-  // A connection each: how TCP has cut its stream in one need not be how it does in the next.
-  for (long i = 0; i < options.repeats; ++i) {
-    Connection connection(options);
-    connection.run(options.warmup);
-    connection.measure(options.count, static_cast<unsigned>(i));
-  }
-  if (options.maps)
-    printMaps();
-}
-
 } // namespace
 } // namespace bench
 
 int main(int argc, char** argv) {
-  return test::guarded("tcp_bench", [&] {
-    bench::Options options;
-    const auto status = bench::parse(argc, argv, options);
-
-    if (!status)
-      bench::run(options);
-    return status.value_or(0);
-  });
+  return bench::measureRepeats<bench::Options, bench::Connection>(
+      "tcp_bench", "Measures messages over a TCP connection to this process itself.", argc, argv);
 }

@@ -222,6 +222,19 @@ int run(const Cases& cases, std::span<const std::string> patterns, const std::st
   return report.finish();
 }
 
+/** The commands `list` and `run [CASE...]`. */
+template <class Cases, class Context>
+int command(const Cases& cases, std::vector<std::string> words, const std::string& tsv, Context& context) {
+  const std::string name = words.empty() ? "" : words.front();
+
+  if (name == "list")
+    return list(cases);
+  if (name != "run")
+    throw std::invalid_argument("list or run; --help says more");
+  words.erase(words.begin());
+  return run(cases, words, tsv, context);
+}
+
 /** What main() has around it: 64 for wrong usage, 1 for any other failure, with a line that says what. */
 inline int guarded(const char* program, const std::function<int()>& body) {
   try {

@@ -40,17 +40,6 @@ std::vector<sockets::SocketCase> allCases() {
   return all;
 }
 
-int execute(Arguments& a) {
-  const std::string command = a.patterns.empty() ? "" : a.patterns.front();
-
-  if (command == "list")
-    return test::list(allCases());
-  if (command != "run")
-    throw std::invalid_argument("list or run; --help says more");
-  a.patterns.erase(a.patterns.begin());
-  return test::run(allCases(), a.patterns, a.tsv, a.context);
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
@@ -58,6 +47,6 @@ int main(int argc, char** argv) {
     Arguments arguments;
     const auto status = parse(argc, argv, arguments);
 
-    return status ? *status : execute(arguments);
+    return status ? *status : test::command(allCases(), arguments.patterns, arguments.tsv, arguments.context);
   });
 }

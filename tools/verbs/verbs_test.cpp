@@ -66,16 +66,9 @@ std::vector<rdma::VerbsCase> allCases() {
 }
 
 int execute(Arguments& a) {
-  const std::string command = a.patterns.empty() ? "" : a.patterns.front();
-
-  if (command == "list")
-    return test::list(allCases());
-  if (command != "run")
-    throw std::invalid_argument("list or run; --help says more");
-  if (a.context.place.address.empty())
+  if (!a.patterns.empty() && a.patterns.front() == "run" && a.context.place.address.empty())
     throw std::invalid_argument("run needs --addr");
-  a.patterns.erase(a.patterns.begin());
-  return test::run(allCases(), a.patterns, a.tsv, a.context);
+  return test::command(allCases(), a.patterns, a.tsv, a.context);
 }
 
 } // namespace
