@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A listener that cannot accept for a while, as without memory: who waits is served when that is over, and by itself.
+# A listener that cannot accept for a while, as without memory: it serves waiting clients when that is over, unasked.
 . "$(dirname "$0")/lib/scenario.sh"
 begin "accepting fails"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own listeners"
@@ -47,7 +47,7 @@ tries=$(cat $fault/failed)
 say "$tries attempts in a second"
 check "at leisure" test "$tries" -le 30
 fails 12 0
-connects "and then serves who has waited"
+connects "and then serves the client that has waited"
 ends
 
 say "three Requests have come before anybody was accepted, and one startup may wait"
@@ -71,7 +71,7 @@ check "no memory again" until_true 10 failed 3
 # End of input: the program closes its listener and exits.
 hang_up server
 check "a listener that waits to try again is closed" until_true 10 not_listening h2 7471
-check "who has waited is told" until_true 20 heard client "event=(REJECTED|UNREACHABLE)"
+check "the client that has waited is told" until_true 20 heard client "event=(REJECTED|UNREACHABLE)"
 echo 0 >$fault/failed
 sleep 1
 check "and nobody tries any more" test "$(cat $fault/failed)" = 0

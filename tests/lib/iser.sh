@@ -33,7 +33,7 @@ iser_make_target() {
   echo 1 >$tpg/enable
 }
 # iser_portal ADDRESS:PORT: LIO opens a plain TCP listener for every portal before it makes it an RDMA one, and the port belongs to
-# whoever listens on it first. LIO opens TCP in the caller's namespace and RDMA in the first one: here TCP gets one of its own.
+# the first listener. LIO opens TCP in the caller's namespace and RDMA in the first one: here TCP gets one of its own.
 iser_portal() { unshare --net mkdir "$tpg/np/$1" && echo 1 >"$tpg/np/$1/iser"; }
 iser_remove_target() {
   echo 0 >$tpg/enable
