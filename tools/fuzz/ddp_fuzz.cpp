@@ -16,7 +16,7 @@ void require(bool holds) {
     std::abort();
 }
 
-void check_error(const rdmap_error& err) {
+void checkError(const rdmap_error& err) {
   if (err.layer == TERM_LAYER_RDMAP)
     require(err.etype == 2 && (err.ecode == 0x05 || err.ecode == 0x06 || err.ecode == 0xff));
   else if (err.etype == DDP_ETYPE_TAGGED)
@@ -25,8 +25,8 @@ void check_error(const rdmap_error& err) {
     require(err.layer == TERM_LAYER_DDP && err.etype == 2 && err.ecode >= 1 && err.ecode <= 6);
 }
 
-void check_good(const ddp_segment& segment, std::uint32_t ulpdu_len, std::uint8_t version, const std::uint8_t* hdr) {
-  require(segment.hdr_len + segment.payload_len == ulpdu_len);
+void checkGood(const ddp_segment& segment, std::uint32_t ulpduLen, std::uint8_t version, const std::uint8_t* hdr) {
+  require(segment.hdr_len + segment.payload_len == ulpduLen);
   require(segment.opcode < 8 && segment.tagged == (segment.opcode == 0 || segment.opcode == 2));
   if (!segment.tagged)
     require(segment.qn == (segment.opcode == 1 ? 1u : segment.opcode == 7 ? 2u : 0u));
@@ -40,7 +40,7 @@ void check_good(const ddp_segment& segment, std::uint32_t ulpdu_len, std::uint8_
   require(!std::memcmp(again + from, hdr + from, segment.hdr_len - from));
 }
 
-void check_terminate(const std::uint8_t* data, std::size_t size) {
+void checkTerminate(const std::uint8_t* data, std::size_t size) {
   const auto copy = std::make_unique<std::uint8_t[]>(size);
   std::memcpy(copy.get(), data, size);
   rdmap_error err;
@@ -53,23 +53,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 3)
     return 0;
   const std::uint8_t version = data[0] & 1;
-  const std::uint32_t ulpdu_len = static_cast<std::uint32_t>(data[1] << 8 | data[2]);
+  const std::uint32_t ulpduLen = static_cast<std::uint32_t>(data[1] << 8 | data[2]);
   data += 3;
   size -= 3;
-  check_terminate(data, size);
+  checkTerminate(data, size);
 
-  const std::size_t need = ulpdu_len < 18 ? ulpdu_len : 18;
+  const std::size_t need = ulpduLen < 18 ? ulpduLen : 18;
   if (size < need)
     return 0;
   const auto hdr = std::make_unique<std::uint8_t[]>(need);
   std::memcpy(hdr.get(), data, need);
   ddp_segment segment;
   rdmap_error err{0xff, 0xff, 0xff};
-  const int result = ddp_segment_parse(hdr.get(), ulpdu_len, version, &segment, &err);
+  const int result = ddp_segment_parse(hdr.get(), ulpduLen, version, &segment, &err);
   require(result == 0 || result == -EPROTO);
   if (result)
-    check_error(err);
+    checkError(err);
   else
-    check_good(segment, ulpdu_len, version, hdr.get());
+    checkGood(segment, ulpduLen, version, hdr.get());
   return 0;
 }

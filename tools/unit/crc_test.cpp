@@ -13,7 +13,7 @@ namespace {
 
 /** An FPDU made of mpa_marker_gap(), mpa_fpdu_pad() and mpa_marker_encode(), without its CRC field. */
 Octets image(const Octets& ulpdu, std::uint32_t start) {
-  const Octets content = big_endian(ulpdu.size(), 2) + ulpdu + Octets(mpa_fpdu_pad(static_cast<std::uint32_t>(ulpdu.size())));
+  const Octets content = bigEndian(ulpdu.size(), 2) + ulpdu + Octets(mpa_fpdu_pad(static_cast<std::uint32_t>(ulpdu.size())));
   Octets out;
   std::size_t done = 0;
   for (;;) {
@@ -35,7 +35,7 @@ const char* const zeros24 = "000000000000000000000000000000000000000000000000";
 struct Vector {
   const char* id;
   std::uint32_t start;
-  const char* ulpdu_head;
+  const char* ulpduHead;
   const char* image;
   const char* crc;
 };
@@ -50,12 +50,12 @@ TEST(Crc, CRC_01_PolynomialOfIscsi) {
   const std::string check = "123456789";
   EXPECT_EQ(crc32c(Octets(check.begin(), check.end())), 0xe3069283u);
   // RFC 3720 B.4: 32 octets of zeros, of ones, and ascending; the octets of the digest as they are sent.
-  EXPECT_EQ(crc_field(Octets(32, 0)), hex("aa 36 91 8a"));
-  EXPECT_EQ(crc_field(Octets(32, 0xff)), hex("43 ab a8 62"));
+  EXPECT_EQ(crcField(Octets(32, 0)), hex("aa 36 91 8a"));
+  EXPECT_EQ(crcField(Octets(32, 0xff)), hex("43 ab a8 62"));
   Octets ascending;
   for (std::uint8_t i = 0; i < 32; i++)
     ascending.push_back(i);
-  EXPECT_EQ(crc_field(ascending), hex("4e 79 dd 46"));
+  EXPECT_EQ(crcField(ascending), hex("4e 79 dd 46"));
 }
 
 TEST(Crc, CRC_02_CRC_03_CRC_04_CRC_05_Vectors) {
@@ -63,9 +63,9 @@ TEST(Crc, CRC_02_CRC_03_CRC_04_CRC_05_Vectors) {
     SCOPED_TRACE(vector.id);
     const Octets covered = hex(vector.image) + hex(zeros24);
     EXPECT_EQ(covered.size(), 48u);
-    EXPECT_EQ(crc_field(covered), hex(vector.crc));
-    EXPECT_EQ(image(hex(vector.ulpdu_head) + hex(zeros24), vector.start), covered);
-    const Fpdu fpdu = Framer(true, vector.start).frame(hex(vector.ulpdu_head) + hex(zeros24));
+    EXPECT_EQ(crcField(covered), hex(vector.crc));
+    EXPECT_EQ(image(hex(vector.ulpduHead) + hex(zeros24), vector.start), covered);
+    const Fpdu fpdu = Framer(true, vector.start).frame(hex(vector.ulpduHead) + hex(zeros24));
     EXPECT_EQ(fpdu.wire, covered + hex(vector.crc));
     EXPECT_EQ(mpa_fpdu_wire_len(42, true, vector.start), 52u);
   }
@@ -89,7 +89,7 @@ TEST(Crc, CRC_05_DDP_08_HeadersOfVersion0) {
 TEST(Crc, CRC_02_MRK_06_MarkerBeforeTheLengthIsCovered) {
   const Octets covered = image(Octets(42), 512);
   EXPECT_EQ(Octets(covered.begin(), covered.begin() + 6), hex("00000000 002a"));
-  EXPECT_EQ(covered, Framer(true, 512).frame(Octets(42)).crc_image);
+  EXPECT_EQ(covered, Framer(true, 512).frame(Octets(42)).crcImage);
 }
 
 TEST(Crc, CRC_02_MRK_07_MarkerBehindThePadIsCovered) {
@@ -97,7 +97,7 @@ TEST(Crc, CRC_02_MRK_07_MarkerBehindThePadIsCovered) {
   const Octets covered = image(Octets(41, 0xee), 512 - 44);
   EXPECT_EQ(covered.size(), 48u);
   EXPECT_EQ(Octets(covered.end() - 5, covered.end()), hex("00 0000 002c"));
-  EXPECT_EQ(covered, Framer(true, 512 - 44).frame(Octets(41, 0xee)).crc_image);
+  EXPECT_EQ(covered, Framer(true, 512 - 44).frame(Octets(41, 0xee)).crcImage);
 }
 
 TEST(Crc, CRC_02_MRK_06_MarkerBehindTheCrcFieldIsNot) {
@@ -111,19 +111,19 @@ TEST(Crc, CRC_02_ImageEqualsReference) {
   for (std::uint32_t position = 0; position < 512; position += 4)
     for (const std::uint32_t ulpdu : {0u, 1u, 2u, 3u, 41u, 42u, 497u, 498u, 499u, 500u, 501u, 502u, 1442u}) {
       const Fpdu fpdu = Framer(true, position).frame(Octets(ulpdu, 0x5a));
-      ASSERT_EQ(image(Octets(ulpdu, 0x5a), position), fpdu.crc_image) << "position " << position << " ULPDU " << ulpdu;
-      ASSERT_EQ(fpdu.crc_image.size() + 4, mpa_fpdu_wire_len(ulpdu, true, position));
+      ASSERT_EQ(image(Octets(ulpdu, 0x5a), position), fpdu.crcImage) << "position " << position << " ULPDU " << ulpdu;
+      ASSERT_EQ(fpdu.crcImage.size() + 4, mpa_fpdu_wire_len(ulpdu, true, position));
     }
 }
 
 // Table of what a changed octet does: everything but the CRC field itself is covered.
 TEST(Crc, FRM_04_MRK_02_CRC_08_EveryOctetCounts) {
   const Fpdu fpdu = Framer(true, 512 - 20).frame(Octets(39, 0x11));
-  for (std::size_t i = 0; i < fpdu.crc_image.size(); i++)
+  for (std::size_t i = 0; i < fpdu.crcImage.size(); i++)
     for (int bit = 0; bit < 8; bit++) {
-      Octets changed = fpdu.crc_image;
+      Octets changed = fpdu.crcImage;
       changed[i] = static_cast<std::uint8_t>(changed[i] ^ 1 << bit);
-      ASSERT_NE(crc_field(changed), crc_field(fpdu.crc_image)) << "octet " << i << " bit " << bit;
+      ASSERT_NE(crcField(changed), crcField(fpdu.crcImage)) << "octet " << i << " bit " << bit;
     }
 }
 

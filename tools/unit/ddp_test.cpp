@@ -17,13 +17,13 @@ struct Code {
 };
 
 constexpr Code unspecified{0, 2, 0xff};
-constexpr Code rdmap_version{0, 2, 0x05};
-constexpr Code unexpected_opcode{0, 2, 0x06};
-constexpr Code tagged_version{1, 1, 0x04};
-constexpr Code invalid_qn{1, 2, 0x01};
-constexpr Code invalid_mo{1, 2, 0x04};
-constexpr Code too_long{1, 2, 0x05};
-constexpr Code untagged_version{1, 2, 0x06};
+constexpr Code rdmapVersion{0, 2, 0x05};
+constexpr Code unexpectedOpcode{0, 2, 0x06};
+constexpr Code taggedVersion{1, 1, 0x04};
+constexpr Code invalidQn{1, 2, 0x01};
+constexpr Code invalidMo{1, 2, 0x04};
+constexpr Code tooLong{1, 2, 0x05};
+constexpr Code untaggedVersion{1, 2, 0x06};
 
 /** A segment as this file writes it, field by field. */
 struct Wire {
@@ -35,8 +35,8 @@ struct Wire {
 
   Octets octets() const {
     const auto control = static_cast<unsigned>(ddp_ctrl << 8 | rdmap_ctrl);
-    const Octets head = big_endian(control, 2) + big_endian(stag, 4);
-    const Octets rest = ddp_ctrl & 0x80 ? big_endian(to, 8) : big_endian(qn, 4) + big_endian(msn, 4) + big_endian(mo, 4);
+    const Octets head = bigEndian(control, 2) + bigEndian(stag, 4);
+    const Octets rest = ddp_ctrl & 0x80 ? bigEndian(to, 8) : bigEndian(qn, 4) + bigEndian(msn, 4) + bigEndian(mo, 4);
     return head + rest + Octets(payload, 0xda);
   }
 };
@@ -71,22 +71,22 @@ struct Parsed {
   ddp_segment segment{};
   rdmap_error error{0xee, 0xee, 0xee};
 
-  /** @p ulpdu_length octets, of which the parser gets the first 18 at most. */
-  Parsed(const Octets& octets, std::size_t ulpdu_length, std::uint8_t version = 1) {
-    const Exact header(octets, std::min<std::size_t>(ulpdu_length, 18));
-    result = ddp_segment_parse(header.data(), static_cast<__u32>(ulpdu_length), version, &segment, &error);
+  /** @p ulpduLength octets, of which the parser gets the first 18 at most. */
+  Parsed(const Octets& octets, std::size_t ulpduLength, std::uint8_t version = 1) {
+    const Exact header(octets, std::min<std::size_t>(ulpduLength, 18));
+    result = ddp_segment_parse(header.data(), static_cast<__u32>(ulpduLength), version, &segment, &error);
   }
   explicit Parsed(const Wire& wire, std::uint8_t version = 1) : Parsed(wire.octets(), wire.octets().size(), version) {}
 };
 
-void expect_code(const Parsed& parsed, const Code& code) {
+void expectCode(const Parsed& parsed, const Code& code) {
   EXPECT_EQ(parsed.result, -EPROTO);
   EXPECT_EQ(parsed.error.layer, code.layer);
   EXPECT_EQ(parsed.error.etype, code.etype);
   EXPECT_EQ(parsed.error.ecode, code.ecode);
 }
 
-bool is_tagged(int opcode) { return opcode == 0 || opcode == 2; }
+bool isTagged(int opcode) { return opcode == 0 || opcode == 2; }
 
 TEST(DdpParse, RFC5040_4_EveryMessage) {
   for (int opcode = 0; opcode < 8; opcode++) {
@@ -95,14 +95,14 @@ TEST(DdpParse, RFC5040_4_EveryMessage) {
     const Parsed parsed(wire);
     ASSERT_EQ(parsed.result, 0);
     EXPECT_EQ(parsed.segment.opcode, opcode);
-    EXPECT_EQ(parsed.segment.tagged, is_tagged(opcode));
+    EXPECT_EQ(parsed.segment.tagged, isTagged(opcode));
     EXPECT_TRUE(parsed.segment.last);
-    EXPECT_EQ(parsed.segment.hdr_len, is_tagged(opcode) ? 14 : 18);
+    EXPECT_EQ(parsed.segment.hdr_len, isTagged(opcode) ? 14 : 18);
     EXPECT_EQ(parsed.segment.payload_len, wire.payload);
     EXPECT_EQ(parsed.segment.stag, wire.stag);
     EXPECT_EQ(parsed.segment.to, wire.to);
     EXPECT_EQ(parsed.segment.qn, wire.qn);
-    EXPECT_EQ(parsed.segment.msn, is_tagged(opcode) ? 0 : 1);
+    EXPECT_EQ(parsed.segment.msn, isTagged(opcode) ? 0 : 1);
     EXPECT_EQ(parsed.segment.mo, 0u);
   }
 }
@@ -148,7 +148,7 @@ TEST(DdpParse, RFC5040_Figure9_RFC5041_7_2_BadSegments) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
-    expect_code(Parsed(hex(row.header) + Octets(18), row.length, row.version), row.code);
+    expectCode(Parsed(hex(row.header) + Octets(18), row.length, row.version), row.code);
   }
 }
 
@@ -200,7 +200,7 @@ TEST(DdpParse, RFC5040_4_ReservedBitsAreIgnored) {
     Wire wire = valid(opcode);
     wire.ddp_ctrl |= 0x3c;
     wire.rdmap_ctrl |= 0x30;
-    if (!is_tagged(opcode))
+    if (!isTagged(opcode))
       wire.stag = 0xffffffff; // no Invalidate STag, or a value for the caller to check
     const Parsed parsed(wire);
     EXPECT_EQ(parsed.result, 0) << opcode;
@@ -214,7 +214,7 @@ TEST(DdpParse, RFC5041_7_DdpVersion) {
       SCOPED_TRACE(testing::Message() << "opcode " << opcode << " version " << version);
       Wire wire = valid(opcode);
       wire.ddp_ctrl = (wire.ddp_ctrl & ~3) | version;
-      expect_code(Parsed(wire), is_tagged(opcode) ? tagged_version : untagged_version);
+      expectCode(Parsed(wire), isTagged(opcode) ? taggedVersion : untaggedVersion);
     }
 }
 
@@ -224,7 +224,7 @@ TEST(DdpParse, RFC5040_4_8_RdmapVersion) {
       SCOPED_TRACE(testing::Message() << "opcode " << opcode << " version " << version);
       Wire wire = valid(opcode);
       wire.rdmap_ctrl = version << 6 | opcode;
-      expect_code(Parsed(wire), rdmap_version);
+      expectCode(Parsed(wire), rdmapVersion);
     }
 }
 
@@ -234,18 +234,18 @@ TEST(DdpParse, RFC5040_4_8_OpcodeThatDoesNotExist) {
       SCOPED_TRACE(testing::Message() << "opcode " << opcode << " in a header like that of " << like);
       Wire wire = valid(like);
       wire.rdmap_ctrl = 0x40 | opcode;
-      expect_code(Parsed(wire), unexpected_opcode);
+      expectCode(Parsed(wire), unexpectedOpcode);
     }
 }
 
 TEST(DdpParse, RFC5040_4_8_OpcodeInTheWrongBufferModel) {
   for (int opcode = 0; opcode < 8; opcode++) {
     SCOPED_TRACE(opcode);
-    if (is_tagged(opcode)) {
+    if (isTagged(opcode)) {
       for (const std::uint32_t qn : {0u, 1u, 2u})
-        expect_code(Parsed(Wire{.ddp_ctrl = 0x41, .rdmap_ctrl = 0x40 | opcode, .qn = qn, .payload = 28}), unexpected_opcode);
+        expectCode(Parsed(Wire{.ddp_ctrl = 0x41, .rdmap_ctrl = 0x40 | opcode, .qn = qn, .payload = 28}), unexpectedOpcode);
     } else {
-      expect_code(Parsed(Wire{.ddp_ctrl = 0xc1, .rdmap_ctrl = 0x40 | opcode, .payload = 28}), unexpected_opcode);
+      expectCode(Parsed(Wire{.ddp_ctrl = 0xc1, .rdmap_ctrl = 0x40 | opcode, .payload = 28}), unexpectedOpcode);
     }
   }
 }
@@ -256,7 +256,7 @@ TEST(DdpParse, RFC5041_7_QueueThatDoesNotExist) {
       SCOPED_TRACE(testing::Message() << "opcode " << opcode << " queue " << qn);
       Wire wire = valid(opcode);
       wire.qn = qn;
-      expect_code(Parsed(wire), invalid_qn);
+      expectCode(Parsed(wire), invalidQn);
     }
 }
 
@@ -268,24 +268,24 @@ TEST(DdpParse, RFC5040_4_8_OpcodeOnAnotherQueue) {
         continue;
       SCOPED_TRACE(testing::Message() << "opcode " << opcode << " queue " << qn);
       wire.qn = qn;
-      expect_code(Parsed(wire), unexpected_opcode);
+      expectCode(Parsed(wire), unexpectedOpcode);
     }
 }
 
 TEST(DdpParse, RFC5041_4_ShorterThanTheHeader) {
   for (int opcode = 0; opcode < 8; opcode++) {
     const Octets octets = valid(opcode).octets();
-    for (std::size_t length = 0; length < (is_tagged(opcode) ? 14 : 18); length++) {
+    for (std::size_t length = 0; length < (isTagged(opcode) ? 14 : 18); length++) {
       SCOPED_TRACE(testing::Message() << "opcode " << opcode << ", " << length << " octets");
-      expect_code(Parsed(octets, length), unspecified);
+      expectCode(Parsed(octets, length), unspecified);
     }
   }
 }
 
 TEST(DdpParse, RFC5041_7_VersionCountsBeforeTheLength) {
   for (std::size_t length = 1; length < 18; length++) {
-    expect_code(Parsed(hex("42 43") + Octets(16), length), untagged_version);
-    expect_code(Parsed(hex("c2 40") + Octets(16), length), tagged_version);
+    expectCode(Parsed(hex("42 43") + Octets(16), length), untaggedVersion);
+    expectCode(Parsed(hex("c2 40") + Octets(16), length), taggedVersion);
   }
 }
 
@@ -299,7 +299,7 @@ TEST(DdpParse, RFC5040_4_4_ReadRequestLength) {
       EXPECT_EQ(parsed.result, 0);
       continue;
     }
-    expect_code(parsed, payload < 28 ? unspecified : too_long);
+    expectCode(parsed, payload < 28 ? unspecified : tooLong);
   }
 }
 
@@ -308,14 +308,14 @@ TEST(DdpParse, RFC5041_7_ReadRequestOffset) {
     Wire wire = valid(1);
     wire.mo = mo;
     SCOPED_TRACE(mo);
-    expect_code(Parsed(wire), invalid_mo);
+    expectCode(Parsed(wire), invalidMo);
   }
 }
 
 TEST(DdpParse, RFC5041_7_ReadRequestThatGoesOn) {
   Wire wire = valid(1);
   wire.ddp_ctrl = 0x01;
-  expect_code(Parsed(wire), too_long);
+  expectCode(Parsed(wire), tooLong);
 }
 
 TEST(DdpParse, RFC5040_4_8_TerminateLength) {
@@ -328,37 +328,37 @@ TEST(DdpParse, RFC5040_4_8_TerminateLength) {
       EXPECT_EQ(parsed.result, 0);
       continue;
     }
-    expect_code(parsed, unspecified);
+    expectCode(parsed, unspecified);
   }
 }
 
 TEST(DdpParse, RFC5041_7_TerminateInPieces) {
   Wire wire = valid(7);
   wire.mo = 4;
-  expect_code(Parsed(wire), invalid_mo);
+  expectCode(Parsed(wire), invalidMo);
   wire = valid(7);
   wire.ddp_ctrl = 0x01;
-  expect_code(Parsed(wire), unspecified);
+  expectCode(Parsed(wire), unspecified);
 }
 
 // Of two faults the lower layer's is reported.
 TEST(DdpParse, RFC5040_7_2_DdpIsCheckedBeforeRdmap) {
   Wire wire{.ddp_ctrl = 0x42, .rdmap_ctrl = 0x8f, .qn = 9};
-  expect_code(Parsed(wire), untagged_version);
+  expectCode(Parsed(wire), untaggedVersion);
   wire.ddp_ctrl = 0x41;
-  expect_code(Parsed(wire), invalid_qn);
+  expectCode(Parsed(wire), invalidQn);
   wire.qn = 1;
   wire.mo = 1;
   wire.payload = 29;
-  expect_code(Parsed(wire), invalid_mo);
+  expectCode(Parsed(wire), invalidMo);
   wire.mo = 0;
-  expect_code(Parsed(wire), too_long);
+  expectCode(Parsed(wire), tooLong);
   wire.payload = 27;
-  expect_code(Parsed(wire), rdmap_version);
+  expectCode(Parsed(wire), rdmapVersion);
   wire.rdmap_ctrl = 0x4f;
-  expect_code(Parsed(wire), unexpected_opcode);
+  expectCode(Parsed(wire), unexpectedOpcode);
   wire.rdmap_ctrl = 0x41;
-  expect_code(Parsed(wire), unspecified);
+  expectCode(Parsed(wire), unspecified);
   wire.payload = 28;
   EXPECT_EQ(Parsed(wire).result, 0);
 }
@@ -366,10 +366,10 @@ TEST(DdpParse, RFC5040_7_2_DdpIsCheckedBeforeRdmap) {
 TEST(DdpParse, RDC_03_Version0) {
   EXPECT_EQ(Parsed(hex("40 03 00000000 00000000 00000001 00000000"), 42, 0).result, 0);
   EXPECT_EQ(Parsed(hex("c0 00 00000000 0000000000000000 00000000"), 42, 0).result, 0);
-  expect_code(Parsed(hex("41 43 00000000 00000000 00000001 00000000"), 42, 0), untagged_version);
-  expect_code(Parsed(hex("c1 40 00000000 0000000000000000 00000000"), 42, 0), tagged_version);
-  expect_code(Parsed(hex("40 43 00000000 00000000 00000001 00000000"), 42, 0), rdmap_version);
-  expect_code(Parsed(hex("40 03 00000000 00000000 00000001 00000000"), 42, 1), untagged_version);
+  expectCode(Parsed(hex("41 43 00000000 00000000 00000001 00000000"), 42, 0), untaggedVersion);
+  expectCode(Parsed(hex("c1 40 00000000 0000000000000000 00000000"), 42, 0), taggedVersion);
+  expectCode(Parsed(hex("40 43 00000000 00000000 00000001 00000000"), 42, 0), rdmapVersion);
+  expectCode(Parsed(hex("40 03 00000000 00000000 00000001 00000000"), 42, 1), untaggedVersion);
 }
 
 // Whatever two control octets and a queue say, a segment that is let through keeps the rules.
@@ -380,7 +380,7 @@ TEST(DdpParse, RFC5040_4_EveryControlOctet) {
         const Parsed parsed(Wire{.ddp_ctrl = ddp, .rdmap_ctrl = rdmap, .qn = qn, .payload = 28});
         const bool tagged = ddp & 0x80;
         const int opcode = rdmap & 0xf;
-        bool good = (ddp & 3) == 1 && rdmap >> 6 == 1 && opcode < 8 && is_tagged(opcode) == tagged;
+        bool good = (ddp & 3) == 1 && rdmap >> 6 == 1 && opcode < 8 && isTagged(opcode) == tagged;
         if (!tagged)
           good = good && qn == (opcode == 1 ? 1u : opcode == 7 ? 2u : 0u) && (qn == 0 || ddp & 0x40);
         ASSERT_EQ(parsed.result, good ? 0 : -EPROTO) << std::hex << ddp << ' ' << rdmap << " queue " << qn;

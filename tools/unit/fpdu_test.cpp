@@ -70,14 +70,14 @@ TEST(Fpdu, MRK_09_WireLengthAcrossTheSequenceWrap) {
 
 TEST(Mulpdu, SIZ_01_SIZ_02_Formula) {
   const struct {
-    std::uint32_t emss, with_markers, without;
+    std::uint32_t emss, withMarkers, without;
   } rows[] = {
 #define ROW(...) {__VA_ARGS__},
 #include "kunit/vectors/mulpdu.inc"
 #undef ROW
   };
   for (const auto& row : rows) {
-    EXPECT_EQ(mpa_fpdu_mulpdu(row.emss, true), row.with_markers) << "EMSS " << row.emss;
+    EXPECT_EQ(mpa_fpdu_mulpdu(row.emss, true), row.withMarkers) << "EMSS " << row.emss;
     EXPECT_EQ(mpa_fpdu_mulpdu(row.emss, false), row.without) << "EMSS " << row.emss;
   }
 }
@@ -109,7 +109,7 @@ TEST(Mulpdu, SIZ_04_FitsTheSegmentAtEveryPosition) {
 }
 
 /** Octets of stream for each FPDU without Markers of 8, 12, 16... octets at @p position, counted one word at a time. */
-std::map<std::uint32_t, std::uint32_t> stream_lengths(std::uint32_t position, std::uint32_t limit) {
+std::map<std::uint32_t, std::uint32_t> streamLengths(std::uint32_t position, std::uint32_t limit) {
   std::map<std::uint32_t, std::uint32_t> lengths;
   std::uint32_t used = 0;
   for (std::uint32_t content = 4; content <= limit; content += 4) {
@@ -123,7 +123,7 @@ std::map<std::uint32_t, std::uint32_t> stream_lengths(std::uint32_t position, st
 }
 
 /** The largest ULPDU whose FPDU takes at most @p room octets of stream. */
-std::uint32_t largest_ulpdu(const std::map<std::uint32_t, std::uint32_t>& lengths, std::uint32_t room) {
+std::uint32_t largestUlpdu(const std::map<std::uint32_t, std::uint32_t>& lengths, std::uint32_t room) {
   std::uint32_t best = 0;
   for (const auto& [content, used] : lengths)
     if (used <= room)
@@ -133,9 +133,9 @@ std::uint32_t largest_ulpdu(const std::map<std::uint32_t, std::uint32_t>& length
 
 TEST(Room, SIZ_05_IsExactWithMarkers) {
   for (std::uint32_t position = 0; position < 512; position += 4) {
-    const auto lengths = stream_lengths(position, 1700);
+    const auto lengths = streamLengths(position, 1700);
     for (std::uint32_t room = 0; room < 1650; room += room < 24 ? 1 : 3)
-      ASSERT_EQ(mpa_fpdu_room(room, true, position), largest_ulpdu(lengths, room)) << "room " << room << " at " << position;
+      ASSERT_EQ(mpa_fpdu_room(room, true, position), largestUlpdu(lengths, room)) << "room " << room << " at " << position;
   }
 }
 

@@ -10,17 +10,17 @@
 namespace unit {
 namespace {
 
-Octets encoded(std::uint32_t position, std::uint32_t fpdu_start) {
-  const __be32 marker = mpa_marker_encode(position, fpdu_start);
+Octets encoded(std::uint32_t position, std::uint32_t fpduStart) {
+  const __be32 marker = mpa_marker_encode(position, fpduStart);
   Octets octets(sizeof(marker));
   std::memcpy(octets.data(), &marker, sizeof(marker));
   return octets;
 }
 
-bool accepted(const Octets& octets, std::uint32_t position, std::uint32_t fpdu_start) {
+bool accepted(const Octets& octets, std::uint32_t position, std::uint32_t fpduStart) {
   __be32 marker;
   std::memcpy(&marker, octets.data(), sizeof(marker));
-  return mpa_marker_check(marker, position, fpdu_start);
+  return mpa_marker_check(marker, position, fpduStart);
 }
 
 TEST(Marker, MRK_03_GapToTheNextMarker) {
@@ -47,7 +47,7 @@ TEST(Marker, MRK_03_MRK_06_MRK_07_Count) {
 TEST(Marker, MRK_01_MRK_04_MRK_05_MRK_06_MRK_07_MRK_08_MRK_09_Octets) {
   const struct {
     const char* what;
-    std::uint32_t position, fpdu_start, octets;
+    std::uint32_t position, fpduStart, octets;
   } rows[] = {
 #define ROW(...) {__VA_ARGS__},
 #include "kunit/vectors/marker.inc"
@@ -55,8 +55,8 @@ TEST(Marker, MRK_01_MRK_04_MRK_05_MRK_06_MRK_07_MRK_08_MRK_09_Octets) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
-    EXPECT_EQ(encoded(row.position, row.fpdu_start), big_endian(row.octets, 4));
-    EXPECT_TRUE(accepted(big_endian(row.octets, 4), row.position, row.fpdu_start));
+    EXPECT_EQ(encoded(row.position, row.fpduStart), bigEndian(row.octets, 4));
+    EXPECT_TRUE(accepted(bigEndian(row.octets, 4), row.position, row.fpduStart));
   }
 }
 
@@ -79,7 +79,7 @@ TEST(Marker, MRK_01_MRK_02_ReservedBitsAreIgnoredOnReceive) {
 
 TEST(Marker, MRK_13_EveryOtherPointerIsRefused) {
   for (std::uint32_t pointer = 0; pointer <= 0xffff; pointer++)
-    ASSERT_EQ(accepted(big_endian(pointer, 4), 0x200, 0x1ec), pointer >= 0x14 && pointer <= 0x17) << pointer;
+    ASSERT_EQ(accepted(bigEndian(pointer, 4), 0x200, 0x1ec), pointer >= 0x14 && pointer <= 0x17) << pointer;
 }
 
 TEST(Marker, MRK_13_BetweenFpdusMustBeZero) {
@@ -97,10 +97,10 @@ void compare(std::uint32_t position, std::uint32_t ulpdu) {
   std::uint32_t next = position + mpa_marker_gap(position);
   for (const Fpdu::Marker& marker : fpdu.markers) {
     ASSERT_EQ(marker.position, next);
-    const Octets octets = big_endian(marker.pointer, 4);
+    const Octets octets = bigEndian(marker.pointer, 4);
     ASSERT_EQ(encoded(marker.position, position), octets);
     ASSERT_TRUE(accepted(octets, marker.position, position));
-    ASSERT_FALSE(accepted(big_endian(marker.pointer ^ 4, 4), marker.position, position));
+    ASSERT_FALSE(accepted(bigEndian(marker.pointer ^ 4, 4), marker.position, position));
     next += 512;
   }
 }

@@ -51,11 +51,11 @@ constexpr int CLOSE = -1;
 
 struct FigureRow {
   Kind initiator;
-  bool initiator_m;
+  bool initiatorM;
   Kind responder;
-  bool responder_m;
+  bool responderM;
   int version;
-  bool to_initiator, to_responder;
+  bool toInitiator, toResponder;
 };
 
 const FigureRow figures[] = {
@@ -66,7 +66,7 @@ const FigureRow figures[] = {
 
 std::ostream& operator<<(std::ostream& out, const FigureRow& row) {
   static const char* const names[] = {"RDMAC", "non-permissive", "permissive"};
-  return out << names[row.initiator] << " M=" << row.initiator_m << " to " << names[row.responder] << " M=" << row.responder_m;
+  return out << names[row.initiator] << " M=" << row.initiatorM << " to " << names[row.responder] << " M=" << row.responderM;
 }
 
 mpa_offer rnic(Kind kind, bool markers, bool crc, __u8 rev) {
@@ -77,10 +77,10 @@ mpa_offer rnic(Kind kind, bool markers, bool crc, __u8 rev) {
   return offer;
 }
 
-void expect_framing(const mpa_agreed& agreed, const FigureRow& row, bool is_initiator) {
+void expectFraming(const mpa_agreed& agreed, const FigureRow& row, bool isInitiator) {
   EXPECT_EQ(agreed.rev == 0, row.version == 0);
-  EXPECT_EQ(agreed.rx_markers, is_initiator ? row.to_initiator : row.to_responder);
-  EXPECT_EQ(agreed.tx_markers, is_initiator ? row.to_responder : row.to_initiator);
+  EXPECT_EQ(agreed.rx_markers, isInitiator ? row.toInitiator : row.toResponder);
+  EXPECT_EQ(agreed.tx_markers, isInitiator ? row.toResponder : row.toInitiator);
   if (row.version)
     return;
   EXPECT_TRUE(agreed.crc); // whatever C said
@@ -90,36 +90,36 @@ void expect_framing(const mpa_agreed& agreed, const FigureRow& row, bool is_init
 }
 
 /** Our Responder's part of a row. Of what it answers an RDMAC Initiator takes revision 0 only. */
-void figure_as_responder(const FigureRow& row, bool crc, __u8 rev) {
-  const mpa_offer request = rnic(row.initiator, row.initiator_m, crc, rev);
-  const Answer answer(rnic(row.responder, row.responder_m, crc, 2), request);
+void figureAsResponder(const FigureRow& row, bool crc, __u8 rev) {
+  const mpa_offer request = rnic(row.initiator, row.initiatorM, crc, rev);
+  const Answer answer(rnic(row.responder, row.responderM, crc, 2), request);
   if (row.version == CLOSE) {
     EXPECT_EQ(answer.result, -EPROTONOSUPPORT);
     EXPECT_EQ(answer.reply.rev, 1); // section C.2.1
     EXPECT_TRUE(answer.reply.reject);
     EXPECT_FALSE(answer.reply.enhanced);
-    EXPECT_EQ(answer.reply.markers, row.responder_m);
+    EXPECT_EQ(answer.reply.markers, row.responderM);
     return;
   }
   ASSERT_EQ(answer.result, 0);
   EXPECT_EQ(answer.reply.rev, row.initiator == RDMAC ? 0 : rev);
-  EXPECT_EQ(answer.reply.markers, row.initiator == RDMAC || row.responder_m);
+  EXPECT_EQ(answer.reply.markers, row.initiator == RDMAC || row.responderM);
   EXPECT_EQ(answer.reply.crc, row.initiator == RDMAC || crc);
   EXPECT_FALSE(answer.reply.reject);
-  expect_framing(answer.agreed, row, false);
+  expectFraming(answer.agreed, row, false);
   if (row.initiator == RDMAC)
     return;
   const Conclusion end(request, answer.reply);
   ASSERT_EQ(end.result, 0);
-  expect_framing(end.agreed, row, true);
+  expectFraming(end.agreed, row, true);
 }
 
 /** Our Initiator's part of a row with an RDMAC Responder, which always answers the same. */
-void figure_as_initiator(const FigureRow& row, bool crc, __u8 rev) {
-  const Conclusion end(rnic(row.initiator, row.initiator_m, crc, rev), rnic(RDMAC, true, true, 0));
+void figureAsInitiator(const FigureRow& row, bool crc, __u8 rev) {
+  const Conclusion end(rnic(row.initiator, row.initiatorM, crc, rev), rnic(RDMAC, true, true, 0));
   EXPECT_EQ(end.result, row.version == CLOSE ? -EPROTONOSUPPORT : 0);
   if (row.version != CLOSE)
-    expect_framing(end.agreed, row, true);
+    expectFraming(end.agreed, row, true);
 }
 
 TEST(Negotiation, RDC_01_RDC_02_RDC_03_RDC_04_RDC_05_DDP_08_STA_02_MRK_10_MRK_11_Figures15To17) {
@@ -128,9 +128,9 @@ TEST(Negotiation, RDC_01_RDC_02_RDC_03_RDC_04_RDC_05_DDP_08_STA_02_MRK_10_MRK_11
       for (const bool crc : {false, true}) {
         SCOPED_TRACE(testing::Message() << row << " our revision " << int{rev} << " C=" << crc);
         if (row.responder == RDMAC)
-          figure_as_initiator(row, crc, rev);
+          figureAsInitiator(row, crc, rev);
         else
-          figure_as_responder(row, crc, rev);
+          figureAsResponder(row, crc, rev);
       }
 }
 
@@ -192,10 +192,10 @@ TEST(Negotiation, ENH_01_ReplyIsAsEnhancedAsTheRequest) {
   EXPECT_EQ(unenhanced.agreed.rtr, 0);
 
   // Revision 2 without S is the unenhanced protocol (RFC 6581 section 6).
-  const Answer without_s(kinds(write), plain(false, true, 2));
-  EXPECT_FALSE(without_s.reply.enhanced);
-  EXPECT_EQ(without_s.reply.rev, 1);
-  EXPECT_EQ(without_s.agreed.rev, 1);
+  const Answer withoutS(kinds(write), plain(false, true, 2));
+  EXPECT_FALSE(withoutS.reply.enhanced);
+  EXPECT_EQ(withoutS.reply.rev, 1);
+  EXPECT_EQ(withoutS.agreed.rev, 1);
 
   const Answer enhanced(plain(false, true, 2), depths(1, 1));
   EXPECT_TRUE(enhanced.reply.enhanced);
@@ -226,24 +226,24 @@ TEST(Negotiation, STA_10_STA_11_RejectIsCarriedAndSeen) {
 TEST(Negotiation, ENH_01_ReplyMustMatchTheRequest) {
   mpa_offer refused = plain(false, true);
   refused.reject = true;
-  mpa_offer refused_enhanced = depths(1, 1);
-  refused_enhanced.reject = true;
+  mpa_offer refusedEnhanced = depths(1, 1);
+  refusedEnhanced.reject = true;
 
   EXPECT_EQ(Conclusion(plain(false, true, 2), depths(1, 1)).result, -EPROTO);
-  EXPECT_EQ(Conclusion(plain(false, true, 2), refused_enhanced).result, -EPROTO);
+  EXPECT_EQ(Conclusion(plain(false, true, 2), refusedEnhanced).result, -EPROTO);
   EXPECT_EQ(Conclusion(depths(1, 1), plain(false, true)).result, -EPROTO);
   EXPECT_EQ(Conclusion(depths(1, 1), plain(false, true, 2)).result, -EPROTO);
   EXPECT_EQ(Conclusion(depths(1, 1), refused).result, -ECONNREFUSED);
-  EXPECT_EQ(Conclusion(depths(1, 1), refused_enhanced).result, -ECONNREFUSED);
+  EXPECT_EQ(Conclusion(depths(1, 1), refusedEnhanced).result, -ECONNREFUSED);
 }
 
 // Both sides' depths in one table: what the Responder answers, and what holds on both sides.
 TEST(Negotiation, ENH_03_ENH_04_Depths) {
   const struct {
     const char* what;
-    __u16 initiator_ird, initiator_ord, responder_ird, responder_ord;
-    __u16 reply_ird, reply_ord;
-    __u16 got_responder_ird, got_responder_ord, got_initiator_ird, got_initiator_ord;
+    __u16 initiatorIrd, initiatorOrd, responderIrd, responderOrd;
+    __u16 replyIrd, replyOrd;
+    __u16 gotResponderIrd, gotResponderOrd, gotInitiatorIrd, gotInitiatorOrd;
   } rows[] = {
 #define ROW(...) {__VA_ARGS__},
 #include "kunit/vectors/depths.inc"
@@ -251,33 +251,33 @@ TEST(Negotiation, ENH_03_ENH_04_Depths) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
-    const mpa_offer request = depths(row.initiator_ird, row.initiator_ord);
-    const Answer answer(depths(row.responder_ird, row.responder_ord), request);
+    const mpa_offer request = depths(row.initiatorIrd, row.initiatorOrd);
+    const Answer answer(depths(row.responderIrd, row.responderOrd), request);
     ASSERT_EQ(answer.result, 0);
-    EXPECT_EQ(answer.reply.ird, row.reply_ird);
-    EXPECT_EQ(answer.reply.ord, row.reply_ord);
-    EXPECT_EQ(answer.agreed.ird, row.got_responder_ird);
-    EXPECT_EQ(answer.agreed.ord, row.got_responder_ord);
+    EXPECT_EQ(answer.reply.ird, row.replyIrd);
+    EXPECT_EQ(answer.reply.ord, row.replyOrd);
+    EXPECT_EQ(answer.agreed.ird, row.gotResponderIrd);
+    EXPECT_EQ(answer.agreed.ord, row.gotResponderOrd);
     const Conclusion end(request, answer.reply);
     ASSERT_EQ(end.result, 0);
-    EXPECT_EQ(end.agreed.ird, row.got_initiator_ird);
-    EXPECT_EQ(end.agreed.ord, row.got_initiator_ord);
+    EXPECT_EQ(end.agreed.ird, row.gotInitiatorIrd);
+    EXPECT_EQ(end.agreed.ord, row.gotInitiatorOrd);
   }
 }
 
 // The two rules of section 9.1, for all small depths.
 TEST(Negotiation, ENH_03_OrdNeverExceedsThePeersIrd) {
-  for (__u16 i_ird = 0; i_ird < 5; i_ird++)
-    for (__u16 i_ord = 0; i_ord < 5; i_ord++)
-      for (__u16 r_ird = 0; r_ird < 5; r_ird++)
-        for (__u16 r_ord = 0; r_ord < 5; r_ord++) {
-          const Answer answer(depths(r_ird, r_ord), depths(i_ird, i_ord));
-          const Conclusion end(depths(i_ird, i_ord), answer.reply);
+  for (__u16 iIrd = 0; iIrd < 5; iIrd++)
+    for (__u16 iOrd = 0; iOrd < 5; iOrd++)
+      for (__u16 rIrd = 0; rIrd < 5; rIrd++)
+        for (__u16 rOrd = 0; rOrd < 5; rOrd++) {
+          const Answer answer(depths(rIrd, rOrd), depths(iIrd, iOrd));
+          const Conclusion end(depths(iIrd, iOrd), answer.reply);
           ASSERT_EQ(end.result, 0);
           ASSERT_LE(end.agreed.ord, answer.agreed.ird);
           ASSERT_LE(answer.agreed.ord, end.agreed.ird);
-          ASSERT_LE(end.agreed.ord, i_ord);
-          ASSERT_LE(answer.agreed.ord, r_ord);
+          ASSERT_LE(end.agreed.ord, iOrd);
+          ASSERT_LE(answer.agreed.ord, rOrd);
         }
 }
 
@@ -347,11 +347,11 @@ TEST(Negotiation, ENH_06_ResponderMayNameSeveral) {
 }
 
 TEST(Negotiation, ENH_05_ModelIsEchoed) {
-  const Answer client_server(kinds(write), depths(8, 8));
-  EXPECT_FALSE(client_server.reply.p2p);
-  EXPECT_EQ(client_server.reply.rtr, 0);
-  EXPECT_FALSE(client_server.agreed.p2p);
-  EXPECT_EQ(Conclusion(depths(8, 8), client_server.reply).result, 0);
+  const Answer clientServer(kinds(write), depths(8, 8));
+  EXPECT_FALSE(clientServer.reply.p2p);
+  EXPECT_EQ(clientServer.reply.rtr, 0);
+  EXPECT_FALSE(clientServer.agreed.p2p);
+  EXPECT_EQ(Conclusion(depths(8, 8), clientServer.reply).result, 0);
   EXPECT_TRUE(Answer(depths(8, 8), kinds(write)).reply.p2p);
   // A Responder that does not echo A.
   EXPECT_EQ(Conclusion(kinds(write), depths(8, 8)).result, -ENOPROTOOPT);
@@ -366,11 +366,11 @@ TEST(Negotiation, ENH_03_ENH_06_ReadAsRtrNeedsAPlace) {
   EXPECT_EQ(raised.reply.ord, 0);
   const Answer enough(kinds(read, 4, 4), kinds(read, 0, 0));
   EXPECT_EQ(enough.agreed.ird, 4);
-  const Answer not_read(kinds(write, 0, 0), kinds(write, 0, 0));
-  EXPECT_EQ(not_read.agreed.ird, 0);
-  const Answer not_negotiated(kinds(read, 0, 0), kinds(read, none, none));
-  EXPECT_EQ(not_negotiated.reply.ird, none);
-  EXPECT_EQ(not_negotiated.agreed.ird, 1);
+  const Answer notRead(kinds(write, 0, 0), kinds(write, 0, 0));
+  EXPECT_EQ(notRead.agreed.ird, 0);
+  const Answer notNegotiated(kinds(read, 0, 0), kinds(read, none, none));
+  EXPECT_EQ(notNegotiated.reply.ird, none);
+  EXPECT_EQ(notNegotiated.agreed.ird, 1);
 }
 
 } // namespace

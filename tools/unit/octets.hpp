@@ -42,7 +42,7 @@ inline Octets operator+(Octets left, const Octets& right) {
 }
 
 /** @p value in network order, @p width octets. */
-inline Octets big_endian(std::uint64_t value, std::size_t width) {
+inline Octets bigEndian(std::uint64_t value, std::size_t width) {
   Octets out(width);
   for (std::size_t i = 0; i < width; i++)
     out[width - 1 - i] = static_cast<std::uint8_t>(value >> (8 * i));

@@ -29,9 +29,9 @@ TEST(ReadRequest, RFC5040_4_4_Octets) {
   }
 }
 
-const Octets tagged_header = hex("c1 40 11223344 0102030405060708");
-const Octets untagged_header = hex("41 41 00000000 00000001 00000005 00000000");
-const Octets read_header = hex("11223344 0102030405060708 00001000 55667788 8070605040302010");
+const Octets taggedHeader = hex("c1 40 11223344 0102030405060708");
+const Octets untaggedHeader = hex("41 41 00000000 00000001 00000005 00000000");
+const Octets readHeader = hex("11223344 0102030405060708 00001000 55667788 8070605040302010");
 
 Octets terminate(const rdmap_error& error, const Octets* ddp, std::uint32_t length, const Octets* read) {
   Octets body(RDMAP_TERM_MAX_LEN, 0xcc);
@@ -59,7 +59,7 @@ TEST(Terminate, RFC5040_4_8_RFC5040_Figure10_Octets) {
 }
 
 TEST(Terminate, RFC5040_4_8_LongestFillsTheRoom) {
-  EXPECT_EQ(terminate({0, 1, 0x00}, &untagged_header, 46, &read_header).size(), std::size_t{RDMAP_TERM_MAX_LEN});
+  EXPECT_EQ(terminate({0, 1, 0x00}, &untaggedHeader, 46, &readHeader).size(), std::size_t{RDMAP_TERM_MAX_LEN});
   EXPECT_EQ(RDMAP_TERM_MAX_LEN, 52u);
 }
 
@@ -81,7 +81,7 @@ TEST(Terminate, RFC5040_Figure10) {
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
     const rdmap_error error{static_cast<__u8>(row.layer), static_cast<__u8>(row.etype), 0x05};
-    const Octets body = terminate(error, &untagged_header, 0x1234, &read_header);
+    const Octets body = terminate(error, &untaggedHeader, 0x1234, &readHeader);
     ASSERT_GE(body.size(), std::size_t{4});
     EXPECT_EQ(body[0], row.layer << 4 | row.etype);
     EXPECT_EQ(body[1], 5);
@@ -93,7 +93,7 @@ TEST(Terminate, RFC5040_Figure10) {
 
 TEST(Terminate, ERR_02_ERR_03_ENH_08_MpaErrors) {
   for (const __u8 code : {1, 2, 3, 4, 5, 6, 7})
-    EXPECT_EQ(terminate({2, 0, code}, &tagged_header, 1442, nullptr), hex("20") + big_endian(code, 1) + hex("00 00")) << int{code};
+    EXPECT_EQ(terminate({2, 0, code}, &taggedHeader, 1442, nullptr), hex("20") + bigEndian(code, 1) + hex("00 00")) << int{code};
 }
 
 TEST(Terminate, RFC5040_4_8_Parse) {
@@ -118,7 +118,7 @@ TEST(Terminate, RFC5040_4_8_ParseReadsNoFurther) {
 
 TEST(Terminate, RFC5040_4_8_ParseTakesEveryValue) {
   for (int first = 0; first < 256; first++) {
-    const Exact body(big_endian(static_cast<unsigned>(first), 1) + hex("fe ff ff"));
+    const Exact body(bigEndian(static_cast<unsigned>(first), 1) + hex("fe ff ff"));
     rdmap_error error{};
     EXPECT_EQ(rdmap_terminate_parse(body.data(), 4, &error), 0);
     EXPECT_EQ(error.layer, first >> 4);

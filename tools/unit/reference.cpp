@@ -6,7 +6,7 @@
 namespace unit {
 namespace {
 
-std::array<std::uint32_t, 256> make_table() {
+std::array<std::uint32_t, 256> makeTable() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < 256; i++) {
     std::uint32_t value = i;
@@ -20,34 +20,34 @@ std::array<std::uint32_t, 256> make_table() {
 } // namespace
 
 std::uint32_t crc32c(const Octets& octets) {
-  static const auto table = make_table();
+  static const auto table = makeTable();
   std::uint32_t crc = 0xffffffffu;
   for (const std::uint8_t octet : octets)
     crc = crc >> 8 ^ table[(crc ^ octet) & 0xff];
   return ~crc;
 }
 
-Octets crc_field(const Octets& image) {
+Octets crcField(const Octets& image) {
   const std::uint32_t crc = crc32c(image);
   return {static_cast<std::uint8_t>(crc), static_cast<std::uint8_t>(crc >> 8), static_cast<std::uint8_t>(crc >> 16),
           static_cast<std::uint8_t>(crc >> 24)};
 }
 
-void Framer::put_marker() {
+void Framer::putMarker() {
   // Section 4.3: a Marker that comes before ULPDU_Length lies between FPDUs and holds zero.
-  const std::uint32_t pointer = length_seen_ ? position_ - fpdu_.length_position : 0;
+  const std::uint32_t pointer = lengthSeen_ ? position_ - fpdu_.lengthPosition : 0;
   fpdu_.markers.push_back({position_, pointer});
-  for (const std::uint8_t octet : big_endian(pointer, 4))
+  for (const std::uint8_t octet : bigEndian(pointer, 4))
     fpdu_.wire.push_back(octet);
   position_ += 4;
 }
 
 void Framer::put(std::uint8_t octet) {
   if (markers_ && position_ % 512 == 0)
-    put_marker();
-  if (!length_seen_) {
-    fpdu_.length_position = position_;
-    length_seen_ = true;
+    putMarker();
+  if (!lengthSeen_) {
+    fpdu_.lengthPosition = position_;
+    lengthSeen_ = true;
   }
   fpdu_.wire.push_back(octet);
   position_++;
@@ -56,8 +56,8 @@ void Framer::put(std::uint8_t octet) {
 Fpdu Framer::frame(const Octets& ulpdu) {
   fpdu_ = {};
   fpdu_.start = position_;
-  length_seen_ = false;
-  for (const std::uint8_t octet : big_endian(ulpdu.size(), 2))
+  lengthSeen_ = false;
+  for (const std::uint8_t octet : bigEndian(ulpdu.size(), 2))
     put(octet);
   for (const std::uint8_t octet : ulpdu)
     put(octet);
@@ -65,9 +65,9 @@ Fpdu Framer::frame(const Octets& ulpdu) {
     put(0);
   // The CRC covers a Marker right behind the pad, so that one has to come first.
   if (markers_ && position_ % 512 == 0)
-    put_marker();
-  fpdu_.crc_image = fpdu_.wire;
-  for (const std::uint8_t octet : crc_field(fpdu_.crc_image))
+    putMarker();
+  fpdu_.crcImage = fpdu_.wire;
+  for (const std::uint8_t octet : crcField(fpdu_.crcImage))
     put(octet);
   return fpdu_;
 }

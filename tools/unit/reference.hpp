@@ -18,7 +18,7 @@ namespace unit {
 std::uint32_t crc32c(const Octets& octets);
 
 /** The CRC field of an FPDU: iSCSI's octet order puts the least significant octet first. */
-Octets crc_field(const Octets& image);
+Octets crcField(const Octets& image);
 
 /** One FPDU as the stream carries it. */
 struct Fpdu {
@@ -28,10 +28,10 @@ struct Fpdu {
   };
 
   Octets wire;          ///< everything, the CRC field included
-  Octets crc_image;     ///< what the CRC covers
+  Octets crcImage;     ///< what the CRC covers
   std::vector<Marker> markers;
   std::uint32_t start;  ///< stream position of wire's first octet
-  std::uint32_t length_position; ///< stream position of ULPDU_Length
+  std::uint32_t lengthPosition; ///< stream position of ULPDU_Length
 };
 
 /**
@@ -47,12 +47,12 @@ public:
 
 private:
   void put(std::uint8_t octet);
-  void put_marker();
+  void putMarker();
 
   bool markers_;
   std::uint32_t position_;
   Fpdu fpdu_;
-  bool length_seen_ = false;
+  bool lengthSeen_ = false;
 };
 
 } // namespace unit

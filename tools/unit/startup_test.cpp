@@ -11,35 +11,35 @@
 namespace unit {
 namespace {
 
-const char* const request_key = "4d 50 41 20 49 44 20 52 65 71 20 46 72 61 6d 65 ";
-const char* const reply_key = "4d 50 41 20 49 44 20 52 65 70 20 46 72 61 6d 65 ";
+const char* const requestKey = "4d 50 41 20 49 44 20 52 65 71 20 46 72 61 6d 65 ";
+const char* const replyKey = "4d 50 41 20 49 44 20 52 65 70 20 46 72 61 6d 65 ";
 
 Octets request(const std::string& rest) {
-  return hex(request_key + rest);
+  return hex(requestKey + rest);
 }
 Octets reply(const std::string& rest) {
-  return hex(reply_key + rest);
+  return hex(replyKey + rest);
 }
 
 /** What mpa_startup_parse() says about the first @p have octets; it gets no more than those. */
 struct Parsed {
   int result;
   mpa_offer offer{};
-  Octets private_data;
+  Octets privateData;
 
-  Parsed(const Octets& stream, std::size_t have, bool is_reply, std::uint8_t max_rev = 2) {
+  Parsed(const Octets& stream, std::size_t have, bool isReply, std::uint8_t maxRev = 2) {
     const Exact octets(stream, have);
     const __u8* data = nullptr;
-    result = mpa_startup_parse(octets.data(), static_cast<__u32>(have), is_reply, max_rev, &offer, &data);
+    result = mpa_startup_parse(octets.data(), static_cast<__u32>(have), isReply, maxRev, &offer, &data);
     if (result > 0)
-      private_data.assign(data, data + offer.pd_len);
+      privateData.assign(data, data + offer.pd_len);
   }
-  Parsed(const Octets& stream, bool is_reply, std::uint8_t max_rev = 2) : Parsed(stream, stream.size(), is_reply, max_rev) {}
+  Parsed(const Octets& stream, bool isReply, std::uint8_t maxRev = 2) : Parsed(stream, stream.size(), isReply, maxRev) {}
 };
 
-Octets built(bool is_reply, const mpa_offer& offer, const Octets& private_data = {}) {
+Octets built(bool isReply, const mpa_offer& offer, const Octets& privateData = {}) {
   Octets frame(MPA_STARTUP_MAX_LEN, 0xcc);
-  const int length = mpa_startup_build(frame.data(), is_reply, &offer, private_data.data());
+  const int length = mpa_startup_build(frame.data(), isReply, &offer, privateData.data());
   if (length < 0) {
     ADD_FAILURE() << "build: " << length;
     return {};
@@ -56,25 +56,25 @@ Octets ascending(std::size_t length) {
 }
 
 /** Every shorter piece of @p frame wants more, and the whole is its own length with or without octets behind it. */
-void expect_complete_at_the_end(const Octets& frame, bool is_reply) {
+void expectCompleteAtTheEnd(const Octets& frame, bool isReply) {
   for (std::size_t have = 0; have < frame.size(); have++)
-    ASSERT_EQ(Parsed(frame, have, is_reply).result, -EAGAIN) << "after " << have << " octets";
-  EXPECT_EQ(Parsed(frame, is_reply).result, static_cast<int>(frame.size()));
-  EXPECT_EQ(Parsed(frame + hex("00000000 002a 4143"), is_reply).result, static_cast<int>(frame.size()));
+    ASSERT_EQ(Parsed(frame, have, isReply).result, -EAGAIN) << "after " << have << " octets";
+  EXPECT_EQ(Parsed(frame, isReply).result, static_cast<int>(frame.size()));
+  EXPECT_EQ(Parsed(frame + hex("00000000 002a 4143"), isReply).result, static_cast<int>(frame.size()));
 }
 
 /** The frame is refused with @p error at its octet @p at (counted from 0), and not before. */
-void expect_refused_at(const Octets& frame, bool is_reply, std::size_t at, int error, std::uint8_t max_rev = 2) {
+void expectRefusedAt(const Octets& frame, bool isReply, std::size_t at, int error, std::uint8_t maxRev = 2) {
   for (std::size_t have = 0; have <= at; have++)
-    ASSERT_EQ(Parsed(frame, have, is_reply, max_rev).result, -EAGAIN) << "after " << have << " octets";
+    ASSERT_EQ(Parsed(frame, have, isReply, maxRev).result, -EAGAIN) << "after " << have << " octets";
   for (std::size_t have = at + 1; have <= frame.size(); have++)
-    ASSERT_EQ(Parsed(frame, have, is_reply, max_rev).result, error) << "after " << have << " octets";
+    ASSERT_EQ(Parsed(frame, have, isReply, maxRev).result, error) << "after " << have << " octets";
 }
 
 TEST(StartupBuild, STA_01_STA_02_STA_03_STA_04_STA_05_HeaderOctets) {
   const struct {
     const char* what;
-    bool is_reply;
+    bool isReply;
     mpa_offer offer;
     const char* rest;
   } rows[] = {
@@ -89,7 +89,7 @@ TEST(StartupBuild, STA_01_STA_02_STA_03_STA_04_STA_05_HeaderOctets) {
       {"revision 0", false, {.rev = 0, .markers = true, .crc = true}, "c0 00 0000"},
   };
   for (const auto& row : rows)
-    EXPECT_EQ(built(row.is_reply, row.offer), row.is_reply ? reply(row.rest) : request(row.rest)) << row.what;
+    EXPECT_EQ(built(row.isReply, row.offer), row.isReply ? reply(row.rest) : request(row.rest)) << row.what;
 }
 
 TEST(StartupBuild, STA_08_PrivateDataFollowsTheHeader) {
@@ -154,8 +154,8 @@ TEST(StartupParse, STA_09_STA_11_STA_19_CutAtEveryOctet) {
   for (const char* rest :
        {"00 01 0000", "c0 01 0001 aa", "40 01 000a 00010203040506070809", "50 02 0004 0001 0002", "50 02 0006 8001 8002 aabb"}) {
     SCOPED_TRACE(rest);
-    expect_complete_at_the_end(request(rest), false);
-    expect_complete_at_the_end(reply(rest), true);
+    expectCompleteAtTheEnd(request(rest), false);
+    expectCompleteAtTheEnd(reply(rest), true);
   }
 }
 
@@ -168,7 +168,7 @@ TEST(StartupParse, STA_15_NothingThereYet) {
 TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_08_ENH_02_ENH_05_ENH_06_GoodFrames) {
   const struct {
     const char *what, *frame;
-    bool is_reply, markers, crc, reject, enhanced, p2p;
+    bool isReply, markers, crc, reject, enhanced, p2p;
     int rtr;
     __u16 ird, ord, pd_len;
   } rows[] = {
@@ -181,8 +181,8 @@ TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_08_ENH_02_ENH_05_ENH_06_GoodF
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
     const Octets frame = hex(row.frame);
-    expect_complete_at_the_end(frame, row.is_reply);
-    const Parsed parsed(frame, row.is_reply);
+    expectCompleteAtTheEnd(frame, row.isReply);
+    const Parsed parsed(frame, row.isReply);
     EXPECT_EQ(parsed.offer.markers, row.markers);
     EXPECT_EQ(parsed.offer.crc, row.crc);
     EXPECT_EQ(parsed.offer.reject, row.reject);
@@ -191,15 +191,15 @@ TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_08_ENH_02_ENH_05_ENH_06_GoodF
     EXPECT_EQ(parsed.offer.rtr, row.rtr);
     EXPECT_EQ(parsed.offer.ird, row.ird);
     EXPECT_EQ(parsed.offer.ord, row.ord);
-    EXPECT_EQ(parsed.private_data, Octets(frame.end() - row.pd_len, frame.end()));
+    EXPECT_EQ(parsed.privateData, Octets(frame.end() - row.pd_len, frame.end()));
   }
 }
 
 TEST(StartupParse, STA_01_STA_06_STA_07_STA_13_ENH_10_BadFrames) {
   const struct {
     const char *what, *frame;
-    bool is_reply;
-    std::uint8_t max_rev;
+    bool isReply;
+    std::uint8_t maxRev;
     std::size_t at;
     int error;
   } rows[] = {
@@ -211,32 +211,32 @@ TEST(StartupParse, STA_01_STA_06_STA_07_STA_13_ENH_10_BadFrames) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
-    expect_refused_at(hex(row.frame), row.is_reply, row.at, row.error, row.max_rev);
+    expectRefusedAt(hex(row.frame), row.isReply, row.at, row.error, row.maxRev);
   }
 }
 
 TEST(StartupParse, STA_08_STA_15_CutAtEveryOctetOfTheLongest) {
-  expect_complete_at_the_end(request("40 01 0200") + ascending(512), false);
-  expect_complete_at_the_end(reply("50 02 0200 0001 0002") + ascending(508), true);
+  expectCompleteAtTheEnd(request("40 01 0200") + ascending(512), false);
+  expectCompleteAtTheEnd(reply("50 02 0200 0001 0002") + ascending(508), true);
 }
 
 TEST(StartupParse, STA_08_PrivateDataReachesTheUlp) {
   for (const std::size_t length : {0u, 1u, 251u, 252u, 255u, 256u, 257u, 511u, 512u}) {
     const Octets data = ascending(length);
-    const Parsed parsed(request("40 01") + big_endian(length, 2) + data, false);
+    const Parsed parsed(request("40 01") + bigEndian(length, 2) + data, false);
     EXPECT_EQ(parsed.result, static_cast<int>(20 + length));
     EXPECT_EQ(parsed.offer.pd_len, length);
-    EXPECT_EQ(parsed.private_data, data);
+    EXPECT_EQ(parsed.privateData, data);
   }
 }
 
 TEST(StartupParse, ENH_02_PrivateDataBehindTheEnhancedData) {
   for (const std::size_t length : {0u, 1u, 252u, 256u, 508u}) {
     const Octets data = ascending(length);
-    const Parsed parsed(request("50 02") + big_endian(length + 4, 2) + hex("0011 0022") + data, false);
+    const Parsed parsed(request("50 02") + bigEndian(length + 4, 2) + hex("0011 0022") + data, false);
     EXPECT_EQ(parsed.result, static_cast<int>(24 + length));
     EXPECT_EQ(parsed.offer.pd_len, length);
-    EXPECT_EQ(parsed.private_data, data);
+    EXPECT_EQ(parsed.privateData, data);
     EXPECT_EQ(parsed.offer.ird, 0x11);
     EXPECT_EQ(parsed.offer.ord, 0x22);
   }
@@ -251,42 +251,42 @@ TEST(StartupParse, STA_01_WrongKeyIsSeenAtItsFirstWrongOctet) {
       SCOPED_TRACE(testing::Message() << "octet " << i << " flipped by " << int{flip});
       Octets frame = request("40 01 0000");
       frame[i] ^= flip;
-      expect_refused_at(frame, false, i, -EPROTO);
+      expectRefusedAt(frame, false, i, -EPROTO);
       frame = reply("40 01 0000");
       frame[i] ^= flip;
-      expect_refused_at(frame, true, i, -EPROTO);
+      expectRefusedAt(frame, true, i, -EPROTO);
     }
 }
 
 TEST(StartupParse, STA_13_TwoInitiatorsAreTold) {
-  expect_refused_at(request("40 01 0000"), true, 9, -EISCONN);
-  expect_refused_at(request("40 01 0004 aabbccdd"), true, 9, -EISCONN);
+  expectRefusedAt(request("40 01 0000"), true, 9, -EISCONN);
+  expectRefusedAt(request("40 01 0004 aabbccdd"), true, 9, -EISCONN);
 }
 
 TEST(StartupParse, STA_01_STA_14_ReplyWhereARequestIsExpected) {
-  expect_refused_at(reply("40 01 0000"), false, 9, -EPROTO);
+  expectRefusedAt(reply("40 01 0000"), false, 9, -EPROTO);
 }
 
 TEST(StartupParse, ENB_01_ENB_02_OtherProtocolsAreRefusedAtOnce) {
   for (const std::string text : {"GET / HTTP/1.1\r\n", "HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-OpenSSH_9.2\r\n",
                                  "220 mail ESMTP\r\n", "Tue Nov 21 06:56:42 2023\r\n", " !\"#$%&'()*+,-./0123456789"}) {
     const Octets octets(text.begin(), text.end());
-    expect_refused_at(octets, true, 0, -EPROTO);
-    expect_refused_at(octets, false, 0, -EPROTO);
+    expectRefusedAt(octets, true, 0, -EPROTO);
+    expectRefusedAt(octets, false, 0, -EPROTO);
   }
   const std::string monday = "Mon Nov 20 06:56:42 2023\r\n";
-  expect_refused_at(Octets(monday.begin(), monday.end()), true, 1, -EPROTO);
+  expectRefusedAt(Octets(monday.begin(), monday.end()), true, 1, -EPROTO);
   const std::string nearly = "MPA id Req Frame";
-  expect_refused_at(Octets(nearly.begin(), nearly.end()), false, 4, -EPROTO);
-  expect_refused_at(hex("00 2a 4143"), true, 0, -EPROTO);  // an FPDU without startup
-  expect_refused_at(hex("e9 7a 3b 00"), true, 0, -EPROTO); // the time protocol
+  expectRefusedAt(Octets(nearly.begin(), nearly.end()), false, 4, -EPROTO);
+  expectRefusedAt(hex("00 2a 4143"), true, 0, -EPROTO);  // an FPDU without startup
+  expectRefusedAt(hex("e9 7a 3b 00"), true, 0, -EPROTO); // the time protocol
 }
 
 TEST(StartupParse, STA_06_RevisionIsCheckedAtItsOctet) {
-  expect_refused_at(request("40 03 0000"), false, 17, -EPROTONOSUPPORT);
-  expect_refused_at(request("40 ff 0000"), false, 17, -EPROTONOSUPPORT);
-  expect_refused_at(request("40 02 0000"), false, 17, -EPROTONOSUPPORT, 1);
-  expect_refused_at(reply("40 02 0000"), true, 17, -EPROTONOSUPPORT, 1);
+  expectRefusedAt(request("40 03 0000"), false, 17, -EPROTONOSUPPORT);
+  expectRefusedAt(request("40 ff 0000"), false, 17, -EPROTONOSUPPORT);
+  expectRefusedAt(request("40 02 0000"), false, 17, -EPROTONOSUPPORT, 1);
+  expectRefusedAt(reply("40 02 0000"), true, 17, -EPROTONOSUPPORT, 1);
   EXPECT_EQ(Parsed(request("40 02 0000"), false, 2).result, 20);
   EXPECT_EQ(Parsed(request("40 01 0000"), false, 1).result, 20);
 }
@@ -297,32 +297,32 @@ TEST(StartupParse, STA_06_RefusedRevisionIsReported) {
 
 // Whether revision 0 is served is decided when all of it has come: a refusal is an answer, too.
 TEST(StartupParse, RDC_01_RDC_04_Revision0IsReadAnyhow) {
-  expect_complete_at_the_end(request("c0 00 0003 aabbcc"), false);
-  expect_complete_at_the_end(reply("c0 00 0000"), true);
+  expectCompleteAtTheEnd(request("c0 00 0003 aabbcc"), false);
+  expectCompleteAtTheEnd(reply("c0 00 0000"), true);
   EXPECT_EQ(Parsed(request("c0 00 0000"), false, 1).offer.rev, 0);
 }
 
 TEST(StartupParse, STA_07_TooMuchPrivateData) {
-  expect_refused_at(request("40 01 0201"), false, 19, -EMSGSIZE);
-  expect_refused_at(request("40 01 02ff"), false, 19, -EMSGSIZE);
-  expect_refused_at(request("40 01 0300"), false, 18, -EMSGSIZE);
-  expect_refused_at(reply("40 01 ffff"), true, 18, -EMSGSIZE);
-  expect_refused_at(reply("50 02 0201 0001 0002"), true, 19, -EMSGSIZE);
+  expectRefusedAt(request("40 01 0201"), false, 19, -EMSGSIZE);
+  expectRefusedAt(request("40 01 02ff"), false, 19, -EMSGSIZE);
+  expectRefusedAt(request("40 01 0300"), false, 18, -EMSGSIZE);
+  expectRefusedAt(reply("40 01 ffff"), true, 18, -EMSGSIZE);
+  expectRefusedAt(reply("50 02 0201 0001 0002"), true, 19, -EMSGSIZE);
 }
 
 TEST(StartupParse, ENH_10_NoRoomForTheEnhancedData) {
   for (const char* rest : {"50 02 0000", "50 02 0001 aa", "50 02 0002 aaaa", "50 02 0003 aaaaaa"}) {
-    expect_refused_at(request(rest), false, 19, -EPROTO);
-    expect_refused_at(reply(rest), true, 19, -EPROTO);
+    expectRefusedAt(request(rest), false, 19, -EPROTO);
+    expectRefusedAt(reply(rest), true, 19, -EPROTO);
   }
 }
 
 TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_EveryFlagsOctet) {
   for (unsigned flags = 0; flags < 256; flags++) {
     SCOPED_TRACE(flags);
-    const Octets rest = big_endian(flags, 1) + hex("02 0004 0001 0002");
-    const Parsed req(hex(request_key) + rest, false);
-    const Parsed rep(hex(reply_key) + rest, true);
+    const Octets rest = bigEndian(flags, 1) + hex("02 0004 0001 0002");
+    const Parsed req(hex(requestKey) + rest, false);
+    const Parsed rep(hex(replyKey) + rest, true);
     for (const Parsed* parsed : {&req, &rep}) {
       ASSERT_EQ(parsed->result, 24);
       EXPECT_EQ(parsed->offer.rev, 2);
@@ -361,7 +361,7 @@ TEST(StartupRoundTrip, STA_08_ENH_02_ParseReturnsWhatBuildWasGiven) {
       const Octets data = ascending(length);
       const Parsed parsed(built(true, offer, data), true);
       ASSERT_GT(parsed.result, 0);
-      EXPECT_EQ(parsed.private_data, data);
+      EXPECT_EQ(parsed.privateData, data);
       EXPECT_EQ(parsed.offer.rev, offer.rev);
       EXPECT_EQ(parsed.offer.markers, offer.markers);
       EXPECT_EQ(parsed.offer.crc, offer.crc);
