@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_early.cpp @brief Placement before a segment's turn. The caller has to hold back IPv4 packets of 352 to 383 octets. */
+/** @file cases_early.cpp @brief Placement before a segment's turn. The caller holds back IPv4 packets of 352 to 383 octets. */
 #include <functional>
 
 #include "cases.hpp"

@@ -36,7 +36,7 @@ public:
   std::uint32_t link() const { return link_; }
   std::uint64_t time() const { return field(at_) * 1000000000ULL + field(at_ + 4) * (nano_ ? 1ULL : 1000ULL); }
 
-  /** The next whole packet. What a capture that was ended by force leaves behind the last one is no packet. */
+  /** The next whole packet. A capture that was ended by force may have a part of one behind the last. */
   std::optional<View> next() {
     if (at_)
       at_ += recordHeader + field(at_ + 8);

@@ -27,7 +27,7 @@ enum QueueNumber : std::uint32_t { queueSend = 0, queueRead = 1, queueTerminate 
 
 inline constexpr std::size_t taggedHeader = 14, untaggedHeader = 18, readHeader = 28;
 
-/** One DDP segment: what is set is what is sent, legal or not. */
+/** One DDP segment. It is sent as its fields are set, legal or not. */
 struct Segment {
   std::uint8_t opcode = opSend;
   bool tagged = false;

@@ -290,7 +290,7 @@ static void strict(None&) {
   expectEqual(withoutDf.judged()[0].withoutDf, 2u, "packets without DF");
 }
 
-/** What is no MPA connection, or not all of one. */
+/** Packets that are no MPA connection, or not all of one. */
 static void nothingThere(None&) {
   Maker maker;
   maker.packet(0, data(1000, 1), 5);

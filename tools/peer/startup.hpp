@@ -35,7 +35,7 @@ struct Enhanced {
   bool operator==(const Enhanced&) const = default;
 };
 
-/** A startup frame. What is set is what is sent, legal or not. */
+/** A startup frame. It is sent as its fields are set, legal or not. */
 struct StartupFrame {
   FrameKind kind = FrameKind::Request;
   bool markers = false;                  /**< M: the sender of this frame wants Markers in what it receives */

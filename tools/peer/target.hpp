@@ -3,7 +3,7 @@
  * @file target.hpp
  * @brief The RDMA application on the device under test (`rdma-target`), run as a child and spoken to in lines.
  *
- * A command is one line and gets one answer, "= key=value ..." or "= error TEXT". What happens by itself comes as
+ * A command is one line and gets one answer, "= key=value ..." or "= error TEXT". Whatever happens unasked comes as
  * events: "! KIND key=value ...". tools/verbs/rdma_target.cpp lists both.
  */
 #pragma once

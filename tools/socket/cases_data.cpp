@@ -243,7 +243,7 @@ static void blocking(Context& c) {
   expectEqual(n, 60000, "the send that waited");
 }
 
-/* What was accepted arrives in front of the FIN, though TCP's buffer was full. */
+/* Octets that were accepted arrive in front of the FIN, though TCP's buffer was full. */
 static void closeLosesNothing(Context& c) {
   for (const bool shut : {false, true}) {
     Ends e = fullEnds(c);

@@ -200,7 +200,7 @@ static int get(const Socket& s, int name, void* value, socklen_t& length) {
   return getsockopt(s.fd(), SOL_MPA, name, value, &length) ? -errno : 0;
 }
 
-/* What is read is cut to what fits, and nothing else is written. */
+/* A value is cut to the caller's buffer, and nothing behind it is written. */
 static void wrongReads(Context& c) {
   const Ends e = connectEnds(c);
   const Hole hole;
@@ -288,7 +288,7 @@ static void faults(Context& c) {
   }
 }
 
-/* What other calls do to a TCP socket is refused, or works, in Full Operation. */
+/* Other calls on a TCP socket are refused, or work, in Full Operation. */
 static void otherCalls(Context& c) {
   const Ends e = fullEnds(c);
   test::Fd zero(open("/dev/zero", O_RDONLY));

@@ -408,7 +408,7 @@ static void enhanced(Context& c) {
   expectFull(e, c.seed, "Full Operation");
 }
 
-/* What is in force follows from both frames, and MPA_STATUS tells it. */
+/* The settings in force follow from both frames, and MPA_STATUS tells them. */
 static void negotiated(Context& c) {
   for (int bits = 0; bits < 8; bits++) {
     const Wishes w{.clientMarkers = !!(bits & 1), .serverMarkers = !!(bits & 2), .crc = !!(bits & 4)};

@@ -71,7 +71,7 @@ TEST(Crc, CRC_02_CRC_03_CRC_04_CRC_05_Vectors) {
   }
 }
 
-// What DDP writes for a stream of version 0 is what the draft's vectors begin with.
+// The draft's vectors begin with the headers that DDP writes for a stream of version 0.
 TEST(Crc, CRC_05_DDP_08_HeadersOfVersion0) {
   const struct {
     __u32 msn, start;

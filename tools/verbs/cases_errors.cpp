@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_errors.cpp @brief What goes wrong is told to both sides, with the right status, and leaves memory alone. */
+/** @file cases_errors.cpp @brief Errors are told to both sides, with the right status, and leave memory alone. */
 #include <algorithm>
 #include <functional>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file cases_hostile.cpp
- * @brief What must not be: memory that may not be registered, keys that are not good, overflows, a peer that dies, a QP
+ * @brief Misuse: memory that may not be registered, keys that are not good, overflows, a peer that dies, a QP
  * of another user's. Another connection on the same device goes on with right data in each.
  */
 #include <algorithm>
@@ -270,7 +270,7 @@ std::uint64_t charged() {
   return octets;
 }
 
-/** What a user's objects cost the kernel is charged to the user: all but a tenth, for CPUs charge in batches. */
+/** The kernel's memory for a user's objects is charged to the user: all but a tenth, for CPUs charge in batches. */
 void accounted(Context& c) {
   const Pair pair(c.place);
   ibv_context* const device = pair.client->id->context();
