@@ -7,7 +7,7 @@ begin "1000 connects and disconnects"
 load_modules || finish
 two_hosts || finish
 
-# What TCP keeps for a minute after a connection has ended, and what RCU frees late, is no leak.
+# Memory that TCP keeps for a minute after a connection has ended, or that RCU frees late, is no leak.
 no_time_wait() { [ -z "$(in1 ss -Hta state time-wait; in2 ss -Hta state time-wait)" ]; }
 settle() {
   until_true 90 no_time_wait || fail "TIME_WAIT sockets do not go"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What TCP holds out of order is placed before the gap closes, and delivered in its turn.
+# Segments that TCP holds out of order are placed before the gap closes, and delivered in their turn.
 # timeout: 400
 . "$(dirname "$0")/lib/scenario.sh"
 begin "early placement"

@@ -79,7 +79,7 @@ check "each of them [STA-15]" until_true 10 counts rd2 startup_timeouts 800
 check "none was refused" until_true 10 counts rd2 startup_refused "$refused"
 
 good_connection "a good connection after all this [STA-15]"
-# What TCP and RCU free late is no leak.
+# Memory that TCP and RCU free late is no leak.
 back() { [ $(($(unreclaimed) - before)) -lt 1500 ]; }
 check "memory is back [STA-15]" until_true 90 back
 say "memory that cannot be reclaimed: $before KiB before, $(unreclaimed) KiB after"

@@ -9,7 +9,7 @@ two_hosts || finish
 . "$(dirname "$0")/lib/peer.sh"
 mark_log
 
-# What never ends by itself has a case of its own below, with a shorter timeout; here nothing may need one.
+# Startups that never end by themselves have their cases below, with a shorter timeout; here nothing may need one.
 mapfile -t quick < <(mpa-peer list | awk '/^startup-/ && $1 != "startup-silent" && $1 != "startup-drip" { print $1 }')
 peer_matrix "${quick[@]}"
 cases "over IPv6" bounded 60 ip netns exec h1 mpa-peer run startup-basic startup-revisions crc-bad-write end-peer-closes \

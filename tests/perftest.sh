@@ -16,7 +16,7 @@ measure() {
   client_server "$program $*" 100 18515 h2 "$program -R -F -p 18515 -d rd2 $*" h1 "$program -R -F -p 18515 -d rd1 $* 10.9.0.2"
 }
 
-# What a READ's responder buffers is its program's memory, although a worker sends it.
+# A READ's responder buffers in memory that its program is charged for, although a worker sends it.
 kernel_memory() { awk '$1 == "kernel" { print $2 }' "$WORK/cgroup/server/memory.stat"; }
 much_charged() { [ "$(kernel_memory)" -ge $((4 << 20)) ]; }
 little_charged() { [ "$(kernel_memory)" -lt $((1 << 20)) ]; }

@@ -23,7 +23,7 @@ cases "connections" v $connections
 # shellcheck disable=SC2086
 cases "what must not be" v $hostile
 
-# What a peer reads and writes is served by workers, whose name says so in ps while they do (with an H for those of high priority). They
+# A peer's READs and WRITEs are served by workers, whose name says so in ps while they do (an H: of high priority). They
 # get no more of a CPU than the machine's programs do.
 workers() { ps -eo comm= | grep -E '^kworker/.*[-+](iwmpa|mpa)$'; }
 say "workers' priority"

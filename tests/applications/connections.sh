@@ -55,7 +55,7 @@ cmtime_clients() {
   tail -n 8 "$WORK/cmtime.1"
 }
 
-# What is made once and kept is made here, and the slab allocator's pages for as many connections as will ever be open at once.
+# Objects that are made once and kept are made here, and the slab allocator's pages for as many connections as will ever be open at once.
 cmatose 2000 "ten messages of 1,000 octets each" "-c 2000 -C 10 -S 1000"
 check "nothing is open" until_true 20 nothing_open
 sockets=$(tcp_sockets)

@@ -19,7 +19,7 @@ portals() { mkdir "$tpg/np/$tcp_portal" && iser_portal $portal; }
 tcp_session() { bounded 60 iscsiadm -m node -T $target -p $tcp_portal -I default "$1"; }
 discover_tcp() { bounded 60 iscsiadm -m discovery -t st -p $tcp_portal -I default; }
 both_disks() { iscsi_has_disk iser && iscsi_has_disk tcp && iscsi_no_power_management; }
-# What is written over one transport is read over the other.
+# Data that are written over one transport are read over the other.
 both_transports() {
   local rdma tcp
   rdma=$(iscsi_disk_of iser) tcp=$(iscsi_disk_of tcp)

@@ -22,7 +22,7 @@ targets_end() {
   rm -f "$WORK"/{here,there}.out
 }
 
-# What is looked at begins at from_now: an event of one side may come before the other is told anything.
+# lines_of and heard begin at from_now: an event of one side may come before the other is told anything.
 from_now() {
   told_from[here]=$(($(wc -l <"$WORK/here.out") + 1))
   told_from[there]=$(($(wc -l <"$WORK/there.out") + 1))
