@@ -177,7 +177,7 @@ static void clear_tree(struct rb_root *tree)
 /* SACK blocks: the run with @seq first, then the others. */
 static void make_sacks(struct env *env, u32 seq)
 {
-	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(env->conn));
+	struct tcp_sock *tp = tcp_sk(env->conn->sk);
 	struct tcp_sack_block runs[MAX_FPDUS];
 	u32 n = 0, first = 0, i;
 	struct sk_buff *skb;
@@ -219,7 +219,7 @@ static void insert(struct rb_root *tree, struct sk_buff *skb)
 /* What brings nothing new goes, be it the new one or those it covers. */
 static void put_aside(struct env *env, struct sk_buff *skb)
 {
-	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(env->conn));
+	struct tcp_sock *tp = tcp_sk(env->conn->sk);
 	u32 from = TCP_SKB_CB(skb)->seq, to = TCP_SKB_CB(skb)->end_seq;
 	struct rb_root *tree = &tp->out_of_order_queue;
 	struct sk_buff *other, *next;
@@ -246,7 +246,7 @@ static void put_aside(struct env *env, struct sk_buff *skb)
 
 static void in_order(struct env *env, struct sk_buff *skb)
 {
-	struct sock *sk = mpa_conn_sk(env->conn);
+	struct sock *sk = env->conn->sk;
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	do {
@@ -274,7 +274,7 @@ static void in_order(struct env *env, struct sk_buff *skb)
  */
 static void expect_due(struct env *env, bool exactly)
 {
-	u32 in_order = tcp_sk(mpa_conn_sk(env->conn))->rcv_nxt - env->seq;
+	u32 in_order = tcp_sk(env->conn->sk)->rcv_nxt - env->seq;
 	u32 base = env->f.pos - env->f.len, i;
 	bool reachable = false;
 
@@ -298,7 +298,7 @@ static void expect_due(struct env *env, bool exactly)
 
 static void look(struct env *env, u32 budget)
 {
-	struct sock *sk = mpa_conn_sk(env->conn);
+	struct sock *sk = env->conn->sk;
 
 	lock_sock(sk);
 	mpa_early_pass(env->conn, budget);
@@ -307,7 +307,7 @@ static void look(struct env *env, u32 budget)
 
 static enum mpa_error deliver(struct env *env)
 {
-	struct sock *sk = mpa_conn_sk(env->conn);
+	struct sock *sk = env->conn->sk;
 	enum mpa_error err;
 
 	lock_sock(sk);
@@ -320,7 +320,7 @@ static enum mpa_error deliver(struct env *env)
 static enum mpa_error arrive_as(struct kunit *test, struct env *env, const u8 *octets, u32 from,
 				u32 to, enum shape shape)
 {
-	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(env->conn));
+	struct tcp_sock *tp = tcp_sk(env->conn->sk);
 	struct sk_buff *skb = buffer_make(test, octets, to - from, shape);
 
 	TCP_SKB_CB(skb)->seq = env->seq + from;
@@ -364,7 +364,7 @@ static void frame_all(struct env *env, u32 pos)
 /* A connection at the stream's first octet, which has stream position @pos. */
 static void restart_at(struct kunit *test, struct env *env, u32 pos, u32 window)
 {
-	struct sock *sk = mpa_conn_sk(env->conn);
+	struct sock *sk = env->conn->sk;
 	struct mpa_rx *rx = &env->conn->rx;
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -439,7 +439,7 @@ static void segment_by_segment(struct kunit *test, u32 each, bool sack)
 
 	restart(test, env);
 	if (!sack)
-		tcp_sk(mpa_conn_sk(env->conn))->rx_opt.sack_ok = 0;
+		tcp_sk(env->conn->sk)->rx_opt.sack_ok = 0;
 	for (from = each; from < env->f.len; from += each) {
 		arrive(test, env, from, min(from + each, env->f.len));
 		expect_due(env, true);
@@ -566,7 +566,7 @@ static void overlaps(struct kunit *test, u32 seed)
 		from = prandom_u32_state(&rnd) % env->f.len;
 		/* Retransmissions from below, sooner or later. */
 		if (steps % 8 == 0)
-			from = tcp_sk(mpa_conn_sk(env->conn))->rcv_nxt - env->seq;
+			from = tcp_sk(env->conn->sk)->rcv_nxt - env->seq;
 		arrive(test, env, from, min(from + len, env->f.len));
 		expect_due(env, env->most_runs <= 4);
 		KUNIT_ASSERT_EQ_MSG(test, env->wrong, 0, "seed %u, step %u", seed, steps);
@@ -610,7 +610,7 @@ static void rcv_05_duplicates_with_other_octets(struct kunit *test)
 static void rcv_05_thrown_away_and_sent_again(struct kunit *test)
 {
 	struct env *env = test->priv;
-	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(env->conn));
+	struct tcp_sock *tp = tcp_sk(env->conn->sk);
 	u32 from = env->bound[3], to = env->bound[9], each = 333, at;
 
 	arrive(test, env, from, to);
@@ -688,7 +688,7 @@ static void rcv_01_fuzz(struct kunit *test)
 			len = prandom_u32_state(&rnd) % 2000 + 1;
 			from = prandom_u32_state(&rnd) % env->f.len;
 			if (n % 8 == 7)
-				from = tcp_sk(mpa_conn_sk(env->conn))->rcv_nxt - env->seq;
+				from = tcp_sk(env->conn->sk)->rcv_nxt - env->seq;
 			if (from >= env->f.len)
 				break;
 			arrive(test, env, from, min(from + len, env->f.len));
@@ -786,7 +786,7 @@ static void a_pass_has_a_budget(struct kunit *test)
 	u32 passes;
 
 	arrive_as(test, env, env->stream + 40, 40, env->f.len, FRAGS);
-	for (passes = 1; mpa_early_has_news(env->conn->rx.early, mpa_conn_sk(env->conn));
+	for (passes = 1; mpa_early_has_news(env->conn->rx.early, env->conn->sk);
 	     passes++) {
 		look(env, 1);
 		KUNIT_ASSERT_LE(test, hweight64(env->placed), passes);
@@ -872,8 +872,8 @@ static void early_exit(struct kunit *test)
 		return;
 	mpa_rx_free(&env->conn->rx);
 	free_percpu(env->conn->mib);
-	__skb_queue_purge(&mpa_conn_sk(env->conn)->sk_receive_queue);
-	clear_tree(&tcp_sk(mpa_conn_sk(env->conn))->out_of_order_queue);
+	__skb_queue_purge(&env->conn->sk->sk_receive_queue);
+	clear_tree(&tcp_sk(env->conn->sk)->out_of_order_queue);
 	sock_release(env->conn->sock);
 }
 

@@ -497,7 +497,7 @@ static const struct mpa_consumer_ops pass_ops = {
 static void pass_start(struct kunit *test, struct pass_env *p, bool markers, u32 start,
 		       u32 window)
 {
-	struct sock *sk = mpa_conn_sk(p->conn);
+	struct sock *sk = p->conn->sk;
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	put_all(test, p->e, markers, true, 0);
@@ -526,7 +526,7 @@ static void pass_start(struct kunit *test, struct pass_env *p, bool markers, u32
 
 static void pass_feed(struct kunit *test, struct pass_env *p, u32 to, enum shape shape)
 {
-	struct sock *sk = mpa_conn_sk(p->conn);
+	struct sock *sk = p->conn->sk;
 
 	feed(test, p->e, &sk->sk_receive_queue, p->fed, to, shape);
 	p->fed = to;
@@ -535,7 +535,7 @@ static void pass_feed(struct kunit *test, struct pass_env *p, u32 to, enum shape
 
 static enum mpa_rx_result pass(struct pass_env *p, u32 budget, enum mpa_error *err)
 {
-	struct sock *sk = mpa_conn_sk(p->conn);
+	struct sock *sk = p->conn->sk;
 	enum mpa_rx_result result;
 
 	lock_sock(sk);
@@ -577,7 +577,7 @@ static void rx_exit(struct kunit *test)
 		return;
 	mpa_rx_free(&p->conn->rx);
 	free_percpu(p->conn->mib);
-	__skb_queue_purge(&mpa_conn_sk(p->conn)->sk_receive_queue);
+	__skb_queue_purge(&p->conn->sk->sk_receive_queue);
 	sock_release(p->conn->sock);
 }
 
@@ -618,7 +618,7 @@ static void pass_cut_in_two(struct kunit *test, bool markers, u32 start, u32 win
 		KUNIT_ASSERT_EQ_MSG(test, p->got, ALL, "cut at %u", cut);
 		KUNIT_ASSERT_EQ_MSG(test, p->wrong, 0, "cut at %u", cut);
 		KUNIT_ASSERT_EQ(test, err, MPA_ERR_NONE);
-		KUNIT_ASSERT_EQ(test, tcp_inq(mpa_conn_sk(p->conn)), 0);
+		KUNIT_ASSERT_EQ(test, tcp_inq(p->conn->sk), 0);
 	}
 }
 
@@ -677,7 +677,7 @@ static void rcv_03_rcv_06_pass_segment_by_segment(struct kunit *test)
 static void octet_by_octet(struct kunit *test, bool markers, u32 window)
 {
 	struct pass_env *p = test->priv;
-	struct sock *sk = mpa_conn_sk(p->conn);
+	struct sock *sk = p->conn->sk;
 	enum mpa_error err;
 
 	pass_start(test, p, markers, 1, window);
@@ -709,7 +709,7 @@ static void rcv_06_pass_octet_by_octet_window_shut(struct kunit *test)
 static void rcv_06_no_memory_for_the_stash(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
-	struct sock *sk = mpa_conn_sk(p->conn);
+	struct sock *sk = p->conn->sk;
 	enum mpa_error err;
 
 	pass_start(test, p, true, 1, 0);
@@ -739,7 +739,7 @@ static void rcv_06_no_memory_for_the_stash(struct kunit *test)
 static void rcv_02_low_water_mark(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
-	struct sock *sk = mpa_conn_sk(p->conn);
+	struct sock *sk = p->conn->sk;
 	enum mpa_error err;
 
 	pass_start(test, p, true, 1, WINDOW);
@@ -812,7 +812,7 @@ static void damage(struct kunit *test, u32 at, u8 flip, u32 before, enum mpa_err
 	KUNIT_EXPECT_EQ_MSG(test, p->got, before, "octet %u", at);
 	KUNIT_EXPECT_EQ(test, p->wrong, 0);
 	KUNIT_EXPECT_TRUE(test, p->conn->rx.stopped);
-	KUNIT_EXPECT_EQ(test, tcp_inq(mpa_conn_sk(p->conn)), 0);
+	KUNIT_EXPECT_EQ(test, tcp_inq(p->conn->sk), 0);
 }
 
 /* Nothing of a bad FPDU, and nothing behind it, reaches the consumer. */
@@ -857,7 +857,7 @@ static void err_05_consumer_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, err, MPA_ERR_NONE);
 	KUNIT_EXPECT_EQ(test, p->got, 4);
 	KUNIT_EXPECT_TRUE(test, p->conn->rx.stopped);
-	KUNIT_EXPECT_EQ(test, tcp_inq(mpa_conn_sk(p->conn)), 0);
+	KUNIT_EXPECT_EQ(test, tcp_inq(p->conn->sk), 0);
 }
 
 /* A Responder may send once it has one valid FPDU, and is told so once. */

@@ -247,7 +247,7 @@ static void write_ulpdu(struct kunit *test, struct tx_env *env, u32 len, u32 pie
 
 static int push(struct tx_env *env, bool more)
 {
-	struct sock *sk = mpa_conn_sk(env->conn);
+	struct sock *sk = env->conn->sk;
 	int ret;
 
 	lock_sock(sk);

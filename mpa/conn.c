@@ -224,7 +224,7 @@ static bool peer_has_closed(const struct sock *sk)
 
 static int close_status(struct mpa_conn *conn)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 
 	if (sk->sk_err)
 		return -sk->sk_err;
@@ -265,7 +265,7 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 			mpa_conn_end(conn, err, -EBADMSG);
 		break;
 	case MPA_RX_IDLE:
-		if (peer_has_closed(mpa_conn_sk(conn)))
+		if (peer_has_closed(conn->sk))
 			mpa_conn_end(conn, MPA_ERR_TCP_LOST,
 				     close_status(conn));
 		break;
@@ -283,7 +283,7 @@ void mpa_conn_data_ready(struct mpa_conn *conn)
 
 void mpa_conn_state_change(struct mpa_conn *conn)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 
 	if (conn->state < MPA_FULL) {
 		mpa_conn_queue(conn);
@@ -328,7 +328,7 @@ void mpa_conn_out_of_order(struct mpa_conn *conn)
  */
 void mpa_conn_begin_full(struct mpa_conn *conn)
 {
-	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(conn));
+	struct tcp_sock *tp = tcp_sk(conn->sk);
 
 	stop_timer(conn);
 	conn->rx.start = tp->copied_seq;
@@ -368,7 +368,7 @@ static bool lock_for_work(struct mpa_conn *conn)
 {
 	if (!conn->sock)
 		return mpa_sock_trylock(conn);
-	lock_sock(mpa_conn_sk(conn));
+	lock_sock(conn->sk);
 	return true;
 }
 
@@ -376,7 +376,7 @@ static void conn_work(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
 	unsigned int reserves = mpa_conn_use_reserves(conn);
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	bool fin = false, drop = false;
 
 	if (!lock_for_work(conn))
@@ -446,7 +446,7 @@ bool mpa_conn_let_go(struct mpa_conn *conn)
  */
 void mpa_destroy(struct mpa_conn *conn)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 
 	might_sleep();
 	lock_sock(sk);
@@ -467,7 +467,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_destroy, IWMPA);
  */
 void mpa_shutdown(struct mpa_conn *conn)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	bool fin = false;
 
 	might_sleep();
@@ -493,7 +493,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_shutdown, IWMPA);
 void mpa_abort(struct mpa_conn *conn)
 {
 	might_sleep();
-	tcp_abort(mpa_conn_sk(conn), ECONNABORTED);
+	tcp_abort(conn->sk, ECONNABORTED);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_abort, IWMPA);
 
@@ -524,7 +524,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_conn_set_consumer, IWMPA);
 void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote)
 {
-	const struct sock *sk = mpa_conn_sk(conn);
+	const struct sock *sk = conn->sk;
 	const struct inet_sock *inet = inet_sk(sk);
 
 	memset(local, 0, sizeof(*local));

@@ -143,11 +143,6 @@ struct mpa_listener {
 	void (*saved_data_ready)(struct sock *sk);
 };
 
-static inline struct sock *mpa_conn_sk(const struct mpa_conn *conn)
-{
-	return conn->sk;
-}
-
 static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
 			     u64 n)
 {

@@ -115,7 +115,7 @@ static struct sk_buff *find_octet(const struct mpa_conn *conn, u32 pos,
 				  u32 *off)
 {
 	struct rb_node *node =
-		tcp_sk(mpa_conn_sk(conn))->out_of_order_queue.rb_node;
+		tcp_sk(conn->sk)->out_of_order_queue.rb_node;
 	u32 seq = conn->rx.start + pos;
 	struct sk_buff *found = NULL;
 
@@ -365,7 +365,7 @@ static void add_run(struct mpa_early *early, u32 start, u32 end)
 /* Runs begin where TCP's SACK blocks do. Without SACK the first one does. */
 static void add_runs(struct mpa_conn *conn)
 {
-	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(conn));
+	struct tcp_sock *tp = tcp_sk(conn->sk);
 	struct sk_buff *first = skb_rb_first(&tp->out_of_order_queue);
 	struct mpa_early *early = conn->rx.early;
 	u32 zero = conn->rx.start;
@@ -383,7 +383,7 @@ static void add_runs(struct mpa_conn *conn)
 /* Runs that are in order by now are none any more. */
 static void drop_runs(struct mpa_conn *conn)
 {
-	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(conn));
+	struct tcp_sock *tp = tcp_sk(conn->sk);
 	struct mpa_early *early = conn->rx.early;
 	u32 in_order = tp->rcv_nxt - conn->rx.start;
 	struct mpa_run *run;
@@ -403,7 +403,7 @@ static void drop_runs(struct mpa_conn *conn)
  */
 void mpa_early_pass(struct mpa_conn *conn, u32 budget)
 {
-	struct tcp_sock *tp = tcp_sk(mpa_conn_sk(conn));
+	struct tcp_sock *tp = tcp_sk(conn->sk);
 	struct pass pass = { .conn = conn, .left = budget };
 	struct mpa_early *early = conn->rx.early;
 	struct mpa_run *run;

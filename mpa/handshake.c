@@ -53,7 +53,7 @@ static void fail(struct mpa_conn *conn, int status)
 
 static void send_request(struct mpa_conn *conn)
 {
-	int ret = mpa_sock_send_frame(mpa_conn_sk(conn), conn->frame,
+	int ret = mpa_sock_send_frame(conn->sk, conn->frame,
 				      conn->frame_len);
 
 	if (ret)
@@ -64,7 +64,7 @@ static void send_request(struct mpa_conn *conn)
 
 static void connecting(struct mpa_conn *conn)
 {
-	const struct sock *sk = mpa_conn_sk(conn);
+	const struct sock *sk = conn->sk;
 
 	switch (sk->sk_state) {
 	case TCP_SYN_SENT:
@@ -89,7 +89,7 @@ static void connecting(struct mpa_conn *conn)
 static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
 {
 	static const struct mpa_rx no_stash;
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	u32 off = 0, have = max(tcp_inq(sk), 0);
 	struct mpa_cursor cur;
 	struct sk_buff *skb;
@@ -131,7 +131,7 @@ static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
 
 	if (ret < 0)
 		return ret;
-	return mpa_sock_send_frame(mpa_conn_sk(conn), conn->frame, ret);
+	return mpa_sock_send_frame(conn->sk, conn->frame, ret);
 }
 
 /* RFC 5044 section C.2.1: a Reply says why, and a FIN ends it. */
@@ -206,7 +206,7 @@ static void wait_reply(struct mpa_conn *conn)
 /* The consumer takes its time; the peer may not. */
 static void undecided(struct mpa_conn *conn)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 
 	if (sk->sk_state == TCP_CLOSE || (sk->sk_shutdown & RCV_SHUTDOWN))
 		mpa_conn_end(conn, MPA_ERR_TCP_LOST,
@@ -219,7 +219,7 @@ static void undecided(struct mpa_conn *conn)
  */
 static int reset_status(struct mpa_conn *conn)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	int ret = 0;
 	const u8 *pd;
 
@@ -239,7 +239,7 @@ static int reset_status(struct mpa_conn *conn)
  */
 void mpa_handshake_step(struct mpa_conn *conn)
 {
-	const struct sock *sk = mpa_conn_sk(conn);
+	const struct sock *sk = conn->sk;
 
 	if (conn->state == MPA_UNDECIDED) {
 		undecided(conn);
@@ -422,7 +422,7 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	       void *consumer, struct mpa_mib __percpu *mib,
 	       struct mpa_agreed *agreed)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	int ret;
 
 	might_sleep();
@@ -453,7 +453,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_accept, IWMPA);
  */
 int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	int ret;
 
 	might_sleep();

@@ -115,7 +115,7 @@ static struct mpa_conn *half_open_surplus(struct mpa_listener *listener,
  */
 static void half_open_drop(struct mpa_conn *conn, bool refuse)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	bool ours;
 
 	lock_sock(sk);

@@ -458,7 +458,7 @@ static int deliver_placed(struct mpa_conn *conn,
  */
 u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	struct mpa_rx *rx = &conn->rx;
 	struct sk_buff *skb;
 	u32 off = 0;
@@ -487,7 +487,7 @@ void mpa_rx_consume(struct mpa_conn *conn, u32 done)
 		rx->stash_len = 0;
 	}
 	if (done)
-		tcp_read_done(mpa_conn_sk(conn), done);
+		tcp_read_done(conn->sk, done);
 }
 
 /*
@@ -534,7 +534,7 @@ static bool stash_reserve(struct mpa_conn *conn, gfp_t gfp)
 static void stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
 {
 	struct mpa_rx *rx = &conn->rx;
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	struct mpa_cursor cur;
 	struct mpa_rx none = { };
 	struct sk_buff *skb;
@@ -659,7 +659,7 @@ static enum mpa_rx_result hold(struct mpa_conn *conn, enum mpa_error *err)
 enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 			       enum mpa_error *err)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	struct mpa_rx *rx = &conn->rx;
 	bool could_send = conn->tx.allowed;
 	enum mpa_rx_result result;
@@ -709,7 +709,7 @@ void mpa_rx_drop_queued(struct sock *sk)
 /* The same for a connection, with what is known of the rest. */
 void mpa_rx_drop_all(struct mpa_conn *conn)
 {
-	mpa_rx_drop_queued(mpa_conn_sk(conn));
+	mpa_rx_drop_queued(conn->sk);
 	if (conn->rx.early)
 		mpa_early_drop(conn->rx.early);
 }

@@ -103,7 +103,7 @@ static void tune(struct sock *sk)
  */
 void mpa_sock_attach(struct mpa_conn *conn)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 
 	sock_owned_by_me(sk);
 	mpa_conn_get(conn);
@@ -144,7 +144,7 @@ static int queue_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
  */
 void mpa_sock_watch_acks(struct mpa_conn *conn)
 {
-	struct inet_connection_sock *icsk = inet_csk(mpa_conn_sk(conn));
+	struct inet_connection_sock *icsk = inet_csk(conn->sk);
 	struct mpa_early *early = conn->rx.early;
 
 	early->saved_af_ops = icsk->icsk_af_ops;
@@ -156,7 +156,7 @@ void mpa_sock_watch_acks(struct mpa_conn *conn)
 /* Context: process; socket lock held. Drops the socket's reference. */
 void mpa_sock_detach(struct mpa_conn *conn)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 
 	if (sk->sk_user_data != conn)
 		return;
@@ -261,7 +261,7 @@ void mpa_sock_close(struct socket *sock, bool reset)
  */
 bool mpa_sock_trylock(struct mpa_conn *conn)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	bool taken;
 
 	spin_lock_bh(&sk->sk_lock.slock);
@@ -397,7 +397,7 @@ int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,
 		       u32 len, bool more)
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	int ret;
 
 	sock_owned_by_me(sk);

@@ -423,7 +423,7 @@ static struct slice next_slice(struct mpa_conn *conn,
 			       const struct mpa_extent *ext, u32 mss)
 {
 	struct slice slice = { .len = ext->len, .eor = ext->eor };
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	u32 fill = mpa_sock_fill(sk, mss);
 	struct mpa_tx *tx = &conn->tx;
 	u32 size = round_down(ext->mss, 4);
@@ -474,7 +474,7 @@ static void extent_accepted(struct mpa_tx *tx, struct mpa_extent *ext, u32 len)
 /* Give TCP what waits, oldest first. */
 static int push_extents(struct mpa_conn *conn, u32 mss, bool more)
 {
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	struct mpa_tx *tx = &conn->tx;
 
 	while (mpa_tx_pending(tx)) {
@@ -523,7 +523,7 @@ static void set_emss(struct mpa_tx *tx, u32 mss)
  */
 int mpa_tx_push(struct mpa_conn *conn, bool more)
 {
-	u32 mss = mpa_sock_emss(mpa_conn_sk(conn));
+	u32 mss = mpa_sock_emss(conn->sk);
 	struct mpa_tx *tx = &conn->tx;
 	u64 before = tx->accepted;
 	int ret;
@@ -549,7 +549,7 @@ int mpa_tx_push(struct mpa_conn *conn, bool more)
 /* The EMSS may have changed. Context: socket lock held. */
 void mpa_tx_update_emss(struct mpa_conn *conn)
 {
-	set_emss(&conn->tx, mpa_sock_emss(mpa_conn_sk(conn)));
+	set_emss(&conn->tx, mpa_sock_emss(conn->sk));
 }
 
 /**
@@ -563,7 +563,7 @@ void mpa_tx_update_emss(struct mpa_conn *conn)
 int mpa_tx_flush(struct mpa_conn *conn, bool more)
 {
 	unsigned int reserves = mpa_conn_use_reserves(conn);
-	struct sock *sk = mpa_conn_sk(conn);
+	struct sock *sk = conn->sk;
 	int ret = -EPIPE;
 
 	lock_sock(sk);
