@@ -8,7 +8,9 @@
 #include <net/tcp.h>
 #include "conn.h"
 #include "early.h"
+#include "params.h"
 #include "sock.h"
+#include "work.h"
 
 /* Octets in one go: a flow must not starve its neighbours. */
 #define MPA_SOFTIRQ_BUDGET	SZ_256K
@@ -375,7 +377,7 @@ static bool lock_for_work(struct mpa_conn *conn)
 static void conn_work(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
-	unsigned int reserves = mpa_conn_use_reserves(conn);
+	unsigned int reserves = mpa_params_use_reserves(&conn->params);
 	struct sock *sk = conn->sk;
 	bool fin = false, drop = false;
 

@@ -11,7 +11,6 @@
 
 #include <linux/kref.h>
 #include <linux/net.h>
-#include <linux/sched/mm.h>
 #include <linux/siphash.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
@@ -150,21 +149,6 @@ static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
 }
 
 /**
- * mpa_conn_use_reserves() - what is allocated from now on is for a connection
- * @conn: connection; memory may wait for it when its policy says so
- *
- * Nothing is reclaimed then by who allocates, because that may wait for the
- * same connection, and memory reserves are open.
- * Context: process. Return: for memalloc_noreclaim_restore().
- */
-static inline unsigned int mpa_conn_use_reserves(const struct mpa_conn *conn)
-{
-	if (conn->params.memalloc)
-		return memalloc_noreclaim_save();
-	return current->flags & PF_MEMALLOC;
-}
-
-/**
  * mpa_conn_begin_rdmac() - the RDMA Consortium's original start
  * @conn: connection before Full Operation; mpa_conn_begin_full() has to follow
  *
@@ -186,13 +170,6 @@ static inline void mpa_conn_begin_rdmac(struct mpa_conn *conn)
 	mpa_startup_rdmac(&local, &conn->agreed);
 	conn->tx.allowed = true;
 }
-
-/* main.c */
-extern struct workqueue_struct *mpa_wq;
-extern struct workqueue_struct *mpa_user_wq;	/* programs' sockets */
-extern unsigned int mpa_startup_timeout;
-extern unsigned int mpa_max_half_open;
-void mpa_params_policy(struct mpa_params *params);
 
 /* conn.c */
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,

@@ -14,6 +14,7 @@
 #include "conn.h"
 #include "rx.h"
 #include "sock.h"
+#include "work.h"
 
 /* For a peer that neither acknowledges nor closes. TCP then goes on alone. */
 #define LINGER_MAX_MS	20000

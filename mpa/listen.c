@@ -13,7 +13,9 @@
 #include <net/ipv6.h>
 #include <net/tcp.h>
 #include "conn.h"
+#include "params.h"
 #include "sock.h"
+#include "work.h"
 
 /* How long to leave a listener alone that cannot accept. */
 #define ACCEPT_AGAIN_MS		100

@@ -19,6 +19,7 @@
 #include "conn.h"
 #include "crc.h"
 #include "fpdu.h"
+#include "params.h"
 #include "sock.h"
 
 static bool chunk_is_free(struct page *page)
@@ -562,7 +563,7 @@ void mpa_tx_update_emss(struct mpa_conn *conn)
  */
 int mpa_tx_flush(struct mpa_conn *conn, bool more)
 {
-	unsigned int reserves = mpa_conn_use_reserves(conn);
+	unsigned int reserves = mpa_params_use_reserves(&conn->params);
 	struct sock *sk = conn->sk;
 	int ret = -EPIPE;
 

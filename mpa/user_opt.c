@@ -4,6 +4,7 @@
  */
 #include <linux/capability.h>
 #include <linux/slab.h>
+#include "params.h"
 #include "sock.h"
 #include "user.h"
 

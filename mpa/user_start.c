@@ -4,6 +4,7 @@
  * stream (RFC 5044 sections 7.1.3 to 7.1.5), and back when a side refuses.
  */
 #include <linux/sched/signal.h>
+#include "params.h"
 #include "sock.h"
 #include "user.h"
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Module parameters: what the administrator has chosen.
+ */
+#include <linux/module.h>
+#include "params.h"
+
+static bool mpa_markers;
+module_param_named(markers, mpa_markers, bool, 0644);
+MODULE_PARM_DESC(markers,
+		 "Require Markers in what we receive on new connections (default: N)");
+
+static bool mpa_crc_wanted = true;
+module_param_named(crc, mpa_crc_wanted, bool, 0644);
+MODULE_PARM_DESC(crc,
+		 "Use CRC32c on new connections; off only when the peer wants it off too (default: Y)");
+
+static bool mpa_rdmac = true;
+module_param_named(rdmac, mpa_rdmac, bool, 0644);
+MODULE_PARM_DESC(rdmac,
+		 "Serve peers that speak the RDMA Consortium's revision 0 (default: Y)");
+
+static bool mpa_packing = true;
+module_param_named(packing, mpa_packing, bool, 0644);
+MODULE_PARM_DESC(packing,
+		 "Put several short FPDUs into one TCP segment (default: Y)");
+
+static bool mpa_early = true;
+module_param_named(early_placement, mpa_early, bool, 0644);
+MODULE_PARM_DESC(early_placement,
+		 "Place what TCP holds out of order, on new connections with Markers and CRC (default: Y)");
+
+/* The administrator's policy for a connection that starts now. */
+void mpa_params_policy(struct mpa_params *params)
+{
+	params->markers = READ_ONCE(mpa_markers);
+	params->crc = READ_ONCE(mpa_crc_wanted);
+	params->rdmac = READ_ONCE(mpa_rdmac);
+	params->packing = READ_ONCE(mpa_packing);
+	params->early = READ_ONCE(mpa_early);
+}
+
+static int set_in_range(const char *val, const struct kernel_param *kp,
+			unsigned int min, unsigned int max)
+{
+	unsigned int n;
+	int ret = kstrtouint(val, 0, &n);
+
+	if (ret)
+		return ret;
+	if (n < min || n > max) {
+		pr_err("mpa: %s must be %u to %u\n", kp->name, min, max);
+		return -EINVAL;
+	}
+	return param_set_uint(val, kp);
+}
+
+static int set_startup_timeout(const char *val, const struct kernel_param *kp)
+{
+	return set_in_range(val, kp, 1, 3600);
+}
+
+static const struct kernel_param_ops startup_timeout_ops = {
+	.set = set_startup_timeout,
+	.get = param_get_uint,
+};
+
+unsigned int mpa_startup_timeout = 20;
+module_param_cb(startup_timeout, &startup_timeout_ops, &mpa_startup_timeout,
+		0644);
+MODULE_PARM_DESC(startup_timeout,
+		 "Seconds for the whole startup of a connection, 1-3600 (default: 20)");
+
+static int set_max_half_open(const char *val, const struct kernel_param *kp)
+{
+	return set_in_range(val, kp, 1, 1 << 20);
+}
+
+static const struct kernel_param_ops max_half_open_ops = {
+	.set = set_max_half_open,
+	.get = param_get_uint,
+};
+
+unsigned int mpa_max_half_open = 1024;
+module_param_cb(max_half_open, &max_half_open_ops, &mpa_max_half_open, 0644);
+MODULE_PARM_DESC(max_half_open,
+		 "Connections of one listener that may wait for a Request, 1-1048576 (default: 1024)");

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module's workqueues.
+ */
+#include <linux/errno.h>
+#include "work.h"
+
+struct workqueue_struct *mpa_wq;
+struct workqueue_struct *mpa_user_wq;
+
+/* Context: process. Return: 0 or -ENOMEM. */
+int __init mpa_work_init(void)
+{
+	/* Not WQ_HIGHPRI: a peer that sends much takes no CPU from programs. */
+	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
+	if (!mpa_wq)
+		return -ENOMEM;
+	/* Programs' work may wait for memory: not among storage's workers. */
+	mpa_user_wq = alloc_workqueue("mpa_user", WQ_UNBOUND, 0);
+	if (!mpa_user_wq) {
+		destroy_workqueue(mpa_wq);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What is queued runs to its end. Context: process. */
+void mpa_work_exit(void)
+{
+	destroy_workqueue(mpa_user_wq);
+	destroy_workqueue(mpa_wq);
+}
