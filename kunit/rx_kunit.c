@@ -10,8 +10,10 @@
 #include "buffers.h"
 #include "conn.h"
 #include "crc.h"
+#include "cursor.h"
 #include "framer.h"
 #include "surroundings.h"
+#include "verify.h"
 
 #define STREAM_SIZE	8192u
 
@@ -85,7 +87,9 @@ static void feed(struct kunit *test, struct rx_env *env, struct sk_buff_head *qu
 
 static void cursor_at(struct rx_env *env, struct mpa_cursor *cur, u32 pos)
 {
-	mpa_cursor_init(cur, &env->rx, &env->queue, skb_peek(&env->queue), 0, pos);
+	mpa_cursor_init(cur, &env->queue, skb_peek(&env->queue), 0);
+	cur->pos = pos;
+	cur->markers = env->rx.markers;
 }
 
 /* The ULPDU at the cursor, copied piece by piece. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include "no_exports.h"
 #include "surroundings.h"
 
 /* So that a case can run out of memory. */

@@ -13,8 +13,10 @@
  */
 #include <linux/slab.h>
 #include "conn.h"
+#include "cursor.h"
 #include "early.h"
 #include "fpdu.h"
+#include "verify.h"
 
 /**
  * mpa_early_create() - prepare early placement
@@ -135,6 +137,10 @@ static struct sk_buff *find_octet(const struct mpa_conn *conn, u32 pos,
 	return *off < found->len ? found : NULL;
 }
 
+/*
+ * A cursor at an octet out of order; what is stashed comes before all these.
+ * Valid as long as the socket lock is held.
+ */
 static bool cursor_at(const struct mpa_conn *conn, struct mpa_cursor *cur,
 		      u32 pos)
 {
@@ -144,7 +150,10 @@ static bool cursor_at(const struct mpa_conn *conn, struct mpa_cursor *cur,
 	skb = find_octet(conn, pos, &off);
 	if (!skb)
 		return false;
-	mpa_cursor_init_out_of_order(cur, &conn->rx, skb, off, pos);
+	mpa_cursor_init(cur, NULL, skb, off);
+	cur->pos = pos;
+	cur->markers = conn->rx.markers;
+	mpa_cursor_fill(cur);
 	return true;
 }
 

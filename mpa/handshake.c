@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "conn.h"
+#include "cursor.h"
 #include "sock.h"
 
 /* RFC 6581 section 9.2: all that we can send and take is named. */
@@ -88,7 +89,6 @@ static void connecting(struct mpa_conn *conn)
  */
 static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
 {
-	static const struct mpa_rx no_stash;
 	struct sock *sk = conn->sk;
 	u32 off = 0, have = max(tcp_inq(sk), 0);
 	struct mpa_cursor cur;
@@ -97,7 +97,7 @@ static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
 
 	have = min(have, MPA_STARTUP_MAX_LEN);
 	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
-	mpa_cursor_init(&cur, &no_stash, &sk->sk_receive_queue, skb, off, 0);
+	mpa_cursor_init(&cur, &sk->sk_receive_queue, skb, off);
 	ret = mpa_cursor_read(&cur, conn->frame, have);
 	if (ret)
 		return ret;

@@ -4,8 +4,10 @@
  * copied straight out of TCP's queue.
  */
 #include <linux/sched/signal.h>
+#include "cursor.h"
 #include "sock.h"
 #include "user.h"
+#include "verify.h"
 
 /**
  * struct head - the first FPDU in TCP's queue, which is whole and valid

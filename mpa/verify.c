@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An FPDU at a cursor: how long it is, and whether its CRC and its Markers are
+ * right (RFC 5044 section 6). Nothing is placed before it is verified.
+ */
+#include <asm/unaligned.h>
+#include "crc.h"
+#include "cursor.h"
+#include "fpdu.h"
+#include "rx.h"
+#include "verify.h"
+
+/**
+ * mpa_rx_peek() - how long is the FPDU that starts here?
+ * @at: cursor at the FPDU's first octet
+ * @avail: octets that are there
+ * @ulpdu_len: set to ULPDU_Length when the FPDU is complete
+ * @need: set to the octets that must be there before more can be said
+ *
+ * Context: socket lock held.
+ * Return: octets of the complete FPDU with its Markers, or 0.
+ */
+u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
+		u32 *need)
+{
+	u32 head = mpa_cursor_at_marker(at) ? MPA_MARKER_LEN : 0;
+	u32 wire;
+
+	*need = head + MPA_HDR_LEN;
+	if (avail < *need)
+		return 0;
+	if (likely(at->left >= *need)) {
+		*ulpdu_len = get_unaligned_be16(at->ptr + head);
+	} else {
+		struct mpa_cursor cur = *at;
+		__be16 len;
+
+		mpa_cursor_skip(&cur, head);
+		if (mpa_cursor_read(&cur, &len, MPA_HDR_LEN))
+			return 0;
+		*ulpdu_len = be16_to_cpu(len);
+	}
+	wire = mpa_fpdu_wire_len(*ulpdu_len, at->markers, at->pos);
+	*need = wire;
+	return avail < wire ? 0 : wire;
+}
+
+/* The CRC of an FPDU that lies in several pieces. */
+static bool crc_is_good_in_pieces(struct mpa_cursor cur, u32 len)
+{
+	union mpa_crc crc;
+	__be32 field;
+
+	mpa_crc_start(&crc);
+	while (len) {
+		u32 n;
+
+		if (!mpa_cursor_fill(&cur))
+			return false;
+		n = min(len, cur.left);
+		mpa_crc_add(&crc, cur.ptr, n);
+		mpa_cursor_step(&cur, n);
+		len -= n;
+	}
+	return !mpa_cursor_read(&cur, &field, MPA_CRC_LEN) &&
+	       mpa_crc_finish(&crc) == field;
+}
+
+static bool crc_is_good(const struct mpa_cursor *at, u32 wire_len)
+{
+	u32 len = wire_len - MPA_CRC_LEN;
+
+	if (likely(at->left >= wire_len))
+		return mpa_crc_digest(at->ptr, len) ==
+		       get_unaligned((__be32 *)(at->ptr + len));
+	return crc_is_good_in_pieces(*at, len);
+}
+
+/* The Markers of an FPDU that lies in several pieces. */
+static bool markers_are_good_in_pieces(const struct mpa_cursor *at,
+				       u32 wire_len)
+{
+	u32 gap = mpa_marker_gap(at->pos), left = wire_len;
+	struct mpa_cursor cur = *at;
+
+	while (gap < left) {
+		u32 pos = cur.pos + gap;
+		__be32 marker;
+
+		mpa_cursor_skip(&cur, gap);
+		if (mpa_cursor_read(&cur, &marker, MPA_MARKER_LEN) ||
+		    !mpa_marker_check(marker, pos, at->pos))
+			return false;
+		left -= gap + MPA_MARKER_LEN;
+		gap = MPA_MARKER_SPAN;
+	}
+	return true;
+}
+
+static bool markers_are_good(const struct mpa_cursor *at, u32 wire_len)
+{
+	u32 off;
+
+	if (unlikely(at->left < wire_len))
+		return markers_are_good_in_pieces(at, wire_len);
+	for (off = mpa_marker_gap(at->pos); off < wire_len;
+	     off += MPA_MARKER_INTERVAL)
+		if (!mpa_marker_check(get_unaligned((__be32 *)(at->ptr + off)),
+				      at->pos + off, at->pos))
+			return false;
+	return true;
+}
+
+/**
+ * mpa_rx_verify() - check CRC and Markers of a complete FPDU
+ * @rx: what is in use on this connection
+ * @at: cursor at the FPDU's first octet
+ * @wire_len: octets of the FPDU, Markers included
+ *
+ * The CRC goes first: octets that were damaged are error 2 even when a Marker
+ * was hit. Context: socket lock held. RFC 5044 sections 4.4, 6 and 8.
+ *
+ * Return: MPA_ERR_NONE, MPA_ERR_CRC or MPA_ERR_MARKER.
+ */
+enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,
+			     const struct mpa_cursor *at, u32 wire_len)
+{
+	if (rx->crc && !crc_is_good(at, wire_len))
+		return MPA_ERR_CRC;
+	if (rx->markers && !markers_are_good(at, wire_len))
+		return MPA_ERR_MARKER;
+	return MPA_ERR_NONE;
+}
