@@ -81,11 +81,6 @@ void mpa_listener_incoming(struct mpa_listener *listener)
 {
 }
 
-void mpa_linger(struct socket *sock)
-{
-	sock_release(sock);
-}
-
 static int tcp_socket(struct socket **sock)
 {
 	int ret, mss = MAX_SEGMENT;

@@ -8,6 +8,7 @@
 #include <net/tcp.h>
 #include "conn.h"
 #include "early.h"
+#include "linger.h"
 #include "params.h"
 #include "sock.h"
 #include "work.h"
@@ -78,7 +79,7 @@ static void conn_free(struct kref *ref)
 
 	might_sleep();
 	if (conn->sock)
-		mpa_sock_close(conn->sock, conn->reset);
+		mpa_linger_close(conn->sock, conn->reset);
 	sock_put(conn->sk);
 	mpa_tx_free(&conn->tx);
 	mpa_rx_free(&conn->rx);

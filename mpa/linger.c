@@ -11,8 +11,7 @@
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
-#include "conn.h"
-#include "rx.h"
+#include "linger.h"
 #include "sock.h"
 #include "work.h"
 
@@ -49,7 +48,7 @@ static bool is_on_its_way(const struct sock *sk)
 /* TCP's callbacks. Context: softirq or process, socket lock held. */
 static void data_ready(struct sock *sk)
 {
-	mpa_rx_drop_queued(sk);
+	mpa_sock_drop_queued(sk);
 }
 
 static void state_change(struct sock *sk)
@@ -116,26 +115,23 @@ static bool add(struct lingering *l)
 	return added;
 }
 
-/**
- * mpa_linger() - close a socket in order and release it when that is done
- * @sock: socket without our callbacks
- *
- * Does not wait. Without memory TCP goes on alone, as after any close().
- * Context: process, may sleep; takes the socket lock.
+/*
+ * Close a socket in order and release it when that is done. Without memory TCP
+ * goes on alone, as after any close(). Context: process, may sleep; takes the
+ * socket lock.
  */
-void mpa_linger(struct socket *sock)
+static void linger(struct socket *sock)
 {
 	struct lingering *l = kmalloc(sizeof(*l), GFP_NOIO);
 	struct sock *sk = sock->sk;
 	bool lingers = false;
 
-	might_sleep();
 	kernel_sock_shutdown(sock, SHUT_WR);
 	if (l) {
 		l->sock = sock;
 		INIT_DELAYED_WORK(&l->end, linger_end);
 		lock_sock(sk);
-		mpa_rx_drop_queued(sk);
+		mpa_sock_drop_queued(sk);
 		lingers = is_on_its_way(sk) && add(l);
 		if (lingers)
 			attach(l);
@@ -144,6 +140,24 @@ void mpa_linger(struct socket *sock)
 	if (lingers)
 		return;
 	kfree(l);
+	mpa_sock_release(sock);
+}
+
+/**
+ * mpa_linger_close() - release a socket
+ * @sock: socket without our callbacks
+ * @reset: drop the connection (RST) instead of closing it (FIN)
+ *
+ * Context: process, may sleep. Does not wait for the FIN's acknowledgment.
+ */
+void mpa_linger_close(struct socket *sock, bool reset)
+{
+	might_sleep();
+	if (!reset) {
+		linger(sock);
+		return;
+	}
+	sock_no_linger(sock->sk);
 	mpa_sock_release(sock);
 }
 

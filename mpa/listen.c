@@ -13,6 +13,7 @@
 #include <net/ipv6.h>
 #include <net/tcp.h>
 #include "conn.h"
+#include "linger.h"
 #include "params.h"
 #include "sock.h"
 #include "work.h"
@@ -144,7 +145,7 @@ static void incoming(struct mpa_listener *listener, struct socket *sock)
 	conn = mpa_conn_alloc(sk, sock, &listener->params, listener->mib);
 	if (!conn) {
 		this_cpu_inc(listener->mib->v[MPA_STAT_STARTUP_REFUSED]);
-		mpa_sock_close(sock, true);
+		mpa_linger_close(sock, true);
 		return;
 	}
 	source = source_of(listener, sk);

@@ -4,7 +4,7 @@
  */
 #include <linux/module.h>
 #include "crc.h"
-#include "sock.h"
+#include "linger.h"
 #include "user.h"
 #include "work.h"
 

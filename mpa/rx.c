@@ -12,6 +12,7 @@
 #include "cursor.h"
 #include "early.h"
 #include "rx.h"
+#include "sock.h"
 #include "verify.h"
 
 static int deliver(struct mpa_conn *conn, const struct mpa_cursor *at, u32 len)
@@ -290,20 +291,10 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 	return result;
 }
 
-/* Throw away what is queued, so that a FIN stays one and no RST is sent. */
-void mpa_rx_drop_queued(struct sock *sk)
-{
-	int queued = tcp_inq(sk);
-
-	WRITE_ONCE(sk->sk_rcvlowat, 1);
-	if (queued > 0)
-		tcp_read_done(sk, queued);
-}
-
-/* The same for a connection, with what is known of the rest. */
+/* Throw away what is queued, and what is known of the rest. */
 void mpa_rx_drop_all(struct mpa_conn *conn)
 {
-	mpa_rx_drop_queued(conn->sk);
+	mpa_sock_drop_queued(conn->sk);
 	if (conn->rx.early)
 		mpa_early_drop(conn->rx.early);
 }

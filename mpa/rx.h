@@ -46,7 +46,6 @@ enum mpa_rx_result {
 	MPA_RX_ENDED,		/* stopped in this pass, see *err */
 };
 
-struct sock;
 struct mpa_conn;
 struct mpa_cursor;
 
@@ -55,7 +54,6 @@ void mpa_rx_consume(struct mpa_conn *conn, u32 done);
 enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 			       enum mpa_error *err);
 void mpa_rx_drop_all(struct mpa_conn *conn);
-void mpa_rx_drop_queued(struct sock *sk);
 void mpa_rx_free(struct mpa_rx *rx);
 
 #endif /* MPA_RX_H */

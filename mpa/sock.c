@@ -232,24 +232,6 @@ void mpa_sock_release(struct socket *sock)
 }
 
 /**
- * mpa_sock_close() - release a socket
- * @sock: socket without our callbacks
- * @reset: drop the connection (RST) instead of closing it (FIN)
- *
- * Context: process, may sleep. Does not wait for the FIN's acknowledgment.
- */
-void mpa_sock_close(struct socket *sock, bool reset)
-{
-	might_sleep();
-	if (!reset) {
-		mpa_linger(sock);
-		return;
-	}
-	sock_no_linger(sock->sk);
-	mpa_sock_release(sock);
-}
-
-/**
  * mpa_sock_trylock() - take the lock of a program's socket, if nobody has it
  * @conn: connection
  *

@@ -6,7 +6,7 @@
 #define MPA_SOCK_H
 
 #include <linux/net.h>
-#include <net/sock.h>
+#include <net/tcp.h>
 
 struct mpa_conn;
 struct mpa_listener;
@@ -26,7 +26,6 @@ void mpa_sock_attach_listener(struct mpa_listener *listener,
 void mpa_sock_detach_listener(struct mpa_listener *listener,
 			      struct socket *sock);
 void mpa_sock_release(struct socket *sock);
-void mpa_sock_close(struct socket *sock, bool reset);
 bool mpa_sock_trylock(struct mpa_conn *conn);
 void mpa_sock_abort(struct sock *sk, int err);
 
@@ -39,8 +38,14 @@ void mpa_sock_end_record(struct sock *sk);
 u32 mpa_sock_fill(struct sock *sk, u32 mss);
 u32 mpa_sock_emss(struct sock *sk);
 
-/* linger.c */
-void mpa_linger(struct socket *sock);
-void mpa_linger_exit(void);
+/* Throw away what is queued, so that a FIN stays one and no RST is sent. */
+static inline void mpa_sock_drop_queued(struct sock *sk)
+{
+	int queued = tcp_inq(sk);
+
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	if (queued > 0)
+		tcp_read_done(sk, queued);
+}
 
 #endif /* MPA_SOCK_H */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Closing sockets whose last octets are still on their way.
+ */
+#ifndef MPA_LINGER_H
+#define MPA_LINGER_H
+
+#include <linux/types.h>
+
+struct socket;
+
+void mpa_linger_close(struct socket *sock, bool reset);
+void mpa_linger_exit(void);
+
+#endif /* MPA_LINGER_H */
