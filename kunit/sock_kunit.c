@@ -77,10 +77,6 @@ void mpa_conn_out_of_order(struct mpa_conn *conn)
 {
 }
 
-void mpa_listener_incoming(struct mpa_listener *listener)
-{
-}
-
 static int tcp_socket(struct socket **sock)
 {
 	int ret, mss = MAX_SEGMENT;

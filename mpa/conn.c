@@ -8,6 +8,7 @@
 #include <net/tcp.h>
 #include "conn.h"
 #include "early.h"
+#include "half_open.h"
 #include "linger.h"
 #include "params.h"
 #include "sock.h"
@@ -390,7 +391,7 @@ static void conn_work(struct work_struct *work)
 		else
 			mpa_conn_receive(conn, MPA_WORK_BUDGET, GFP_NOIO);
 		/* Nobody else knows a Responder whose Request was bad. */
-		drop = conn->listener && conn->state == MPA_ENDED &&
+		drop = conn->half_open && conn->state == MPA_ENDED &&
 		       mpa_conn_let_go(conn);
 		if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
 			fin = push_rest(conn);
@@ -422,8 +423,8 @@ bool mpa_conn_let_go(struct mpa_conn *conn)
 {
 	if (!conn->ops)
 		return false;
-	if (conn->listener)
-		mpa_listener_forget(conn);
+	if (conn->half_open)
+		mpa_half_open_forget(conn);
 	if (conn->state < MPA_FULL)
 		conn->reset = true;
 	conn->ops = NULL;

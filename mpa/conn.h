@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Connections and listeners, inside of mpa.ko.
+ * Connections, inside of mpa.ko.
  *
  * The socket lock (lock_sock() or bh_lock_sock()) guards a connection but for
  * what struct mpa_tx leaves to the transmit owner. References: the consumer's,
@@ -11,13 +11,12 @@
 
 #include <linux/kref.h>
 #include <linux/net.h>
-#include <linux/siphash.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
 
 #include <mpa/mpa.h>
-#include "rx.h"
 #include <mpa/startup.h>
+#include "rx.h"
 #include "tx.h"
 
 enum mpa_state {
@@ -46,10 +45,11 @@ enum {
  * @ops: upcalls, NULL once the consumer has let go
  * @consumer: the consumer's argument
  * @mib: the consumer's counters
- * @listener: where a Responder came from, until the consumer has it
- * @entry: in the listener's list of half-open startups (its lock)
- * @source: where its address belongs, while @listener is set
- * @source_entry: in the list of @source (the listener's lock)
+ * @half_open: those of the listener that a Responder came from, until the
+ *	consumer has it
+ * @entry: in the list of @half_open (its lock)
+ * @source: where its address belongs, while @half_open is set
+ * @source_entry: in the list of @source (the lock of @half_open)
  * @state: enum mpa_state
  * @initiator: we sent or will send the Request
  * @reset: drop TCP instead of closing it
@@ -76,7 +76,7 @@ struct mpa_conn {
 	const struct mpa_consumer_ops *ops;
 	void *consumer;
 	struct mpa_mib __percpu *mib;
-	struct mpa_listener *listener;
+	struct mpa_half_open *half_open;
 	struct list_head entry;
 	struct mpa_source *source;
 	struct list_head source_entry;
@@ -104,42 +104,6 @@ struct mpa_conn {
 
 	struct mpa_rx rx;
 	struct mpa_tx tx;
-};
-
-#define MPA_SOURCES	64
-
-/**
- * struct mpa_source - half-open startups of the peers whose addresses have
- *	the same hash
- * @half_open: the oldest first
- * @num_half_open: number of them
- */
-struct mpa_source {
-	struct list_head half_open;
-	unsigned int num_half_open;
-};
-
-/**
- * struct mpa_listener - a listening socket
- * @work: accepts; it is the only one to add to @half_open
- * @lock: guards @half_open, @num_half_open and @source; inside of socket locks
- * @half_open: connections in MPA_WAIT_REQUEST, the oldest first
- * @source_key: of the hash, so that nobody can choose whose neighbour to be
- * @source: the same connections by the peer's address
- */
-struct mpa_listener {
-	struct socket *sock;
-	const struct mpa_consumer_ops *ops;
-	void *consumer;
-	struct mpa_mib __percpu *mib;
-	struct mpa_params params;
-	struct delayed_work work;
-	spinlock_t lock;		/* see above */
-	struct list_head half_open;
-	unsigned int num_half_open;
-	siphash_key_t source_key;
-	struct mpa_source source[MPA_SOURCES];
-	void (*saved_data_ready)(struct sock *sk);
 };
 
 static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
@@ -195,9 +159,5 @@ void mpa_handshake_step(struct mpa_conn *conn);
 int mpa_handshake_initiate(struct mpa_conn *conn, const void *pd, u16 pd_len);
 int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,
 			 u16 pd_len);
-
-/* listen.c */
-void mpa_listener_incoming(struct mpa_listener *listener);
-void mpa_listener_forget(struct mpa_conn *conn);
 
 #endif /* MPA_CONN_H */

@@ -7,6 +7,7 @@
 #include <net/tcp.h>
 #include "conn.h"
 #include "cursor.h"
+#include "half_open.h"
 #include "sock.h"
 
 /* RFC 6581 section 9.2: all that we can send and take is named. */
@@ -40,7 +41,7 @@ static void end_startup(struct mpa_conn *conn, int status, bool reset)
 	conn->failure = status;
 	if (conn->initiator)
 		conn->ops->reply(conn->consumer, status, NULL, NULL, NULL);
-	else if (!conn->listener)
+	else if (!conn->half_open)
 		conn->ops->closed(conn->consumer, MPA_ERR_STARTUP, status);
 }
 
@@ -163,8 +164,8 @@ static void wait_request(struct mpa_conn *conn)
 		conn->reset = true;
 		return;
 	}
-	if (conn->listener)
-		mpa_listener_forget(conn);
+	if (conn->half_open)
+		mpa_half_open_forget(conn);
 }
 
 /* Tell the consumer, and let it send: data, or a Terminate. */

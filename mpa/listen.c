@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Listeners: accepted TCP connections wait here for a valid Request.
- *
- * Such half-open startups cost memory, so that their number has a limit, and
- * who is silent may not keep others out: for a newcomer the one that has
- * waited longest is reset. Nobody is to make others' wait short by coming
- * often: of each source only so many may wait.
  */
-#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
 #include "conn.h"
+#include "half_open.h"
 #include "linger.h"
 #include "params.h"
 #include "sock.h"
@@ -22,93 +17,68 @@
 #define ACCEPT_AGAIN_MS		100
 /* Connections accepted in one go: what was begun is to go on as well. */
 #define ACCEPT_BUDGET		64
-/* A source may have this part of the half-open startups. */
-#define SOURCE_SHARE		8
 
-/* Context: softirq, sk_callback_lock held. */
-void mpa_listener_incoming(struct mpa_listener *listener)
-{
-	mod_delayed_work(mpa_wq, &listener->work, 0);
-}
-
-/* Take a connection off its listener. Context: its socket lock held. */
-void mpa_listener_forget(struct mpa_conn *conn)
-{
-	struct mpa_listener *listener = conn->listener;
-
-	spin_lock_bh(&listener->lock);
-	list_del_init(&conn->entry);
-	listener->num_half_open--;
-	list_del_init(&conn->source_entry);
-	conn->source->num_half_open--;
-	spin_unlock_bh(&listener->lock);
-	conn->listener = NULL;
-}
-
-static void half_open_add(struct mpa_listener *listener,
-			  struct mpa_source *source, struct mpa_conn *conn)
-{
-	conn->listener = listener;
-	conn->source = source;
-	spin_lock_bh(&listener->lock);
-	list_add_tail(&conn->entry, &listener->half_open);
-	listener->num_half_open++;
-	list_add_tail(&conn->source_entry, &source->half_open);
-	source->num_half_open++;
-	spin_unlock_bh(&listener->lock);
-}
+/**
+ * struct mpa_listener - a listening socket
+ * @sock: its socket, whose sk_user_data it is
+ * @ops: upcalls of the connections, until they are accepted
+ * @consumer: their argument
+ * @mib: the consumer's counters
+ * @params: policy of the connections
+ * @work: accepts; it is the only one to add to @half_open
+ * @half_open: connections that wait for their Request
+ * @saved_data_ready: TCP's own callback
+ */
+struct mpa_listener {
+	struct socket *sock;
+	const struct mpa_consumer_ops *ops;
+	void *consumer;
+	struct mpa_mib __percpu *mib;
+	struct mpa_params params;
+	struct delayed_work work;
+	struct mpa_half_open half_open;
+	void (*saved_data_ready)(struct sock *sk);
+};
 
 /*
- * An IPv4 address is one source, and so is an IPv6 network: who has one has 64
- * bits of addresses.
+ * It runs for a child, under the child's lock: so sk_callback_lock guards
+ * sk_user_data. Context: softirq.
  */
-static struct mpa_source *source_of(struct mpa_listener *listener,
-				    const struct sock *sk)
+static void listen_data_ready(struct sock *sk)
 {
-	u64 hash = siphash_1u32((__force u32)sk->sk_daddr,
-				&listener->source_key);
+	struct mpa_listener *listener;
 
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6)
-		hash = siphash_2u32((__force u32)sk->sk_v6_daddr.s6_addr32[0],
-				    (__force u32)sk->sk_v6_daddr.s6_addr32[1],
-				    &listener->source_key);
-#endif
-	return &listener->source[hash % MPA_SOURCES];
+	read_lock_bh(&sk->sk_callback_lock);
+	rcu_read_lock();	/* for the accessor, which strips the flag */
+	listener = rcu_dereference_sk_user_data(sk);
+	if (listener && sk->sk_state == TCP_LISTEN)
+		mod_delayed_work(mpa_wq, &listener->work, 0);
+	rcu_read_unlock();
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Who has waited longest, with a reference; or NULL. */
-static struct mpa_conn *half_open_first(struct mpa_listener *listener)
+static void listener_attach(struct mpa_listener *listener)
 {
-	struct mpa_conn *conn;
+	struct sock *sk = listener->sock->sk;
 
-	spin_lock_bh(&listener->lock);
-	conn = list_first_entry_or_null(&listener->half_open,
-					struct mpa_conn, entry);
-	if (conn)
-		mpa_conn_get(conn);
-	spin_unlock_bh(&listener->lock);
-	return conn;
+	write_lock_bh(&sk->sk_callback_lock);
+	listener->saved_data_ready = sk->sk_data_ready;
+	/* Children are cloned from this socket: not with our pointer. */
+	__rcu_assign_sk_user_data_with_flags(sk, listener,
+					     SK_USER_DATA_NOCOPY);
+	sk->sk_data_ready = listen_data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Who has to go for a newcomer from @source, with a reference; or NULL. */
-static struct mpa_conn *half_open_surplus(struct mpa_listener *listener,
-					  struct mpa_source *source)
+/* Context: process. Afterwards no listen_data_ready() runs. */
+static void listener_detach(struct mpa_listener *listener)
 {
-	unsigned int max = READ_ONCE(mpa_max_half_open);
-	struct mpa_conn *conn = NULL;
+	struct sock *sk = listener->sock->sk;
 
-	spin_lock_bh(&listener->lock);
-	if (source->num_half_open >= DIV_ROUND_UP(max, SOURCE_SHARE))
-		conn = list_first_entry(&source->half_open, struct mpa_conn,
-					source_entry);
-	else if (listener->num_half_open >= max)
-		conn = list_first_entry(&listener->half_open, struct mpa_conn,
-					entry);
-	if (conn)
-		mpa_conn_get(conn);
-	spin_unlock_bh(&listener->lock);
-	return conn;
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = listener->saved_data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
 }
 
 /*
@@ -122,11 +92,11 @@ static void half_open_drop(struct mpa_conn *conn, bool refuse)
 	bool ours;
 
 	lock_sock(sk);
-	if (refuse && conn->listener)
+	if (refuse && conn->half_open)
 		mpa_handshake_step(conn);
-	if (refuse && conn->listener && conn->state == MPA_WAIT_REQUEST)
+	if (refuse && conn->half_open && conn->state == MPA_WAIT_REQUEST)
 		mpa_count(conn, MPA_STAT_STARTUP_REFUSED, 1);
-	ours = conn->listener && mpa_conn_let_go(conn);
+	ours = conn->half_open && mpa_conn_let_go(conn);
 	release_sock(sk);
 	if (ours)
 		mpa_conn_put(conn);
@@ -148,14 +118,15 @@ static void incoming(struct mpa_listener *listener, struct socket *sock)
 		mpa_linger_close(sock, true);
 		return;
 	}
-	source = source_of(listener, sk);
-	while ((other = half_open_surplus(listener, source)))
+	source = mpa_half_open_source(&listener->half_open, sk);
+	while ((other = mpa_half_open_surplus(&listener->half_open,
+					      source)))
 		half_open_drop(other, true);
 	lock_sock(sk);
 	conn->state = MPA_WAIT_REQUEST;
 	conn->ops = listener->ops;
 	conn->consumer = listener->consumer;
-	half_open_add(listener, source, conn);
+	mpa_half_open_add(&listener->half_open, source, conn);
 	mpa_sock_attach(conn);
 	mpa_conn_start_timer(conn);
 	/* The Request may have come before our callback. */
@@ -235,7 +206,7 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 				struct mpa_mib __percpu *mib)
 {
 	struct mpa_listener *listener;
-	int i, ret;
+	int ret;
 
 	might_sleep();
 	listener = kzalloc(sizeof(*listener), GFP_KERNEL);
@@ -245,24 +216,20 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 	listener->consumer = consumer;
 	listener->mib = mib;
 	listener->params = *params;
-	spin_lock_init(&listener->lock);
-	INIT_LIST_HEAD(&listener->half_open);
-	get_random_bytes(&listener->source_key, sizeof(listener->source_key));
-	for (i = 0; i < MPA_SOURCES; i++)
-		INIT_LIST_HEAD(&listener->source[i].half_open);
+	mpa_half_open_init(&listener->half_open);
 	INIT_DELAYED_WORK(&listener->work, listener_work);
 
 	ret = mpa_sock_create(net, local->sa_family, &listener->sock);
 	if (ret)
 		goto err_free;
-	mpa_sock_attach_listener(listener, listener->sock);
+	listener_attach(listener);
 	ret = bind_and_listen(listener->sock, local, backlog);
 	if (ret)
 		goto err_sock;
 	return listener;
 
 err_sock:
-	mpa_sock_detach_listener(listener, listener->sock);
+	listener_detach(listener);
 	sock_release(listener->sock);
 err_free:
 	kfree(listener);
@@ -284,11 +251,11 @@ void mpa_listener_destroy(struct mpa_listener *listener)
 
 	might_sleep();
 	/* 1: no new ones */
-	mpa_sock_detach_listener(listener, listener->sock);
+	listener_detach(listener);
 	cancel_delayed_work_sync(&listener->work);
 	sock_release(listener->sock);
 	/* 2: those that have not handed their Request over */
-	while ((conn = half_open_first(listener)))
+	while ((conn = mpa_half_open_first(&listener->half_open)))
 		half_open_drop(conn, false);
 	kfree(listener);
 }

@@ -4,8 +4,7 @@
  *
  * TCP runs the callbacks with the socket locked: in softirq with the spinlock
  * held, or in process context from the backlog. That lock guards everything
- * they use. A listener's data_ready is the exception: it runs for a child
- * under the child's lock, so that sk_callback_lock guards sk_user_data there.
+ * they use.
  */
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
@@ -170,45 +169,6 @@ void mpa_sock_detach(struct mpa_conn *conn)
 	sk->sk_write_space = conn->saved_write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
 	mpa_conn_put(conn);	/* never the last: the caller has one */
-}
-
-static void listen_data_ready(struct sock *sk)
-{
-	struct mpa_listener *listener;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	rcu_read_lock();	/* for the accessor, which strips the flag */
-	listener = rcu_dereference_sk_user_data(sk);
-	if (listener && sk->sk_state == TCP_LISTEN)
-		mpa_listener_incoming(listener);
-	rcu_read_unlock();
-	read_unlock_bh(&sk->sk_callback_lock);
-}
-
-void mpa_sock_attach_listener(struct mpa_listener *listener,
-			      struct socket *sock)
-{
-	struct sock *sk = sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	listener->saved_data_ready = sk->sk_data_ready;
-	/* Children are cloned from this socket: not with our pointer. */
-	__rcu_assign_sk_user_data_with_flags(sk, listener,
-					     SK_USER_DATA_NOCOPY);
-	sk->sk_data_ready = listen_data_ready;
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-/* Context: process. Afterwards no mpa_listener_incoming() runs. */
-void mpa_sock_detach_listener(struct mpa_listener *listener,
-			      struct socket *sock)
-{
-	struct sock *sk = sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = listener->saved_data_ready;
-	write_unlock_bh(&sk->sk_callback_lock);
 }
 
 /**

@@ -9,7 +9,6 @@
 #include <net/tcp.h>
 
 struct mpa_conn;
-struct mpa_listener;
 
 /* What mpa_sock_lift() has put out of force. */
 struct mpa_sock_limits {
@@ -21,10 +20,6 @@ int mpa_sock_create(struct net *net, int family, struct socket **sock);
 void mpa_sock_attach(struct mpa_conn *conn);
 void mpa_sock_detach(struct mpa_conn *conn);
 void mpa_sock_watch_acks(struct mpa_conn *conn);
-void mpa_sock_attach_listener(struct mpa_listener *listener,
-			      struct socket *sock);
-void mpa_sock_detach_listener(struct mpa_listener *listener,
-			      struct socket *sock);
 void mpa_sock_release(struct socket *sock);
 bool mpa_sock_trylock(struct mpa_conn *conn);
 void mpa_sock_abort(struct sock *sk, int err);
