@@ -73,7 +73,7 @@ void mpa_conn_writable(struct mpa_conn *conn)
 {
 }
 
-void mpa_conn_out_of_order(struct mpa_conn *conn)
+void mpa_early_unwatch_acks(struct mpa_conn *conn)
 {
 }
 

@@ -14,8 +14,7 @@
 #include "sock.h"
 #include "work.h"
 
-/* Octets in one go: a flow must not starve its neighbours. */
-#define MPA_SOFTIRQ_BUDGET	SZ_256K
+/* Octets in one go, for the worker. */
 #define MPA_WORK_BUDGET		SZ_1M
 /* When there was no memory, it is tried again after so long. */
 #define MPA_RETRY_MS		10
@@ -317,12 +316,6 @@ void mpa_conn_writable(struct mpa_conn *conn)
 		conn->ops->writable(conn->consumer);
 }
 
-/* TCP has put something aside. Context: as the callbacks. */
-void mpa_conn_out_of_order(struct mpa_conn *conn)
-{
-	mpa_early_pass(conn, MPA_SOFTIRQ_BUDGET);
-}
-
 /**
  * mpa_conn_begin_full() - enter Full Operation
  * @conn: connection whose startup frames have been exchanged: what comes next
@@ -340,7 +333,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	conn->rx.crc = conn->agreed.crc;
 	if (conn->params.early && conn->ops->place &&
 	    mpa_early_create(&conn->rx))
-		mpa_sock_watch_acks(conn);
+		mpa_early_watch_acks(conn);
 	mpa_tx_start(conn);
 	conn->state = MPA_FULL;
 	kfree(conn->frame);

@@ -148,7 +148,6 @@ void mpa_conn_start_timer(struct mpa_conn *conn);
 void mpa_conn_data_ready(struct mpa_conn *conn);
 void mpa_conn_state_change(struct mpa_conn *conn);
 void mpa_conn_writable(struct mpa_conn *conn);
-void mpa_conn_out_of_order(struct mpa_conn *conn);
 void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp);
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status);
 void mpa_conn_begin_full(struct mpa_conn *conn);

@@ -16,6 +16,7 @@
 #include "cursor.h"
 #include "early.h"
 #include "fpdu.h"
+#include "rx.h"
 #include "verify.h"
 
 /**
@@ -435,4 +436,45 @@ void mpa_early_pass(struct mpa_conn *conn, u32 budget)
 	mpa_count(conn, MPA_STAT_RX_PLACED_EARLY, pass.placed);
 	if (pass.asked && conn->ops->receive_done)
 		conn->ops->receive_done(conn->consumer);
+}
+
+/*
+ * TCP tells nobody that something came out of order, but it acknowledges: at
+ * once the first three times, then at least once in a millisecond or in a
+ * twentieth of the round trip, whichever is shorter. The gap cannot be filled
+ * within that time.
+ */
+static int queue_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
+{
+	struct mpa_conn *conn = sk->sk_user_data;
+	int ret = conn->rx.early->saved_af_ops->queue_xmit(sk, skb, fl);
+
+	if (mpa_early_has_news(conn->rx.early, sk))
+		mpa_early_pass(conn, MPA_SOFTIRQ_BUDGET);
+	return ret;
+}
+
+/**
+ * mpa_early_watch_acks() - have mpa_early_pass() called
+ * @conn: connection with rx.early, attached
+ *
+ * Ends with mpa_early_unwatch_acks(). Context: process; socket lock held.
+ */
+void mpa_early_watch_acks(struct mpa_conn *conn)
+{
+	struct inet_connection_sock *icsk = inet_csk(conn->sk);
+	struct mpa_early *early = conn->rx.early;
+
+	early->saved_af_ops = icsk->icsk_af_ops;
+	early->af_ops = *icsk->icsk_af_ops;
+	early->af_ops.queue_xmit = queue_xmit;
+	WRITE_ONCE(icsk->icsk_af_ops, &early->af_ops);
+}
+
+/* No pass begins any more. Context: process; socket lock held. */
+void mpa_early_unwatch_acks(struct mpa_conn *conn)
+{
+	if (conn->rx.early)
+		WRITE_ONCE(inet_csk(conn->sk)->icsk_af_ops,
+			   conn->rx.early->saved_af_ops);
 }

@@ -91,6 +91,8 @@ bool mpa_early_create(struct mpa_rx *rx);
 void mpa_early_destroy(struct mpa_rx *rx);
 void mpa_early_drop(struct mpa_early *early);
 void mpa_early_pass(struct mpa_conn *conn, u32 budget);
+void mpa_early_watch_acks(struct mpa_conn *conn);
+void mpa_early_unwatch_acks(struct mpa_conn *conn);
 struct mpa_placed *mpa_early_first(struct mpa_early *early, u32 pos);
 u32 mpa_early_peek(const struct mpa_placed *placed, u32 avail, u32 *need);
 void mpa_early_forget(struct mpa_early *early, struct mpa_placed *placed);

@@ -5,10 +5,14 @@
 #ifndef MPA_RX_H
 #define MPA_RX_H
 
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include <mpa/wire.h>
 
 struct mpa_early;
+
+/* Octets in one go, for TCP's callbacks: a flow must not starve the others. */
+#define MPA_SOFTIRQ_BUDGET	SZ_256K
 
 /**
  * struct mpa_rx - receive direction of a connection; socket lock

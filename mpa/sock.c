@@ -119,39 +119,6 @@ void mpa_sock_attach(struct mpa_conn *conn)
 		tune(sk);
 }
 
-/*
- * TCP tells nobody that something came out of order, but it acknowledges: at
- * once the first three times, then at least once in a millisecond or in a
- * twentieth of the round trip, whichever is shorter. The gap cannot be filled
- * within that time.
- */
-static int queue_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
-{
-	struct mpa_conn *conn = sk->sk_user_data;
-	int ret = conn->rx.early->saved_af_ops->queue_xmit(sk, skb, fl);
-
-	if (mpa_early_has_news(conn->rx.early, sk))
-		mpa_conn_out_of_order(conn);
-	return ret;
-}
-
-/**
- * mpa_sock_watch_acks() - have mpa_conn_out_of_order() called
- * @conn: connection with rx.early, attached
- *
- * Ends with mpa_sock_detach(). Context: process; socket lock held.
- */
-void mpa_sock_watch_acks(struct mpa_conn *conn)
-{
-	struct inet_connection_sock *icsk = inet_csk(conn->sk);
-	struct mpa_early *early = conn->rx.early;
-
-	early->saved_af_ops = icsk->icsk_af_ops;
-	early->af_ops = *icsk->icsk_af_ops;
-	early->af_ops.queue_xmit = queue_xmit;
-	WRITE_ONCE(icsk->icsk_af_ops, &early->af_ops);
-}
-
 /* Context: process; socket lock held. Drops the socket's reference. */
 void mpa_sock_detach(struct mpa_conn *conn)
 {
@@ -161,9 +128,7 @@ void mpa_sock_detach(struct mpa_conn *conn)
 		return;
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_user_data = NULL;
-	if (conn->rx.early)
-		WRITE_ONCE(inet_csk(sk)->icsk_af_ops,
-			   conn->rx.early->saved_af_ops);
+	mpa_early_unwatch_acks(conn);
 	sk->sk_data_ready = conn->saved_data_ready;
 	sk->sk_state_change = conn->saved_state_change;
 	sk->sk_write_space = conn->saved_write_space;

@@ -19,7 +19,6 @@ struct mpa_sock_limits {
 int mpa_sock_create(struct net *net, int family, struct socket **sock);
 void mpa_sock_attach(struct mpa_conn *conn);
 void mpa_sock_detach(struct mpa_conn *conn);
-void mpa_sock_watch_acks(struct mpa_conn *conn);
 void mpa_sock_release(struct socket *sock);
 bool mpa_sock_trylock(struct mpa_conn *conn);
 void mpa_sock_abort(struct sock *sk, int err);
