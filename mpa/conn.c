@@ -267,6 +267,13 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 		if (err)
 			mpa_conn_end(conn, err, -EBADMSG);
 		break;
+	case MPA_RX_NO_MEMORY:
+		/* The worker can wait for it; when it got none, in a moment. */
+		if (gfpflags_allow_blocking(gfp))
+			mpa_conn_retry(conn);
+		else
+			mpa_conn_queue(conn);
+		fallthrough;
 	case MPA_RX_IDLE:
 		if (peer_has_closed(conn->sk))
 			mpa_conn_end(conn, MPA_ERR_TCP_LOST,

@@ -124,10 +124,10 @@ static bool stash_reserve(struct mpa_conn *conn, gfp_t gfp)
 /*
  * TCP's window or its memory is about to shut before the FPDU is complete:
  * take what is there out of the queue. RFC 5044 A.5.2 warns of the deadlock.
- * No further segment may come to try again at: without memory the worker
- * does, which can wait for it, and again in a moment when it got none.
+ * No further segment may come to try again at: without memory that is the
+ * caller's to arrange.
  */
-static void stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
+static enum mpa_rx_result stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
 {
 	struct mpa_rx *rx = &conn->rx;
 	struct sock *sk = conn->sk;
@@ -135,23 +135,18 @@ static void stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
 	struct sk_buff *skb;
 	u32 off, n;
 
-	if (!stash_reserve(conn, gfp)) {
-		if (gfpflags_allow_blocking(gfp))
-			mpa_conn_retry(conn);
-		else
-			mpa_conn_queue(conn);
-		return;
-	}
-
+	if (!stash_reserve(conn, gfp))
+		return MPA_RX_NO_MEMORY;
 	if (!rx->stash_len)
 		mpa_count(conn, MPA_STAT_RX_STASHED, 1);
 	n = min(queued, rx->need - rx->stash_len);
 	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
 	mpa_cursor_init(&cur, &sk->sk_receive_queue, skb, off);
 	if (mpa_cursor_read(&cur, rx->stash + rx->stash_len, n))
-		return;
+		return MPA_RX_IDLE;
 	rx->stash_len += n;
 	tcp_read_done(sk, n);
+	return MPA_RX_IDLE;
 }
 
 /* Deliver FPDUs until the queue or the budget is at its end. */
@@ -274,7 +269,7 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 		avail = tcp_inq(sk);
 		if (!tcp_epollin_ready(sk, INT_MAX))
 			break;
-		stash(conn, avail, gfp);
+		result = stash(conn, avail, gfp);
 	} while (tcp_inq(sk) < avail);
 
 	if (result == MPA_RX_ENDED) {

@@ -46,6 +46,7 @@ struct mpa_rx {
 enum mpa_rx_result {
 	MPA_RX_IDLE,		/* nothing complete is left */
 	MPA_RX_MORE,		/* the budget ran out */
+	MPA_RX_NO_MEMORY,	/* idle, and no room to stash what is there */
 	MPA_RX_HELD,		/* what is complete waits for the consumer */
 	MPA_RX_ENDED,		/* stopped in this pass, see *err */
 };
