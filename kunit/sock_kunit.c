@@ -11,7 +11,6 @@
 #include <linux/sizes.h>
 #include <net/tcp.h>
 #include "conn.h"
-#include "early.h"
 #include "sock.h"
 #include "surroundings.h"
 
@@ -49,32 +48,6 @@ int sock_kunit_sendpage(struct sock *sk, struct page *page, int off,
 	if (waits)
 		WARN_ON(refcount_sub_and_test(SZ_1M, &sk->sk_wmem_alloc));
 	return ret;
-}
-
-/* The rest of the engine is not here, and nothing calls it. */
-
-void mpa_conn_get(struct mpa_conn *conn)
-{
-}
-
-void mpa_conn_put(struct mpa_conn *conn)
-{
-}
-
-void mpa_conn_data_ready(struct mpa_conn *conn)
-{
-}
-
-void mpa_conn_state_change(struct mpa_conn *conn)
-{
-}
-
-void mpa_conn_writable(struct mpa_conn *conn)
-{
-}
-
-void mpa_early_unwatch_acks(struct mpa_conn *conn)
-{
 }
 
 static int tcp_socket(struct socket **sock)

@@ -9,6 +9,7 @@
 #include "conn.h"
 #include "crc.h"
 #include "framer.h"
+#include "handshake.h"
 #include "sock.h"
 #include "surroundings.h"
 

@@ -112,51 +112,17 @@ static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
 	this_cpu_add(conn->mib->v[stat], n);
 }
 
-/**
- * mpa_conn_begin_rdmac() - the RDMA Consortium's original start
- * @conn: connection before Full Operation; mpa_conn_begin_full() has to follow
- *
- * There are no startup frames: both ULPs know the octet at which Full
- * Operation begins (draft-culley-iwarp-mpa-01 section 8.1). Markers and CRC
- * are on both ways, and the protocols above use version 0. Who sends first is
- * the ULPs' affair as well: the draft has no rule like RFC 5044 7.1.2 rule 4,
- * and without a Request and a Reply there is no Responder that could wait.
- *
- * Context: process, socket lock held.
- */
-static inline void mpa_conn_begin_rdmac(struct mpa_conn *conn)
-{
-	const struct mpa_offer local = {
-		.ird = conn->params.ird,
-		.ord = conn->params.ord,
-	};
-
-	mpa_startup_rdmac(&local, &conn->agreed);
-	conn->tx.allowed = true;
-}
-
-/* conn.c */
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_params *params,
-				struct mpa_mib __percpu *mib);
+				struct mpa_mib __percpu *mib,
+				work_func_t work);
 void mpa_conn_set_params(struct mpa_conn *conn,
 			 const struct mpa_params *params);
 void mpa_conn_queue(struct mpa_conn *conn);
 void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_released(struct mpa_conn *conn);
 void mpa_conn_start_timer(struct mpa_conn *conn);
-void mpa_conn_data_ready(struct mpa_conn *conn);
-void mpa_conn_state_change(struct mpa_conn *conn);
-void mpa_conn_writable(struct mpa_conn *conn);
-void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp);
+void mpa_conn_stop_timer(struct mpa_conn *conn);
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status);
-void mpa_conn_begin_full(struct mpa_conn *conn);
-bool mpa_conn_let_go(struct mpa_conn *conn);
-
-/* handshake.c: startup on a socket, driven by conn.c's work */
-void mpa_handshake_step(struct mpa_conn *conn);
-int mpa_handshake_initiate(struct mpa_conn *conn, const void *pd, u16 pd_len);
-int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,
-			 u16 pd_len);
 
 #endif /* MPA_CONN_H */

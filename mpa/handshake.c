@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The Startup Phase on a socket (RFC 5044 section 7.1). The frames and what
- * they mean are startup.c's; this file moves them and calls the consumer.
+ * The Startup Phase on a socket (RFC 5044 section 7.1), up to the beginning of
+ * Full Operation. The frames and what they mean are startup.c's; this file
+ * moves them and calls the consumer.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "conn.h"
 #include "cursor.h"
+#include "early.h"
 #include "half_open.h"
+#include "handshake.h"
 #include "sock.h"
+#include "tx.h"
 
 /* RFC 6581 section 9.2: all that we can send and take is named. */
 #define MPA_RTR_KINDS	(MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ)
@@ -168,6 +172,33 @@ static void wait_request(struct mpa_conn *conn)
 		mpa_half_open_forget(conn);
 }
 
+/**
+ * mpa_conn_begin_full() - enter Full Operation
+ * @conn: connection whose startup frames have been exchanged: what comes next
+ *	in both directions belongs to Full Operation
+ *
+ * Context: process, socket lock held.
+ */
+void mpa_conn_begin_full(struct mpa_conn *conn)
+{
+	struct tcp_sock *tp = tcp_sk(conn->sk);
+
+	mpa_conn_stop_timer(conn);
+	conn->rx.start = tp->copied_seq;
+	conn->rx.markers = conn->agreed.rx_markers;
+	conn->rx.crc = conn->agreed.crc;
+	if (conn->params.early && conn->ops->place &&
+	    mpa_early_create(&conn->rx))
+		mpa_early_watch_acks(conn);
+	mpa_tx_start(conn);
+	conn->state = MPA_FULL;
+	kfree(conn->frame);
+	conn->frame = NULL;
+	mpa_count(conn, MPA_STAT_CONNECTIONS, 1);
+	/* The peer may have been quicker than we: look at the queue. */
+	mpa_conn_queue(conn);
+}
+
 /* Tell the consumer, and let it send: data, or a Terminate. */
 static void enter_full(struct mpa_conn *conn, int status, const u8 *pd)
 {
@@ -263,20 +294,8 @@ void mpa_handshake_step(struct mpa_conn *conn)
 		wait_request(conn);
 }
 
-static int build_request(struct mpa_conn *conn, const void *pd, u16 pd_len)
-{
-	int ret;
-
-	fill_offer(&conn->offer, &conn->params, pd_len);
-	ret = mpa_startup_build(conn->frame, false, &conn->offer, pd);
-	if (ret < 0)
-		return ret;
-	conn->frame_len = ret;
-	return 0;
-}
-
 /**
- * mpa_handshake_initiate() - start as Initiator on a connected socket
+ * mpa_handshake_initiate() - make the Request
  * @conn: connection in MPA_CONNECTING; its worker sends the Request
  * @pd: Private Data, copied
  * @pd_len: octets of @pd
@@ -285,89 +304,16 @@ static int build_request(struct mpa_conn *conn, const void *pd, u16 pd_len)
  */
 int mpa_handshake_initiate(struct mpa_conn *conn, const void *pd, u16 pd_len)
 {
-	conn->initiator = true;
-	return build_request(conn, pd, pd_len);
-}
-
-static int addr_len(const struct sockaddr *addr)
-{
-	return addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
-					     sizeof(struct sockaddr_in);
-}
-
-/**
- * mpa_connect() - start as Initiator
- * @net: network namespace
- * @local: address to bind to, port 0 for any; or NULL
- * @remote: whom to connect to
- * @params: policy
- * @pd: Private Data, copied
- * @pd_len: octets of @pd: up to 512, or 508 with max_rev MPA_REV_ENHANCED
- * @ops: upcalls; reply() tells how it went
- * @consumer: their argument
- * @mib: counters
- *
- * Context: process, may sleep for memory, not for the network.
- * Return: the connection, with a reference that mpa_destroy() returns, or an
- * ERR_PTR; then no upcall comes.
- */
-struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
-			     const struct sockaddr *remote,
-			     const struct mpa_params *params,
-			     const void *pd, u16 pd_len,
-			     const struct mpa_consumer_ops *ops, void *consumer,
-			     struct mpa_mib __percpu *mib)
-{
-	struct mpa_conn *conn;
-	struct socket *sock;
 	int ret;
 
-	might_sleep();
-	ret = mpa_sock_create(net, remote->sa_family, &sock);
-	if (ret)
-		return ERR_PTR(ret);
-	conn = mpa_conn_alloc(sock->sk, sock, params, mib);
-	if (!conn) {
-		sock_release(sock);
-		return ERR_PTR(-ENOMEM);
-	}
 	conn->initiator = true;
-	ret = build_request(conn, pd, pd_len);
-	if (ret)
-		goto err_put;
-	if (local) {
-		sock_set_reuseaddr(sock->sk);
-		ret = kernel_bind(sock, (struct sockaddr *)local,
-				  addr_len(local));
-		if (ret)
-			goto err_put;
-	}
-
-	lock_sock(sock->sk);
-	conn->ops = ops;
-	conn->consumer = consumer;
-	mpa_sock_attach(conn);
-	release_sock(sock->sk);
-	if (params->memalloc)
-		sk_set_memalloc(sock->sk);	/* mpa_sock_release() ends it */
-	mpa_conn_start_timer(conn);
-
-	ret = kernel_connect(sock, (struct sockaddr *)remote,
-			     addr_len(remote), O_NONBLOCK);
-	if (ret && ret != -EINPROGRESS)
-		goto err_let_go;
-	mpa_conn_queue(conn);
-	return conn;
-
-err_let_go:
-	lock_sock(sock->sk);
-	mpa_conn_let_go(conn);
-	release_sock(sock->sk);
-err_put:
-	mpa_conn_put(conn);
-	return ERR_PTR(ret);
+	fill_offer(&conn->offer, &conn->params, pd_len);
+	ret = mpa_startup_build(conn->frame, false, &conn->offer, pd);
+	if (ret < 0)
+		return ret;
+	conn->frame_len = ret;
+	return 0;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_connect, IWMPA);
 
 /**
  * mpa_handshake_answer() - answer a Request
@@ -401,66 +347,3 @@ int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,
 	return ret;
 }
 
-/**
- * mpa_accept() - answer a Request and enter Full Operation
- * @conn: connection that mpa_consumer_ops.request() handed over
- * @params: what we offer: IRD and ORD
- * @pd: Private Data of the Reply
- * @pd_len: octets of @pd: up to 512, 508 when the Request was enhanced
- * @ops: upcalls from now on
- * @consumer: their argument; must be able to take ULPDUs when this is called
- * @mib: counters from now on
- * @agreed: set to what is in force, before the first of these upcalls
- *
- * RFC 5044 section 7.1.2: FPDUs are sent only after the first has come in.
- * Context: process, may sleep; takes the socket lock.
- * Return: 0; -ECONNRESET when the connection has ended meanwhile; -EMSGSIZE
- * for too much Private Data, -ENOMEM, or another errno. On failure the caller
- * still has the connection to destroy, with the upcalls that it had.
- */
-int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
-	       const void *pd, u16 pd_len, const struct mpa_consumer_ops *ops,
-	       void *consumer, struct mpa_mib __percpu *mib,
-	       struct mpa_agreed *agreed)
-{
-	struct sock *sk = conn->sk;
-	int ret;
-
-	might_sleep();
-	lock_sock(sk);
-	mpa_conn_set_params(conn, params);
-	ret = mpa_handshake_answer(conn, false, pd, pd_len);
-	if (!ret) {
-		conn->ops = ops;
-		conn->consumer = consumer;
-		conn->mib = mib;
-		*agreed = conn->agreed;
-		mpa_conn_begin_full(conn);
-	}
-	release_sock(sk);
-	return ret;
-}
-EXPORT_SYMBOL_NS_GPL(mpa_accept, IWMPA);
-
-/**
- * mpa_reject() - answer a Request with R=1
- * @conn: connection that mpa_consumer_ops.request() handed over
- * @pd: Private Data of the Reply
- * @pd_len: octets of @pd
- *
- * mpa_destroy() then closes TCP in order, so that the Reply arrives.
- * Context: process, may sleep; takes the socket lock.
- * Return: 0, -ECONNRESET when the connection has ended, or another errno.
- */
-int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len)
-{
-	struct sock *sk = conn->sk;
-	int ret;
-
-	might_sleep();
-	lock_sock(sk);
-	ret = mpa_handshake_answer(conn, true, pd, pd_len);
-	release_sock(sk);
-	return ret;
-}
-EXPORT_SYMBOL_NS_GPL(mpa_reject, IWMPA);

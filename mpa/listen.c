@@ -7,9 +7,10 @@
 #include <net/ipv6.h>
 #include <net/tcp.h>
 #include "conn.h"
+#include "events.h"
 #include "half_open.h"
+#include "handshake.h"
 #include "linger.h"
-#include "params.h"
 #include "sock.h"
 #include "work.h"
 
@@ -112,7 +113,8 @@ static void incoming(struct mpa_listener *listener, struct socket *sock)
 	lock_sock(sk);
 	sk->sk_data_ready = listener->saved_data_ready;	/* not inherited */
 	release_sock(sk);
-	conn = mpa_conn_alloc(sk, sock, &listener->params, listener->mib);
+	conn = mpa_conn_alloc(sk, sock, &listener->params, listener->mib,
+			      mpa_conn_work);
 	if (!conn) {
 		this_cpu_inc(listener->mib->v[MPA_STAT_STARTUP_REFUSED]);
 		mpa_linger_close(sock, true);
@@ -127,7 +129,7 @@ static void incoming(struct mpa_listener *listener, struct socket *sock)
 	conn->ops = listener->ops;
 	conn->consumer = listener->consumer;
 	mpa_half_open_add(&listener->half_open, source, conn);
-	mpa_sock_attach(conn);
+	mpa_conn_attach(conn);
 	mpa_conn_start_timer(conn);
 	/* The Request may have come before our callback. */
 	mpa_conn_queue(conn);

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sockets: creation, callbacks, and what is handed to TCP.
- *
- * TCP runs the callbacks with the socket locked: in softirq with the spinlock
- * held, or in process context from the backlog. That lock guards everything
- * they use.
+ * Towards TCP: making sockets, ending them, and handing octets over.
  */
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 #include "conn.h"
-#include "early.h"
 #include "sock.h"
 
 static struct lock_class_key mpa_slock_key[2];
@@ -50,40 +45,8 @@ int mpa_sock_create(struct net *net, int family, struct socket **sock)
 	return 0;
 }
 
-static void data_ready(struct sock *sk)
-{
-	struct mpa_conn *conn = sk->sk_user_data;
-
-	if (conn)
-		mpa_conn_data_ready(conn);
-}
-
-static void state_change(struct sock *sk)
-{
-	struct mpa_conn *conn = sk->sk_user_data;
-
-	if (!conn)
-		return;
-	/* Who sleeps on a program's socket looks again. */
-	if (!conn->sock)
-		conn->saved_state_change(sk);
-	mpa_conn_state_change(conn);
-}
-
-static void write_space(struct sock *sk)
-{
-	struct mpa_conn *conn = sk->sk_user_data;
-
-	if (!sk_stream_is_writeable(sk))
-		return;
-	if (sk->sk_socket)
-		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	if (conn)
-		mpa_conn_writable(conn);
-}
-
-/* What is right for a socket that is ours alone. */
-static void tune(struct sock *sk)
+/* What is right for a socket that is ours alone. Context: socket lock held. */
+void mpa_sock_tune(struct sock *sk)
 {
 	/* Reclaim may run through us: no I/O, and not the task's own frag. */
 	sk->sk_allocation = GFP_NOIO;
@@ -91,49 +54,6 @@ static void tune(struct sock *sk)
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
 	/* Urgent data would move copied_seq, and the Markers with it. */
 	sock_set_flag(sk, SOCK_URGINLINE);
-}
-
-/**
- * mpa_sock_attach() - take over a socket's callbacks, and tune ours for MPA
- * @conn: connection; gets a reference that mpa_sock_detach() returns
- *
- * Octets that came before are in the queue: look there afterwards.
- * Context: process; socket lock held.
- */
-void mpa_sock_attach(struct mpa_conn *conn)
-{
-	struct sock *sk = conn->sk;
-
-	sock_owned_by_me(sk);
-	mpa_conn_get(conn);
-	write_lock_bh(&sk->sk_callback_lock);
-	conn->saved_data_ready = sk->sk_data_ready;
-	conn->saved_state_change = sk->sk_state_change;
-	conn->saved_write_space = sk->sk_write_space;
-	sk->sk_user_data = conn;
-	sk->sk_data_ready = data_ready;
-	sk->sk_state_change = state_change;
-	sk->sk_write_space = write_space;
-	write_unlock_bh(&sk->sk_callback_lock);
-	if (conn->sock)
-		tune(sk);
-}
-
-/* Context: process; socket lock held. Drops the socket's reference. */
-void mpa_sock_detach(struct mpa_conn *conn)
-{
-	struct sock *sk = conn->sk;
-
-	if (sk->sk_user_data != conn)
-		return;
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	mpa_early_unwatch_acks(conn);
-	sk->sk_data_ready = conn->saved_data_ready;
-	sk->sk_state_change = conn->saved_state_change;
-	sk->sk_write_space = conn->saved_write_space;
-	write_unlock_bh(&sk->sk_callback_lock);
-	mpa_conn_put(conn);	/* never the last: the caller has one */
 }
 
 /**
@@ -154,33 +74,6 @@ void mpa_sock_release(struct socket *sock)
 	sock_release(sock);
 	if (memalloc)
 		static_branch_dec(&memalloc_socks_key);
-}
-
-/**
- * mpa_sock_trylock() - take the lock of a program's socket, if nobody has it
- * @conn: connection
- *
- * A program can sleep in a call that holds its socket's lock, for as long as
- * it likes: on a fault in its memory. So the lock is not waited for. When this
- * fails, mpa_conn_released() queues the connection's work.
- *
- * Context: process. Return: whether the lock was taken: as by lock_sock().
- */
-bool mpa_sock_trylock(struct mpa_conn *conn)
-{
-	struct sock *sk = conn->sk;
-	bool taken;
-
-	spin_lock_bh(&sk->sk_lock.slock);
-	taken = !sock_owned_by_user(sk);
-	if (taken)
-		sk->sk_lock.owned = 1;
-	else
-		set_bit(MPA_CONN_WORK_WANTED, &conn->flags);
-	spin_unlock_bh(&sk->sk_lock.slock);
-	if (taken)
-		mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
-	return taken;
 }
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The one place that touches socket callbacks and TCP's transmit interface.
+ * Towards TCP: making sockets, ending them, and handing octets over.
  */
 #ifndef MPA_SOCK_H
 #define MPA_SOCK_H
@@ -17,10 +17,8 @@ struct mpa_sock_limits {
 };
 
 int mpa_sock_create(struct net *net, int family, struct socket **sock);
-void mpa_sock_attach(struct mpa_conn *conn);
-void mpa_sock_detach(struct mpa_conn *conn);
+void mpa_sock_tune(struct sock *sk);
 void mpa_sock_release(struct socket *sock);
-bool mpa_sock_trylock(struct mpa_conn *conn);
 void mpa_sock_abort(struct sock *sk, int err);
 
 int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,

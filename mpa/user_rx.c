@@ -5,7 +5,7 @@
  */
 #include <linux/sched/signal.h>
 #include "cursor.h"
-#include "sock.h"
+#include "events.h"
 #include "user.h"
 #include "verify.h"
 

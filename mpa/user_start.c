@@ -4,6 +4,8 @@
  * stream (RFC 5044 sections 7.1.3 to 7.1.5), and back when a side refuses.
  */
 #include <linux/sched/signal.h>
+#include "events.h"
+#include "handshake.h"
 #include "params.h"
 #include "sock.h"
 #include "user.h"
@@ -287,7 +289,8 @@ static int begin(struct mpa_user *user, enum mpa_state state)
 	if (ret)
 		return ret;
 	fill_params(user, &params);
-	conn = mpa_conn_alloc(sk, NULL, &params, mpa_stats_of(sock_net(sk)));
+	conn = mpa_conn_alloc(sk, NULL, &params, mpa_stats_of(sock_net(sk)),
+			      mpa_conn_work);
 	if (!conn)
 		return -ENOMEM;
 	conn->state = state;
@@ -306,7 +309,7 @@ static int begin(struct mpa_user *user, enum mpa_state state)
 	user->status = 0;
 	user->error = MPA_ERR_NONE;
 	set_aside(user);
-	mpa_sock_attach(conn);
+	mpa_conn_attach(conn);
 	mpa_user_refresh(user);
 	return 0;
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections of kernel consumers: connect, accept, reject.
+ */
+#include <net/tcp.h>
+#include "conn.h"
+#include "events.h"
+#include "handshake.h"
+#include "sock.h"
+
+static int addr_len(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					     sizeof(struct sockaddr_in);
+}
+
+/**
+ * mpa_connect() - start as Initiator
+ * @net: network namespace
+ * @local: address to bind to, port 0 for any; or NULL
+ * @remote: whom to connect to
+ * @params: policy
+ * @pd: Private Data, copied
+ * @pd_len: octets of @pd: up to 512, or 508 with max_rev MPA_REV_ENHANCED
+ * @ops: upcalls; reply() tells how it went
+ * @consumer: their argument
+ * @mib: counters
+ *
+ * Context: process, may sleep for memory, not for the network.
+ * Return: the connection, with a reference that mpa_destroy() returns, or an
+ * ERR_PTR; then no upcall comes.
+ */
+struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
+			     const struct sockaddr *remote,
+			     const struct mpa_params *params,
+			     const void *pd, u16 pd_len,
+			     const struct mpa_consumer_ops *ops, void *consumer,
+			     struct mpa_mib __percpu *mib)
+{
+	struct mpa_conn *conn;
+	struct socket *sock;
+	int ret;
+
+	might_sleep();
+	ret = mpa_sock_create(net, remote->sa_family, &sock);
+	if (ret)
+		return ERR_PTR(ret);
+	conn = mpa_conn_alloc(sock->sk, sock, params, mib, mpa_conn_work);
+	if (!conn) {
+		sock_release(sock);
+		return ERR_PTR(-ENOMEM);
+	}
+	ret = mpa_handshake_initiate(conn, pd, pd_len);
+	if (ret)
+		goto err_put;
+	if (local) {
+		sock_set_reuseaddr(sock->sk);
+		ret = kernel_bind(sock, (struct sockaddr *)local,
+				  addr_len(local));
+		if (ret)
+			goto err_put;
+	}
+
+	lock_sock(sock->sk);
+	conn->ops = ops;
+	conn->consumer = consumer;
+	mpa_conn_attach(conn);
+	release_sock(sock->sk);
+	if (params->memalloc)
+		sk_set_memalloc(sock->sk);	/* mpa_sock_release() ends it */
+	mpa_conn_start_timer(conn);
+
+	ret = kernel_connect(sock, (struct sockaddr *)remote,
+			     addr_len(remote), O_NONBLOCK);
+	if (ret && ret != -EINPROGRESS)
+		goto err_let_go;
+	mpa_conn_queue(conn);
+	return conn;
+
+err_let_go:
+	lock_sock(sock->sk);
+	mpa_conn_let_go(conn);
+	release_sock(sock->sk);
+err_put:
+	mpa_conn_put(conn);
+	return ERR_PTR(ret);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_connect, IWMPA);
+
+/**
+ * mpa_accept() - answer a Request and enter Full Operation
+ * @conn: connection that mpa_consumer_ops.request() handed over
+ * @params: what we offer: IRD and ORD
+ * @pd: Private Data of the Reply
+ * @pd_len: octets of @pd: up to 512, 508 when the Request was enhanced
+ * @ops: upcalls from now on
+ * @consumer: their argument; must be able to take ULPDUs when this is called
+ * @mib: counters from now on
+ * @agreed: set to what is in force, before the first of these upcalls
+ *
+ * RFC 5044 section 7.1.2: FPDUs are sent only after the first has come in.
+ * Context: process, may sleep; takes the socket lock.
+ * Return: 0; -ECONNRESET when the connection has ended meanwhile; -EMSGSIZE
+ * for too much Private Data, -ENOMEM, or another errno. On failure the caller
+ * still has the connection to destroy, with the upcalls that it had.
+ */
+int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
+	       const void *pd, u16 pd_len, const struct mpa_consumer_ops *ops,
+	       void *consumer, struct mpa_mib __percpu *mib,
+	       struct mpa_agreed *agreed)
+{
+	struct sock *sk = conn->sk;
+	int ret;
+
+	might_sleep();
+	lock_sock(sk);
+	mpa_conn_set_params(conn, params);
+	ret = mpa_handshake_answer(conn, false, pd, pd_len);
+	if (!ret) {
+		conn->ops = ops;
+		conn->consumer = consumer;
+		conn->mib = mib;
+		*agreed = conn->agreed;
+		mpa_conn_begin_full(conn);
+	}
+	release_sock(sk);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_accept, IWMPA);
+
+/**
+ * mpa_reject() - answer a Request with R=1
+ * @conn: connection that mpa_consumer_ops.request() handed over
+ * @pd: Private Data of the Reply
+ * @pd_len: octets of @pd
+ *
+ * mpa_destroy() then closes TCP in order, so that the Reply arrives.
+ * Context: process, may sleep; takes the socket lock.
+ * Return: 0, -ECONNRESET when the connection has ended, or another errno.
+ */
+int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len)
+{
+	struct sock *sk = conn->sk;
+	int ret;
+
+	might_sleep();
+	lock_sock(sk);
+	ret = mpa_handshake_answer(conn, true, pd, pd_len);
+	release_sock(sk);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_reject, IWMPA);

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What happens to a connection: TCP's callbacks, the worker, and the ends.
+ *
+ * TCP runs the callbacks with the socket locked: in softirq with the spinlock
+ * held, or in process context from the backlog. That lock guards everything
+ * they use.
+ */
+#include <linux/sizes.h>
+#include <net/tcp.h>
+#include "conn.h"
+#include "early.h"
+#include "events.h"
+#include "half_open.h"
+#include "handshake.h"
+#include "params.h"
+#include "rx.h"
+#include "sock.h"
+#include "tx.h"
+
+/* Octets in one go, for the worker. */
+#define MPA_WORK_BUDGET		SZ_1M
+
+/* Has TCP ended the receive direction? Octets may be queued all the same. */
+static bool peer_has_closed(const struct sock *sk)
+{
+	return (sk->sk_shutdown & RCV_SHUTDOWN) || sk->sk_state == TCP_CLOSE;
+}
+
+static int close_status(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (sk->sk_err)
+		return -sk->sk_err;
+	/* A program may have asked for the error meanwhile. */
+	if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
+		return -ECONNRESET;
+	/* A FIN in the middle of an FPDU is no orderly close. */
+	if (tcp_inq(sk) > 0 || conn->rx.stash_len)
+		return -ECONNRESET;
+	return 0;
+}
+
+/**
+ * mpa_conn_receive() - deliver what is there and notice the end
+ * @conn: connection in Full Operation
+ * @budget: octets, after which the worker goes on
+ * @gfp: how to get memory, GFP_ATOMIC in softirq
+ *
+ * A FIN can be announced before the octets in front of it: those go first.
+ * Context: softirq or process, socket lock held.
+ */
+void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
+{
+	enum mpa_error err;
+
+	if (conn->rx.stopped) {
+		mpa_rx_drop_all(conn);
+		return;
+	}
+	switch (mpa_rx_pass(conn, budget, gfp, &err)) {
+	case MPA_RX_MORE:
+		mpa_conn_queue(conn);
+		break;
+	case MPA_RX_HELD:
+		break;
+	case MPA_RX_ENDED:
+		if (err)
+			mpa_conn_end(conn, err, -EBADMSG);
+		break;
+	case MPA_RX_NO_MEMORY:
+		/* The worker can wait for it; when it got none, in a moment. */
+		if (gfpflags_allow_blocking(gfp))
+			mpa_conn_retry(conn);
+		else
+			mpa_conn_queue(conn);
+		fallthrough;
+	case MPA_RX_IDLE:
+		if (peer_has_closed(conn->sk))
+			mpa_conn_end(conn, MPA_ERR_TCP_LOST,
+				     close_status(conn));
+		break;
+	}
+}
+
+/* TCP's callbacks. Context: softirq or process, socket lock held. */
+
+static void conn_data_ready(struct sock *sk)
+{
+	struct mpa_conn *conn = sk->sk_user_data;
+
+	if (!conn)
+		return;
+	if (conn->state >= MPA_FULL)
+		mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
+	else if (conn->state != MPA_UNDECIDED)
+		mpa_conn_queue(conn);
+}
+
+/* TCP's state is another one in Full Operation. */
+static void full_state_change(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (sk->sk_state == TCP_CLOSE)
+		WRITE_ONCE(conn->tx.ready, false);
+	mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
+	/*
+	 * The consumer may have ended the receive direction itself, and then
+	 * did not hear of TCP's end yet.
+	 */
+	if (sk->sk_state != TCP_CLOSE)
+		return;
+	if (conn->rx.stopped)
+		mpa_conn_end(conn, MPA_ERR_TCP_LOST, close_status(conn));
+	if (conn->state == MPA_ENDED && conn->ops->gone &&
+	    !test_and_set_bit(MPA_CONN_GONE, &conn->flags))
+		conn->ops->gone(conn->consumer);
+}
+
+static void conn_state_change(struct sock *sk)
+{
+	struct mpa_conn *conn = sk->sk_user_data;
+
+	if (!conn)
+		return;
+	/* Calls that sleep on a program's socket look again. */
+	if (!conn->sock)
+		conn->saved_state_change(sk);
+	if (conn->state < MPA_FULL)
+		mpa_conn_queue(conn);
+	else
+		full_state_change(conn);
+}
+
+static void conn_write_space(struct sock *sk)
+{
+	struct mpa_conn *conn = sk->sk_user_data;
+
+	if (!sk_stream_is_writeable(sk))
+		return;
+	if (sk->sk_socket)
+		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	if (!conn)
+		return;
+	if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
+		mpa_conn_queue(conn);
+	else if (conn->state >= MPA_FULL && conn->ops->writable)
+		conn->ops->writable(conn->consumer);
+}
+
+/**
+ * mpa_conn_attach() - take over a socket's callbacks, and tune ours for MPA
+ * @conn: connection; gets a reference that mpa_conn_let_go() returns
+ *
+ * Octets that came before are in the queue: look there afterwards.
+ * Context: process; socket lock held.
+ */
+void mpa_conn_attach(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	sock_owned_by_me(sk);
+	mpa_conn_get(conn);
+	write_lock_bh(&sk->sk_callback_lock);
+	conn->saved_data_ready = sk->sk_data_ready;
+	conn->saved_state_change = sk->sk_state_change;
+	conn->saved_write_space = sk->sk_write_space;
+	sk->sk_user_data = conn;
+	sk->sk_data_ready = conn_data_ready;
+	sk->sk_state_change = conn_state_change;
+	sk->sk_write_space = conn_write_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+	if (conn->sock)
+		mpa_sock_tune(sk);
+}
+
+/* Context: process; socket lock held. Drops the socket's reference. */
+static void conn_detach(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (sk->sk_user_data != conn)
+		return;
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	mpa_early_unwatch_acks(conn);
+	sk->sk_data_ready = conn->saved_data_ready;
+	sk->sk_state_change = conn->saved_state_change;
+	sk->sk_write_space = conn->saved_write_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+	mpa_conn_put(conn);	/* never the last: the caller has one */
+}
+
+/**
+ * mpa_conn_let_go() - end all upcalls
+ * @conn: connection
+ *
+ * Context: process, socket lock held.
+ * Return: whether this call ended them: the caller then puts the consumer's
+ * reference.
+ */
+bool mpa_conn_let_go(struct mpa_conn *conn)
+{
+	if (!conn->ops)
+		return false;
+	if (conn->half_open)
+		mpa_half_open_forget(conn);
+	if (conn->state < MPA_FULL)
+		conn->reset = true;
+	conn->ops = NULL;
+	conn->consumer = NULL;
+	conn->tx.ready = false;
+	conn_detach(conn);
+	/* Octets that nobody read would turn the FIN into an RST. */
+	if (conn->sock)
+		mpa_rx_drop_all(conn);
+	mpa_conn_stop_timer(conn);
+	return true;
+}
+
+/* Give TCP the rest before a shutdown. True when the FIN may go out. */
+static bool push_rest(struct mpa_conn *conn)
+{
+	if (!conn->tx.ready || mpa_tx_push(conn, false) == -EAGAIN)
+		return false;
+	conn->tx.ready = false;
+	clear_bit(MPA_CONN_FIN_WANTED, &conn->flags);
+	return true;
+}
+
+/* TCP has room again for what a program's last call left. */
+static void push_program(struct mpa_conn *conn)
+{
+	if (conn->tx.ready && mpa_tx_push(conn, false) != -EAGAIN)
+		conn->ops->writable(conn->consumer);
+}
+
+/*
+ * A program can sleep in a call that holds its socket's lock, for as long as
+ * it likes: on a fault in its memory. So that lock is not waited for. When this
+ * fails, mpa_conn_released() queues the connection's work.
+ *
+ * Return: whether the lock was taken: as by lock_sock().
+ */
+static bool trylock_program(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	bool taken;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	taken = !sock_owned_by_user(sk);
+	if (taken)
+		sk->sk_lock.owned = 1;
+	else
+		set_bit(MPA_CONN_WORK_WANTED, &conn->flags);
+	spin_unlock_bh(&sk->sk_lock.slock);
+	if (taken)
+		mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	return taken;
+}
+
+/* Our own sockets' lock is never held for long. */
+static bool lock_for_work(struct mpa_conn *conn)
+{
+	if (!conn->sock)
+		return trylock_program(conn);
+	lock_sock(conn->sk);
+	return true;
+}
+
+/**
+ * mpa_conn_work() - the connection's worker: what needs process context
+ * @work: mpa_conn.work, which holds a reference
+ *
+ * Context: process; takes the socket lock.
+ */
+void mpa_conn_work(struct work_struct *work)
+{
+	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
+	unsigned int reserves = mpa_params_use_reserves(&conn->params);
+	struct sock *sk = conn->sk;
+	bool fin = false, drop = false;
+
+	if (!lock_for_work(conn))
+		goto out;
+	if (conn->ops) {
+		if (conn->state < MPA_FULL)
+			mpa_handshake_step(conn);
+		else
+			mpa_conn_receive(conn, MPA_WORK_BUDGET, GFP_NOIO);
+		/* Nobody else knows a Responder whose Request was bad. */
+		drop = conn->half_open && conn->state == MPA_ENDED &&
+		       mpa_conn_let_go(conn);
+		if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
+			fin = push_rest(conn);
+		/* A refused startup has left us: then there is no consumer. */
+		if (conn->ops &&
+		    test_and_clear_bit(MPA_CONN_PUSH_WANTED, &conn->flags))
+			push_program(conn);
+	}
+	release_sock(sk);
+
+	if (fin)
+		kernel_sock_shutdown(conn->sock, SHUT_WR);
+	if (drop)
+		mpa_conn_put(conn);
+out:
+	mpa_conn_put(conn);
+	memalloc_noreclaim_restore(reserves);
+}
+
+/**
+ * mpa_destroy() - let go of a connection
+ * @conn: connection; the caller's reference is gone afterwards
+ *
+ * No upcall runs or comes after this. A connection in Full Operation is
+ * closed in order (FIN, with everything that TCP has taken delivered before),
+ * one in startup is reset.
+ *
+ * Context: process, may sleep; takes the socket lock.
+ */
+void mpa_destroy(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	might_sleep();
+	lock_sock(sk);
+	mpa_conn_let_go(conn);
+	release_sock(sk);
+	mpa_conn_put(conn);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_destroy, IWMPA);
+
+/**
+ * mpa_shutdown() - close the sending direction in order
+ * @conn: connection whose last FPDU has been written
+ *
+ * What is written goes to TCP first, then a FIN. mpa_consumer_ops.closed() and
+ * .gone() tell of the peer's answer; how long to wait for them is the
+ * consumer's choice.
+ * Context: transmit owner, process, may sleep; takes the socket lock.
+ */
+void mpa_shutdown(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	bool fin = false;
+
+	might_sleep();
+	lock_sock(sk);
+	if (conn->ops && conn->state >= MPA_FULL && conn->tx.ready) {
+		set_bit(MPA_CONN_FIN_WANTED, &conn->flags);
+		fin = push_rest(conn);
+	}
+	release_sock(sk);
+	if (fin)
+		kernel_sock_shutdown(conn->sock, SHUT_WR);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_shutdown, IWMPA);
+
+/**
+ * mpa_abort() - reset the TCP connection
+ * @conn: connection
+ *
+ * mpa_consumer_ops.closed() with -ECONNABORTED comes before this returns, unless
+ * the end was reported already. Context: process, may sleep; takes the socket
+ * lock.
+ */
+void mpa_abort(struct mpa_conn *conn)
+{
+	might_sleep();
+	tcp_abort(conn->sk, ECONNABORTED);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_abort, IWMPA);
