@@ -33,7 +33,8 @@ struct seq_file;
  * @state: MPA_STATE_*, for who has no lock
  * @readable: poll(): a call to receive does not wait
  * @sendable: poll(): MPA has nothing that TCP has not taken
- * @aborting: TCP is being reset: poll() waits for the error. wake_all() follows
+ * @aborting: TCP is being reset: poll() waits for the error.
+ *	mpa_user_wake_all() follows
  * @has_peer: @peer is valid
  * @peer: the frame that came
  * @data_len: octets in @data
@@ -78,7 +79,7 @@ static inline bool mpa_user_began(const struct mpa_conn *conn)
 	return !conn->frame;
 }
 
-/* consumer.c: attaching, and the socket's functions */
+/* user.c: attaching, and the socket's functions */
 int mpa_user_register(void);
 void mpa_user_unregister(void);
 bool mpa_user_stream_enter(struct mpa_user *user);
@@ -91,7 +92,10 @@ int mpa_user_accept(struct mpa_user *user);
 int mpa_user_reject(struct mpa_user *user);
 int mpa_user_start_rdmac(struct mpa_user *user);
 void mpa_user_leave(struct mpa_user *user);
+
+/* user_state.c: what others are told */
 void mpa_user_refresh(struct mpa_user *user);
+void mpa_user_wake_all(struct mpa_user *user);
 
 /* user_opt.c: options of level SOL_MPA */
 int mpa_user_setsockopt(struct mpa_user *user, int optname, sockptr_t optval,
@@ -107,7 +111,6 @@ int mpa_user_inq(struct mpa_user *user);
 int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size);
 int mpa_user_outq(struct mpa_user *user);
 int mpa_user_finish(struct mpa_user *user);
-void mpa_user_tell_writers(struct mpa_user *user);
 
 /* user_stats.c: /proc/net/mpa_stat */
 int mpa_stats_register(void);

@@ -10,59 +10,6 @@
 #include "sock.h"
 #include "user.h"
 
-/**
- * mpa_user_refresh() - note down what poll() and sock_diag are told
- * @user: the socket's context
- *
- * Context: socket lock held.
- */
-void mpa_user_refresh(struct mpa_user *user)
-{
-	const struct mpa_conn *conn = user->conn;
-	u8 state = MPA_STATE_STREAMING;
-	bool readable = false, sendable = false;
-
-	if (conn) {
-		switch (conn->state) {
-		case MPA_CONNECTING:
-		case MPA_WAIT_REPLY:
-			state = MPA_STATE_WAIT_REPLY;
-			break;
-		case MPA_WAIT_REQUEST:
-			state = MPA_STATE_WAIT_REQUEST;
-			break;
-		case MPA_UNDECIDED:
-			state = MPA_STATE_UNDECIDED;
-			readable = true;
-			break;
-		case MPA_FULL:
-			state = MPA_STATE_FULL;
-			readable = conn->rx.held;
-			break;
-		case MPA_ENDED:
-			state = MPA_STATE_ENDED;
-			readable = true;
-			break;
-		}
-		sendable = conn->tx.ready && conn->tx.allowed &&
-			   !mpa_tx_pending(&conn->tx);
-	}
-	WRITE_ONCE(user->state, state);
-	WRITE_ONCE(user->readable, readable);
-	WRITE_ONCE(user->sendable, sendable);
-}
-
-/* Context: softirq or process, socket lock held. */
-static void wake_all(struct mpa_user *user)
-{
-	struct mpa_conn *conn = user->conn;
-
-	mpa_user_refresh(user);
-	conn->saved_state_change(user->sk);
-	conn->saved_data_ready(user->sk);
-	mpa_user_tell_writers(user);
-}
-
 static void note_peer(struct mpa_user *user, const struct mpa_offer *offer,
 		      const void *pd)
 {
@@ -118,7 +65,7 @@ static int user_request(void *consumer, struct mpa_conn *conn,
 	struct mpa_user *user = consumer;
 
 	note_peer(user, peer, pd);
-	wake_all(user);
+	mpa_user_wake_all(user);
 	return 0;
 }
 
@@ -166,7 +113,7 @@ static void user_reply(void *consumer, int status, const struct mpa_offer *peer,
 		mpa_user_leave(user);
 	} else if (!agreed) {
 		end_tcp(user);
-		wake_all(user);
+		mpa_user_wake_all(user);
 	}
 }
 
@@ -188,7 +135,7 @@ static void user_writable(void *consumer)
 		mpa_conn_queue(conn);
 		return;
 	}
-	wake_all(user);
+	mpa_user_wake_all(user);
 }
 
 static void user_closed(void *consumer, enum mpa_error err, int status)
@@ -203,12 +150,12 @@ static void user_closed(void *consumer, enum mpa_error err, int status)
 		startup_ended(user, status);
 		end_tcp(user);
 	}
-	wake_all(user);
+	mpa_user_wake_all(user);
 }
 
 static void user_gone(void *consumer)
 {
-	wake_all(consumer);
+	mpa_user_wake_all(consumer);
 }
 
 static const struct mpa_consumer_ops user_ops = {

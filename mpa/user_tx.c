@@ -11,22 +11,6 @@
 #define MPA_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | \
 			 MSG_CMSG_COMPAT)
 
-/**
- * mpa_user_tell_writers() - wake who waits for room, if there is some
- * @user: context of a socket that is not in streaming mode
- *
- * Context: softirq or process, socket lock held.
- */
-void mpa_user_tell_writers(struct mpa_user *user)
-{
-	struct sock *sk = user->sk;
-
-	if (user->sendable && sk_stream_is_writeable(sk))
-		user->conn->saved_write_space(sk);
-	else if (sk->sk_socket)
-		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-}
-
 /* Nothing waits for TCP, and TCP has room: one more ULPDU, however long. */
 static bool has_room(const struct mpa_user *user)
 {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a program's socket says of itself to calls that take no lock: poll(),
+ * sock_diag, and those that sleep.
+ */
+#include "user.h"
+
+/**
+ * mpa_user_refresh() - note down what poll() and sock_diag are told
+ * @user: the socket's context
+ *
+ * Context: socket lock held.
+ */
+void mpa_user_refresh(struct mpa_user *user)
+{
+	const struct mpa_conn *conn = user->conn;
+	u8 state = MPA_STATE_STREAMING;
+	bool readable = false, sendable = false;
+
+	if (conn) {
+		switch (conn->state) {
+		case MPA_CONNECTING:
+		case MPA_WAIT_REPLY:
+			state = MPA_STATE_WAIT_REPLY;
+			break;
+		case MPA_WAIT_REQUEST:
+			state = MPA_STATE_WAIT_REQUEST;
+			break;
+		case MPA_UNDECIDED:
+			state = MPA_STATE_UNDECIDED;
+			readable = true;
+			break;
+		case MPA_FULL:
+			state = MPA_STATE_FULL;
+			readable = conn->rx.held;
+			break;
+		case MPA_ENDED:
+			state = MPA_STATE_ENDED;
+			readable = true;
+			break;
+		}
+		sendable = conn->tx.ready && conn->tx.allowed &&
+			   !mpa_tx_pending(&conn->tx);
+	}
+	WRITE_ONCE(user->state, state);
+	WRITE_ONCE(user->readable, readable);
+	WRITE_ONCE(user->sendable, sendable);
+}
+
+/* Wake those that wait for room, if there is some. */
+static void wake_writers(struct mpa_user *user)
+{
+	struct sock *sk = user->sk;
+
+	if (user->sendable && sk_stream_is_writeable(sk))
+		user->conn->saved_write_space(sk);
+	else if (sk->sk_socket)
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+}
+
+/**
+ * mpa_user_wake_all() - have everything that waits on the socket look again
+ * @user: context of a socket that is not in streaming mode
+ *
+ * Context: softirq or process, socket lock held.
+ */
+void mpa_user_wake_all(struct mpa_user *user)
+{
+	struct mpa_conn *conn = user->conn;
+
+	mpa_user_refresh(user);
+	conn->saved_state_change(user->sk);
+	conn->saved_data_ready(user->sk);
+	wake_writers(user);
+}
