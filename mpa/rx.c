@@ -25,7 +25,8 @@ static int deliver(struct mpa_conn *conn, const struct mpa_cursor *at, u32 len)
 
 /*
  * What was placed before its turn was verified then, and is not read again:
- * TCP may hold other octets for it by now (RFC 5044 A.3).
+ * TCP may hold other octets for it by now (RFC 5044 A.3). It is never the first
+ * FPDU of a connection, which lets a Responder send.
  */
 static int deliver_placed(struct mpa_conn *conn,
 			  const struct mpa_placed *placed)
@@ -149,6 +150,55 @@ static enum mpa_rx_result stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
 	return MPA_RX_IDLE;
 }
 
+/**
+ * struct fpdu - the FPDU whose turn it is
+ * @wire: octets of it, Markers included
+ * @ulpdu_len: octets of its ULPDU, unless @placed
+ * @placed: the note when it was placed before its turn, or NULL
+ */
+struct fpdu {
+	u32 wire;
+	u32 ulpdu_len;
+	struct mpa_placed *placed;
+};
+
+/* The next FPDU, of which @avail octets are there. False: not all of it. */
+static bool next_fpdu(struct mpa_rx *rx, struct mpa_cursor *cur, u32 avail,
+		      struct fpdu *fpdu)
+{
+	mpa_cursor_fill(cur);
+	fpdu->placed = NULL;
+	if (unlikely(rx->early))
+		fpdu->placed = mpa_early_first(rx->early, cur->pos);
+	if (unlikely(fpdu->placed))
+		fpdu->wire = mpa_early_peek(fpdu->placed, avail, &rx->need);
+	else
+		fpdu->wire = mpa_rx_peek(cur, avail, &fpdu->ulpdu_len,
+					 &rx->need);
+	return fpdu->wire;
+}
+
+/*
+ * Verify an FPDU and hand it up. Non-zero ends the receive direction: with
+ * *err set the FPDU was not valid, or else the consumer has had enough.
+ */
+static int deliver_fpdu(struct mpa_conn *conn, const struct mpa_cursor *at,
+			const struct fpdu *fpdu, enum mpa_error *err)
+{
+	int ret;
+
+	if (unlikely(fpdu->placed)) {
+		ret = deliver_placed(conn, fpdu->placed);
+		mpa_early_forget(conn->rx.early, fpdu->placed);
+		return ret;
+	}
+	*err = mpa_rx_verify(&conn->rx, at, fpdu->wire);
+	if (unlikely(*err))
+		return -EBADMSG;
+	conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
+	return deliver(conn, at, fpdu->ulpdu_len);
+}
+
 /* Deliver FPDUs until the queue or the budget is at its end. */
 static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 				      u32 budget, enum mpa_error *err)
@@ -157,46 +207,26 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 	struct mpa_rx *rx = &conn->rx;
 	struct mpa_cursor cur;
 	u32 done = 0, fpdus = 0;
+	struct fpdu fpdu;
 
 	mpa_rx_head(conn, &cur);
-	for (;;) {
-		struct mpa_placed *placed = NULL;
-		u32 ulpdu_len, wire;
+	while (next_fpdu(rx, &cur, avail - done, &fpdu)) {
 		int ret;
 
-		mpa_cursor_fill(&cur);
-		if (unlikely(rx->early))
-			placed = mpa_early_first(rx->early, cur.pos);
-		wire = placed ? mpa_early_peek(placed, avail - done,
-					       &rx->need) :
-				mpa_rx_peek(&cur, avail - done, &ulpdu_len,
-					    &rx->need);
-		if (!wire)
-			break;
 		if (done >= budget) {
 			result = MPA_RX_MORE;
 			break;
 		}
-		if (likely(!placed))
-			*err = mpa_rx_verify(rx, &cur, wire);
-		if (unlikely(*err)) {
-			result = MPA_RX_ENDED;
-			break;
-		}
-		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
-		fpdus++;
-		done += wire;
-		if (likely(!placed)) {
-			ret = deliver(conn, &cur, ulpdu_len);
-		} else {
-			ret = deliver_placed(conn, placed);
-			mpa_early_forget(rx->early, placed);
+		ret = deliver_fpdu(conn, &cur, &fpdu, err);
+		if (likely(!*err)) {
+			fpdus++;
+			done += fpdu.wire;
 		}
 		if (unlikely(ret)) {
 			result = MPA_RX_ENDED;
 			break;
 		}
-		mpa_cursor_skip(&cur, wire);
+		mpa_cursor_skip(&cur, fpdu.wire);
 	}
 
 	if (done) {
