@@ -386,7 +386,7 @@ static void mrk_09_position_wrap(struct kunit *test)
 	u32 i;
 
 	tx_start(env, true, true, 1448);
-	env->conn->tx.pos = 0u - 4096;
+	env->conn->tx.writer.pos = 0u - 4096;
 	env->f.pos = 0u - 4096;
 	for (i = 0; i < 8; i++)
 		write_ulpdu(test, env, 1001, 300);
@@ -620,7 +620,7 @@ static void pages_are_reused_when_tcp_lets_go(struct kunit *test)
 	write_message(test, env, 400000, 128);
 	KUNIT_ASSERT_EQ(test, push(env, false), 0);
 	KUNIT_ASSERT_TRUE(test, stream_matches(env));
-	memcpy(ring, env->conn->tx.ring, sizeof(ring));
+	memcpy(ring, env->conn->tx.ring.chunk, sizeof(ring));
 
 	for (round = 0; round < 5; round++) {
 		tcp_release();
@@ -632,7 +632,7 @@ static void pages_are_reused_when_tcp_lets_go(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, stream_matches(env));
 	}
 	for (i = 0, known = 0; i < MPA_TX_RING; i++)
-		known += ring[i] && ring[i] == env->conn->tx.ring[i];
+		known += ring[i] && ring[i] == env->conn->tx.ring.chunk[i];
 	KUNIT_EXPECT_GE(test, known, 400000 / (PAGE_SIZE << MPA_TX_CHUNK_ORDER));
 }
 
@@ -678,7 +678,7 @@ static const u32 rings[] = { 1, 2, 3, MPA_TX_RING_PROGRAM, MPA_TX_RING };
 static void start_with_ring(struct tx_env *env, u32 slots, u32 order)
 {
 	tx_start(env, true, true, 1448);
-	env->conn->tx.slots = slots;
+	env->conn->tx.ring.slots = slots;
 	memory.largest_order = order;
 }
 

@@ -130,7 +130,7 @@ static void user_writable(void *consumer)
 	struct mpa_user *user = consumer;
 	struct mpa_conn *conn = user->conn;
 
-	if (conn->tx.ready && mpa_tx_pending(&conn->tx)) {
+	if (conn->tx.ready && mpa_plan_pending(&conn->tx.plan)) {
 		set_bit(MPA_CONN_PUSH_WANTED, &conn->flags);
 		mpa_conn_queue(conn);
 		return;

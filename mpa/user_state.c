@@ -40,7 +40,7 @@ void mpa_user_refresh(struct mpa_user *user)
 			break;
 		}
 		sendable = conn->tx.ready && conn->tx.allowed &&
-			   !mpa_tx_pending(&conn->tx);
+			   !mpa_plan_pending(&conn->tx.plan);
 	}
 	WRITE_ONCE(user->state, state);
 	WRITE_ONCE(user->readable, readable);

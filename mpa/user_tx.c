@@ -150,7 +150,7 @@ int mpa_user_outq(struct mpa_user *user)
 	lock_sock(user->sk);
 	conn = user->conn;
 	if (conn)
-		n = conn->tx.written - conn->tx.accepted;
+		n = conn->tx.written - conn->tx.plan.accepted;
 	release_sock(user->sk);
 	return n;
 }

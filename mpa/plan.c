@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Segments: FPDUs are cut so that they fill TCP's segments exactly; a segment
+ * that ends short is ended by an end-of-record mark in TCP (RFC 5044
+ * section 5.1: each segment starts with an FPDU). A hand-over ends a segment,
+ * because TCP may send what it has before the next one.
+ */
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <net/tcp.h>
+#include "conn.h"
+#include "plan.h"
+#include "sock.h"
+
+/* What TCP gets at once. */
+struct slice {
+	u32 len;
+	bool eor;	/* its segment is ended by hand */
+	bool lost;	/* it does not go out in the segment planned for it */
+};
+
+/*
+ * All of an extent, as long as TCP cuts where the segments were planned. When
+ * TCP has larger segments by now, or has cut one that was not full, one
+ * segment of the plan at a time, each ended by hand: so alignment comes back
+ * with the first of them (RFC 5044 Appendix A.1). When its segments are
+ * smaller, nothing helps before the end of what was planned.
+ */
+static struct slice next_slice(struct mpa_conn *conn,
+			       const struct mpa_extent *ext, u32 mss)
+{
+	struct slice slice = { .len = ext->len, .eor = ext->eor };
+	struct sock *sk = conn->sk;
+	u32 fill = mpa_sock_fill(sk, mss);
+	struct mpa_plan *plan = &conn->tx.plan;
+	u32 size = round_down(ext->mss, 4);
+	u32 used;
+
+	if (unlikely(size > mss)) {
+		slice.lost = true;
+		return slice;
+	}
+	div_u64_rem(plan->accepted - plan->planned, size, &used);
+	if (unlikely(fill && !used)) {
+		mpa_sock_end_record(sk);
+		fill = 0;
+	}
+	if (likely(fill == used && ext->mss == mss))
+		return slice;
+	/* What TCP sent early was whole FPDUs, if it had nothing else. */
+	slice.lost = fill != used && (fill || plan->accepted != plan->whole);
+	if (slice.len >= size - used) {
+		slice.len = size - used;
+		slice.eor = true;
+	}
+	return slice;
+}
+
+/* Count the segments of the plan that end in what TCP has just taken. */
+static void count_lost(struct mpa_conn *conn, u32 size, u32 len, bool eor)
+{
+	const struct mpa_plan *plan = &conn->tx.plan;
+	u64 before = plan->accepted - plan->planned;
+	u32 rest, n;
+
+	n = div_u64_rem(before + len, size, &rest) - div_u64(before, size);
+	mpa_count(conn, MPA_STAT_TX_UNALIGNED, n + (eor && rest));
+}
+
+/* TCP has octets of the oldest extent. */
+static void extent_accepted(struct mpa_plan *plan, struct mpa_extent *ext,
+			    u32 len)
+{
+	plan->accepted += len;
+	ext->off += len;
+	ext->len -= len;
+	if (ext->len)
+		return;
+	put_page(ext->page);
+	plan->first++;
+}
+
+/**
+ * mpa_plan_push() - give TCP what waits, oldest first
+ * @conn: connection
+ * @mss: TCP's effective MSS
+ * @more: more follows at once
+ *
+ * Context: process, socket lock held. Return: 0 when TCP has taken everything,
+ * -EAGAIN when it has no room, or another errno.
+ */
+int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more)
+{
+	struct sock *sk = conn->sk;
+	struct mpa_plan *plan = &conn->tx.plan;
+
+	while (mpa_plan_pending(plan)) {
+		struct mpa_extent *ext = &plan->extent[plan->first %
+						       MPA_PLAN_EXTENTS];
+		struct slice slice = next_slice(conn, ext, mss);
+		bool last = plan->first + 1 == plan->last &&
+			    slice.len == ext->len;
+		int ret;
+
+		ret = mpa_sock_send_page(conn, ext->page, ext->off, slice.len,
+					 more || !last);
+		if (ret < 0)
+			return ret;
+		slice.eor = slice.eor && ret == slice.len;
+		if (unlikely(slice.lost))
+			count_lost(conn, round_down(ext->mss, 4), ret,
+				   slice.eor);
+		extent_accepted(plan, ext, ret);
+		if (slice.eor) {
+			mpa_sock_end_record(sk);
+			plan->planned = plan->accepted;
+		}
+	}
+	return 0;
+}
+
+/*
+ * A new EMSS counts for what is written from now on.
+ * Context: socket lock held.
+ */
+void mpa_plan_set_mss(struct mpa_plan *plan, u32 mss)
+{
+	if (mss == plan->mss)
+		return;
+	mpa_plan_end_record(plan);
+	plan->mss = mss;
+	plan->emss = round_down(mss, 4);
+	plan->room = plan->emss;
+}
+
+/* The last reference to the connection is gone. */
+void mpa_plan_free(struct mpa_plan *plan)
+{
+	for (; mpa_plan_pending(plan); plan->first++)
+		put_page(plan->extent[plan->first % MPA_PLAN_EXTENTS].page);
+}

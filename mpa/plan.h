@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The plan of TCP's segments: where each of them ends in what has been written,
+ * and what of that TCP has still to take.
+ */
+#ifndef MPA_PLAN_H
+#define MPA_PLAN_H
+
+#include <linux/mm.h>
+#include <linux/types.h>
+
+struct mpa_conn;
+
+#define MPA_PLAN_EXTENTS	64	/* power of two */
+
+/* Octets in one chunk that wait for TCP. Holds a page reference. */
+struct mpa_extent {
+	struct page *page;
+	u32 off;
+	u32 len;
+	u32 mss;		/* TCP's, for which they were cut */
+	bool eor;		/* a TCP segment ends behind it */
+};
+
+/**
+ * struct mpa_plan - segments of a connection's stream
+ * @mss: TCP's effective MSS at the last hand-over. When it is not a multiple
+ *	of 4, each segment is ended by hand
+ * @emss: the multiple of 4 up to it
+ * @room: octets left in the TCP segment that is being filled
+ * @room_before: @room before the open FPDU
+ * @accepted: stream position up to which TCP has taken the stream
+ * @planned: stream position up to which TCP has it, and where a segment
+ *	starts; from there on each is @emss long up to an extent's end of record
+ * @whole: stream position up to which whole FPDUs went to TCP last
+ * @first: index of the oldest extent, modulo MPA_PLAN_EXTENTS
+ * @last: index behind the newest one
+ * @extent: what TCP has not taken, in order
+ *
+ * Written by the transmit owner, but for @mss, @emss, @accepted, @planned and
+ * @first, which change under the socket lock in a hand-over.
+ */
+struct mpa_plan {
+	u32 mss;
+	u32 emss;
+	u32 room;
+	u32 room_before;
+	u64 accepted;
+	u64 planned;
+	u64 whole;
+	unsigned int first;
+	unsigned int last;
+	struct mpa_extent extent[MPA_PLAN_EXTENTS];
+};
+
+int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more);
+void mpa_plan_set_mss(struct mpa_plan *plan, u32 mss);
+void mpa_plan_free(struct mpa_plan *plan);
+
+/* Does TCP have to take something still? */
+static inline bool mpa_plan_pending(const struct mpa_plan *plan)
+{
+	return plan->first != plan->last;
+}
+
+/* Extents that there is room for. */
+static inline unsigned int mpa_plan_left(const struct mpa_plan *plan)
+{
+	return MPA_PLAN_EXTENTS - (plan->last - plan->first);
+}
+
+/* @piece waits for TCP, too. */
+static inline void mpa_plan_append(struct mpa_plan *plan,
+				   const struct mpa_extent *piece)
+{
+	struct mpa_extent *prev;
+
+	if (mpa_plan_pending(plan)) {
+		prev = &plan->extent[(plan->last - 1) % MPA_PLAN_EXTENTS];
+		if (!prev->eor && prev->page == piece->page &&
+		    prev->off + prev->len == piece->off) {
+			prev->len += piece->len;
+			return;
+		}
+	}
+	prev = &plan->extent[plan->last % MPA_PLAN_EXTENTS];
+	*prev = *piece;
+	prev->mss = plan->mss;
+	prev->eor = false;
+	get_page(piece->page);
+	plan->last++;
+}
+
+/* What is written so far ends a segment. */
+static inline void mpa_plan_end_record(struct mpa_plan *plan)
+{
+	if (mpa_plan_pending(plan))
+		plan->extent[(plan->last - 1) % MPA_PLAN_EXTENTS].eor = true;
+	else
+		plan->planned = plan->accepted;	/* TCP has it already */
+}
+
+/* The segment that is being filled ends here. */
+static inline void mpa_plan_end_segment(struct mpa_plan *plan)
+{
+	if (plan->room == plan->emss)
+		return;
+	plan->room = plan->emss;
+	mpa_plan_end_record(plan);
+}
+
+/*
+ * The segment that is being filled has less room by an FPDU. False: the FPDU
+ * lies across segments.
+ */
+static inline bool mpa_plan_fill(struct mpa_plan *plan, u32 wire)
+{
+	plan->room_before = plan->room;
+	if (unlikely(wire > plan->room)) {
+		plan->room = 0;
+		return false;
+	}
+	plan->room -= wire;
+	if (!plan->room && plan->mss == plan->emss)
+		plan->room = plan->emss;	/* TCP cuts here by itself */
+	return true;
+}
+
+#endif /* MPA_PLAN_H */
