@@ -149,13 +149,19 @@ static void next_piece(struct mpa_tx_writer *writer)
 	writer->out_left = piece->len;
 }
 
+/* Octets have been written to the piece. */
+static __always_inline void writer_advance(struct mpa_tx_writer *writer, u32 len)
+{
+	writer->out += len;
+	writer->out_left -= len;
+	writer->pos += len;
+}
+
 static __always_inline void put_here(struct mpa_tx_writer *writer,
 				     const void *src, u32 len)
 {
 	memcpy(writer->out, src, len);
-	writer->out += len;
-	writer->out_left -= len;
-	writer->pos += len;
+	writer_advance(writer, len);
 }
 
 static __always_inline void put_raw(struct mpa_tx_writer *writer,
@@ -238,9 +244,7 @@ int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len)
 		n = min(n, writer->out_left);
 		if (!copy_from_iter_full(writer->out, n, from))
 			return -EFAULT;
-		writer->out += n;
-		writer->out_left -= n;
-		writer->pos += n;
+		writer_advance(writer, n);
 		len -= n;
 	}
 	return 0;
