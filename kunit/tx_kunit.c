@@ -189,7 +189,7 @@ static int tx_init(struct kunit *test)
 	if (ret)
 		return ret;
 	conn->sk = conn->sock->sk;
-	conn->params.packing = true;
+	conn->params.policy.packing = true;
 	conn->mib = alloc_percpu(struct mpa_mib);
 	if (!conn->mib) {
 		sock_release(conn->sock);
@@ -918,7 +918,7 @@ static void rdc_07_one_fpdu_in_a_segment(struct kunit *test)
 	struct tx_env *env = test->priv;
 	u32 i, round, segments;
 
-	env->conn->params.packing = false;
+	env->conn->params.policy.packing = false;
 	for (round = 0; round < 4; round++) {
 		tx_start(env, round & 1, true, round & 2 ? 1450 : 1448);
 		for (i = 0; i < ARRAY_SIZE(lengths); i++) {

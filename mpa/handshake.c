@@ -22,9 +22,9 @@ static void fill_offer(struct mpa_offer *offer,
 {
 	memset(offer, 0, sizeof(*offer));
 	offer->rev = params->max_rev;
-	offer->rdmac = params->rdmac;
-	offer->markers = params->markers;
-	offer->crc = params->crc;
+	offer->rdmac = params->policy.rdmac;
+	offer->markers = params->policy.markers;
+	offer->crc = params->policy.crc;
 	offer->enhanced = params->max_rev >= MPA_REV_ENHANCED;
 	offer->p2p = offer->enhanced && params->p2p;
 	offer->rtr = MPA_RTR_KINDS;
@@ -157,7 +157,7 @@ static void wait_request(struct mpa_conn *conn)
 
 	if (!frame_is_here(conn, false, &pd))
 		return;
-	if (conn->peer.rev == MPA_REV_RDMAC && !conn->params.rdmac) {
+	if (conn->peer.rev == MPA_REV_RDMAC && !conn->params.policy.rdmac) {
 		refuse_rdmac(conn);
 		return;
 	}
@@ -187,7 +187,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	conn->rx.start = tp->copied_seq;
 	conn->rx.markers = conn->agreed.rx_markers;
 	conn->rx.crc = conn->agreed.crc;
-	if (conn->params.early && conn->ops->place &&
+	if (conn->params.policy.early && conn->ops->place &&
 	    mpa_early_create(&conn->rx))
 		mpa_early_watch_acks(conn);
 	mpa_tx_start(conn);

@@ -5,39 +5,37 @@
 #include <linux/module.h>
 #include "params.h"
 
-static bool mpa_markers;
-module_param_named(markers, mpa_markers, bool, 0644);
+static struct mpa_policy admin_policy = {
+	.crc = true,
+	.rdmac = true,
+	.packing = true,
+	.early = true,
+};
+
+module_param_named(markers, admin_policy.markers, bool, 0644);
 MODULE_PARM_DESC(markers,
 		 "Require Markers in what we receive on new connections (default: N)");
 
-static bool mpa_crc_wanted = true;
-module_param_named(crc, mpa_crc_wanted, bool, 0644);
+module_param_named(crc, admin_policy.crc, bool, 0644);
 MODULE_PARM_DESC(crc,
 		 "Use CRC32c on new connections; off only when the peer wants it off too (default: Y)");
 
-static bool mpa_rdmac = true;
-module_param_named(rdmac, mpa_rdmac, bool, 0644);
+module_param_named(rdmac, admin_policy.rdmac, bool, 0644);
 MODULE_PARM_DESC(rdmac,
 		 "Serve peers that speak the RDMA Consortium's revision 0 (default: Y)");
 
-static bool mpa_packing = true;
-module_param_named(packing, mpa_packing, bool, 0644);
+module_param_named(packing, admin_policy.packing, bool, 0644);
 MODULE_PARM_DESC(packing,
 		 "Put several short FPDUs into one TCP segment (default: Y)");
 
-static bool mpa_early = true;
-module_param_named(early_placement, mpa_early, bool, 0644);
+module_param_named(early_placement, admin_policy.early, bool, 0644);
 MODULE_PARM_DESC(early_placement,
 		 "Place what TCP holds out of order, on new connections with Markers and CRC (default: Y)");
 
-/* The administrator's policy for a connection that starts now. */
-void mpa_params_policy(struct mpa_params *params)
+/* The administrator's policy for a connection that starts now. Context: any. */
+struct mpa_policy mpa_params_policy(void)
 {
-	params->markers = READ_ONCE(mpa_markers);
-	params->crc = READ_ONCE(mpa_crc_wanted);
-	params->rdmac = READ_ONCE(mpa_rdmac);
-	params->packing = READ_ONCE(mpa_packing);
-	params->early = READ_ONCE(mpa_early);
+	return data_race(admin_policy);	/* each field is whole */
 }
 
 static int set_in_range(const char *val, const struct kernel_param *kp,

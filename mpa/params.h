@@ -12,7 +12,7 @@
 extern unsigned int mpa_startup_timeout;
 extern unsigned int mpa_max_half_open;
 
-void mpa_params_policy(struct mpa_params *params);
+struct mpa_policy mpa_params_policy(void);
 
 /**
  * mpa_params_use_reserves() - what is allocated from now on is for a connection

@@ -462,7 +462,7 @@ void mpa_tx_start(struct mpa_conn *conn)
 
 	tx->writer.markers = conn->agreed.tx_markers;
 	tx->writer.crc = conn->agreed.crc;
-	tx->packing = conn->params.packing;
+	tx->packing = conn->params.policy.packing;
 	if (conn->initiator)
 		tx->allowed = true;
 	mpa_tx_update_emss(conn);

@@ -73,6 +73,23 @@ static inline struct mpa_user *mpa_user_get(const struct sock *sk)
 	return (__force struct mpa_user *)inet_csk(sk)->icsk_ulp_data;
 }
 
+/* What an option of the first four says in a policy; NULL for another one. */
+static inline bool *mpa_user_wish(struct mpa_policy *policy, int optname)
+{
+	switch (optname) {
+	case MPA_MARKERS:
+		return &policy->markers;
+	case MPA_CRC:
+		return &policy->crc;
+	case MPA_RDMAC:
+		return &policy->rdmac;
+	case MPA_PACKING:
+		return &policy->packing;
+	default:
+		return NULL;
+	}
+}
+
 /* Has startup ended well? The frame's memory goes then. */
 static inline bool mpa_user_began(const struct mpa_conn *conn)
 {
@@ -92,6 +109,7 @@ int mpa_user_accept(struct mpa_user *user);
 int mpa_user_reject(struct mpa_user *user);
 int mpa_user_start_rdmac(struct mpa_user *user);
 void mpa_user_leave(struct mpa_user *user);
+struct mpa_policy mpa_user_policy(const struct mpa_user *user);
 
 /* user_state.c: what others are told */
 void mpa_user_refresh(struct mpa_user *user);

@@ -14,15 +14,19 @@
  * RFC 5044 section 7.1: to do without CRCs is the administrator's choice, not
  * the program's.
  */
-static int set_crc(struct mpa_user *user, bool on)
+static bool may_drop_crc(const struct mpa_user *user)
 {
-	struct mpa_params policy = { };
+	return !mpa_params_policy().crc ||
+	       ns_capable(sock_net(user->sk)->user_ns, CAP_NET_ADMIN);
+}
 
-	mpa_params_policy(&policy);
-	if (!on && policy.crc &&
-	    !ns_capable(sock_net(user->sk)->user_ns, CAP_NET_ADMIN))
+static int set_policy(struct mpa_user *user, int optname, int val)
+{
+	if (val != 0 && val != 1)
+		return -EINVAL;
+	if (optname == MPA_CRC && !val && !may_drop_crc(user))
 		return -EPERM;
-	user->params.crc = on;
+	*mpa_user_wish(&user->params.policy, optname) = val;
 	return 0;
 }
 
@@ -32,26 +36,8 @@ static int set_wish(struct mpa_user *user, int optname, int val)
 	int ret = 0;
 
 	switch (optname) {
-	case MPA_MARKERS:
-	case MPA_CRC:
-	case MPA_RDMAC:
-	case MPA_PACKING:
-		if (val != 0 && val != 1)
-			return -EINVAL;
-		break;
-	}
-	switch (optname) {
-	case MPA_MARKERS:
-		params->markers = val;
-		break;
-	case MPA_CRC:
-		ret = set_crc(user, val);
-		break;
-	case MPA_RDMAC:
-		params->rdmac = val;
-		break;
-	case MPA_PACKING:
-		params->packing = val;
+	case MPA_MARKERS ... MPA_PACKING:
+		ret = set_policy(user, optname, val);
 		break;
 	case MPA_STARTUP_TIMEOUT:
 		if (val < 1 || val > MPA_STARTUP_TIMEOUT_MAX)
@@ -271,25 +257,17 @@ void mpa_user_status(struct mpa_user *user, struct mpa_status *status)
 
 static int get_wish(const struct mpa_user *user, int optname)
 {
-	const struct mpa_params *own = &user->params;
-	struct mpa_params policy = { };
-	bool set = user->chosen & BIT(optname);
+	struct mpa_policy policy;
 
-	mpa_params_policy(&policy);
 	switch (optname) {
-	case MPA_MARKERS:
-		return set ? own->markers : policy.markers;
-	case MPA_CRC:
-		return set ? own->crc : policy.crc;
-	case MPA_RDMAC:
-		return set ? own->rdmac : policy.rdmac;
-	case MPA_PACKING:
-		return set ? own->packing : policy.packing;
+	case MPA_MARKERS ... MPA_PACKING:
+		policy = mpa_user_policy(user);
+		return *mpa_user_wish(&policy, optname);
 	case MPA_STARTUP_TIMEOUT:
-		return set ? own->startup_ms :
-			     READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
+		return user->params.startup_ms ? :
+		       READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
 	default:
-		return own->max_rev;
+		return user->params.max_rev;
 	}
 }
 

@@ -167,23 +167,31 @@ static const struct mpa_consumer_ops user_ops = {
 	.gone = user_gone,
 };
 
-/* The program's wishes, and the administrator's where it has none. */
+/**
+ * mpa_user_policy() - the program's wishes, and else the administrator's policy
+ * @user: the socket's context
+ *
+ * Context: socket lock held. Return: the policy.
+ */
+struct mpa_policy mpa_user_policy(const struct mpa_user *user)
+{
+	struct mpa_policy policy = mpa_params_policy();
+	struct mpa_policy own = user->params.policy;
+	int optname;
+
+	for (optname = MPA_MARKERS; optname <= MPA_PACKING; optname++)
+		if (user->chosen & BIT(optname))
+			*mpa_user_wish(&policy, optname) =
+				*mpa_user_wish(&own, optname);
+	return policy;
+}
+
 static void fill_params(const struct mpa_user *user, struct mpa_params *params)
 {
-	const struct mpa_params *own = &user->params;
-
-	*params = *own;
-	mpa_params_policy(params);
+	*params = user->params;
+	params->policy = mpa_user_policy(user);
 	params->own_policy = true;
 	params->account = true;
-	if (user->chosen & BIT(MPA_MARKERS))
-		params->markers = own->markers;
-	if (user->chosen & BIT(MPA_CRC))
-		params->crc = own->crc;
-	if (user->chosen & BIT(MPA_RDMAC))
-		params->rdmac = own->rdmac;
-	if (user->chosen & BIT(MPA_PACKING))
-		params->packing = own->packing;
 }
 
 /*

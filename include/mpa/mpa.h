@@ -54,11 +54,7 @@ struct mpa_mib {
 };
 
 /**
- * struct mpa_params - policy of one connection or listener
- * @max_rev: highest MPA revision to speak, MPA_REV_IETF or MPA_REV_ENHANCED
- * @own_policy: the five that follow are the caller's; otherwise those of the
- *	administrator (module parameters of mpa.ko) count, as they are when the
- *	connection starts
+ * struct mpa_policy - what the administrator has a say in
  * @markers: require Markers in what we receive
  * @crc: use CRCs; they are off only when the peer wants that too
  * @rdmac: serve peers of revision 0 (RFC 5044 Appendix C), the "permissive"
@@ -66,6 +62,22 @@ struct mpa_mib {
  * @packing: several FPDUs may share a TCP segment
  * @early: place what TCP holds out of order, when there are Markers and CRCs
  *	and the consumer can
+ */
+struct mpa_policy {
+	bool markers;
+	bool crc;
+	bool rdmac;
+	bool packing;
+	bool early;
+};
+
+/**
+ * struct mpa_params - what one connection or listener is to do
+ * @max_rev: highest MPA revision to speak, MPA_REV_IETF or MPA_REV_ENHANCED
+ * @own_policy: @policy is the caller's; otherwise that of the administrator
+ *	(module parameters of mpa.ko) counts, as it is when the connection
+ *	starts
+ * @policy: see there
  * @p2p: as Initiator ask for the peer-to-peer model of RFC 6581
  * @memalloc: as Initiator: storage that memory may be written out to. The
  *	socket, and what is allocated for it, may use memory reserves
@@ -80,11 +92,7 @@ struct mpa_mib {
 struct mpa_params {
 	u8 max_rev;
 	bool own_policy;
-	bool markers;
-	bool crc;
-	bool rdmac;
-	bool packing;
-	bool early;
+	struct mpa_policy policy;
 	bool p2p;
 	bool memalloc;
 	u16 ird;
