@@ -78,7 +78,8 @@ enum {
  * struct mpa_status - what MPA does on a socket
  * @state: MPA_STATE_*
  * @flags: MPA_STATUS_*
- * @error: number of the error in RFC 5044 section 8 that ended it: 1..4, or 0
+ * @error: number of the error that ended it: 1..4 of RFC 5044 section 8, 6 or 7
+ *	of RFC 6581, or 0
  * @err: errno of the last startup that failed, or of the receive direction's
  *	end; 0 for an orderly end
  * @revision: MPA revision in force
