@@ -118,16 +118,16 @@ void mpa_conn_put(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_put, IWMPA);
 
-static struct workqueue_struct *queue_of(const struct mpa_conn *conn)
+static struct workqueue_struct *workqueue_of(const struct mpa_conn *conn)
 {
 	return conn->sock ? mpa_wq : mpa_user_wq;
 }
 
-/* Have the connection's work run. Context: any; the caller holds a reference. */
+/* Queue the connection's work. Context: any; the caller holds a reference. */
 void mpa_conn_queue(struct mpa_conn *conn)
 {
 	mpa_conn_get(conn);
-	if (!queue_work(queue_of(conn), &conn->work))
+	if (!queue_work(workqueue_of(conn), &conn->work))
 		mpa_conn_put(conn);
 }
 
@@ -141,7 +141,7 @@ void mpa_conn_queue(struct mpa_conn *conn)
 void mpa_conn_retry(struct mpa_conn *conn)
 {
 	mpa_conn_get(conn);
-	if (!queue_delayed_work(queue_of(conn), &conn->timer,
+	if (!queue_delayed_work(workqueue_of(conn), &conn->timer,
 				msecs_to_jiffies(MPA_RETRY_MS)))
 		mpa_conn_put(conn);
 }
@@ -169,7 +169,7 @@ void mpa_conn_start_timer(struct mpa_conn *conn)
 		ms = READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
 	conn->deadline = jiffies + msecs_to_jiffies(ms);
 	mpa_conn_get(conn);
-	queue_delayed_work(queue_of(conn), &conn->timer, msecs_to_jiffies(ms));
+	queue_delayed_work(workqueue_of(conn), &conn->timer, msecs_to_jiffies(ms));
 }
 
 /**
@@ -223,7 +223,8 @@ void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status)
  *
  * Context: inside of an upcall, or while none can come.
  */
-void mpa_conn_set_consumer(struct mpa_conn *conn, const struct mpa_consumer_ops *ops,
+void mpa_conn_set_consumer(struct mpa_conn *conn,
+			   const struct mpa_consumer_ops *ops,
 			   void *consumer)
 {
 	conn->ops = ops;

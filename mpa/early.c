@@ -92,7 +92,7 @@ u32 mpa_early_peek(const struct mpa_placed *placed, u32 avail, u32 *need)
 	return avail < placed->wire_len ? 0 : placed->wire_len;
 }
 
-static int compare_pos(const void *key, const struct rb_node *node)
+static int placed_compare(const void *key, const struct rb_node *node)
 {
 	u32 at = rb_entry(node, struct mpa_placed, node)->pos;
 	u32 pos = *(const u32 *)key;
@@ -102,14 +102,14 @@ static int compare_pos(const void *key, const struct rb_node *node)
 
 static bool placed_less(struct rb_node *node, const struct rb_node *other)
 {
-	return compare_pos(&rb_entry(node, struct mpa_placed, node)->pos,
-			   other) < 0;
+	return placed_compare(&rb_entry(node, struct mpa_placed, node)->pos,
+			      other) < 0;
 }
 
 static struct mpa_placed *find_placed(const struct mpa_early *early, u32 pos)
 {
 	return rb_entry_safe(rb_find(&pos, &early->placed.rb_root,
-				     compare_pos),
+				     placed_compare),
 			     struct mpa_placed, node);
 }
 
@@ -142,8 +142,8 @@ static struct sk_buff *find_octet(const struct mpa_conn *conn, u32 pos,
  * A cursor at an octet out of order; what is stashed comes before all these.
  * Valid as long as the socket lock is held.
  */
-static bool cursor_at(const struct mpa_conn *conn, struct mpa_cursor *cur,
-		      u32 pos)
+static bool early_cursor(const struct mpa_conn *conn, struct mpa_cursor *cur,
+			 u32 pos)
 {
 	struct sk_buff *skb;
 	u32 off;
@@ -185,20 +185,20 @@ static u32 octets_at(const struct mpa_conn *conn,
 }
 
 /**
- * struct pass - one look at what is out of order
+ * struct early_pass - one look at what is out of order
  * @conn: connection
  * @left: octets that may still be worked on
  * @asked: the consumer was called
  * @placed: FPDUs placed
  */
-struct pass {
+struct early_pass {
 	struct mpa_conn *conn;
 	s64 left;
 	bool asked;
 	u32 placed;
 };
 
-static void give_up(struct mpa_early *early)
+static void early_give_up(struct mpa_early *early)
 {
 	early->given_up = true;
 	memset(early->runs, 0, sizeof(early->runs));
@@ -208,8 +208,8 @@ static void give_up(struct mpa_early *early)
  * Give a verified FPDU to the consumer, and take a note if it took it.
  * False: there is nothing more to be had from this peer.
  */
-static bool place(struct pass *pass, const struct mpa_cursor *at,
-		  u32 wire_len, u32 ulpdu_len)
+static bool place_fpdu(struct early_pass *pass, const struct mpa_cursor *at,
+		       u32 wire_len, u32 ulpdu_len)
 {
 	struct mpa_conn *conn = pass->conn;
 	struct mpa_early *early = conn->rx.early;
@@ -245,7 +245,7 @@ static bool place(struct pass *pass, const struct mpa_cursor *at,
  * Verify and place the FPDU at @pos, once.
  * Octets of it; 0 when they are not all there or the FPDU was not one.
  */
-static u32 take_fpdu(struct pass *pass, u32 pos)
+static u32 take_fpdu(struct early_pass *pass, u32 pos)
 {
 	struct mpa_conn *conn = pass->conn;
 	struct mpa_rx *rx = &conn->rx;
@@ -255,7 +255,7 @@ static u32 take_fpdu(struct pass *pass, u32 pos)
 
 	if (placed)
 		return placed->wire_len;
-	if (!cursor_at(conn, &cur, pos))
+	if (!early_cursor(conn, &cur, pos))
 		return 0;
 	/* Its length first: what lies behind it is not looked for. */
 	need = MPA_MARKER_LEN + MPA_HDR_LEN;
@@ -267,8 +267,8 @@ static u32 take_fpdu(struct pass *pass, u32 pos)
 	if (!wire)
 		return 0;
 	if (mpa_rx_verify(rx, &cur, wire) ||
-	    !place(pass, &cur, wire, ulpdu_len)) {
-		give_up(rx->early);
+	    !place_fpdu(pass, &cur, wire, ulpdu_len)) {
+		early_give_up(rx->early);
 		return 0;
 	}
 	return wire;
@@ -290,7 +290,7 @@ static struct mpa_run *run_through(struct mpa_early *early, u32 pos)
  * Look at Markers until one points to an FPDU that starts in the run; the
  * first ones may point to one that started in the gap.
  */
-static void search(struct pass *pass, struct mpa_run *run)
+static void run_search(struct early_pass *pass, struct mpa_run *run)
 {
 	struct mpa_early *early = pass->conn->rx.early;
 	struct mpa_cursor cur;
@@ -299,11 +299,11 @@ static void search(struct pass *pass, struct mpa_run *run)
 	__be32 marker;
 
 	for (;; run->at += MPA_MARKER_INTERVAL) {
-		if (!cursor_at(pass->conn, &cur, run->at) ||
+		if (!early_cursor(pass->conn, &cur, run->at) ||
 		    mpa_cursor_read(&cur, &marker, MPA_MARKER_LEN))
 			return;
 		if (!mpa_marker_find(marker, run->at, &start)) {
-			give_up(early);
+			early_give_up(early);
 			return;
 		}
 		if (!before(start, run->start))
@@ -326,7 +326,7 @@ static void search(struct pass *pass, struct mpa_run *run)
 }
 
 /* From FPDU to FPDU. A gap that was filled joins two runs. */
-static void follow(struct pass *pass, struct mpa_run *run)
+static void run_follow(struct early_pass *pass, struct mpa_run *run)
 {
 	struct mpa_early *early = pass->conn->rx.early;
 	struct mpa_run *other;
@@ -414,7 +414,7 @@ static void drop_runs(struct mpa_conn *conn)
 void mpa_early_pass(struct mpa_conn *conn, u32 budget)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
-	struct pass pass = { .conn = conn, .left = budget };
+	struct early_pass pass = { .conn = conn, .left = budget };
 	struct mpa_early *early = conn->rx.early;
 	struct mpa_run *run;
 
@@ -427,9 +427,9 @@ void mpa_early_pass(struct mpa_conn *conn, u32 budget)
 	add_runs(conn);
 	for (run = early->runs; run < early->runs + MPA_EARLY_RUNS; run++) {
 		if (run->state == MPA_RUN_SEARCH && pass.left > 0)
-			search(&pass, run);
+			run_search(&pass, run);
 		if (run->state == MPA_RUN_FOLLOW)
-			follow(&pass, run);
+			run_follow(&pass, run);
 	}
 	if (pass.left > 0)
 		early->seen = tp->rcv_ooopack;
@@ -444,7 +444,8 @@ void mpa_early_pass(struct mpa_conn *conn, u32 budget)
  * twentieth of the round trip, whichever is shorter. The gap cannot be filled
  * within that time.
  */
-static int queue_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
+static int early_queue_xmit(struct sock *sk, struct sk_buff *skb,
+			    struct flowi *fl)
 {
 	struct mpa_conn *conn = sk->sk_user_data;
 	int ret = conn->rx.early->saved_af_ops->queue_xmit(sk, skb, fl);
@@ -467,7 +468,7 @@ void mpa_early_watch_acks(struct mpa_conn *conn)
 
 	early->saved_af_ops = icsk->icsk_af_ops;
 	early->af_ops = *icsk->icsk_af_ops;
-	early->af_ops.queue_xmit = queue_xmit;
+	early->af_ops.queue_xmit = early_queue_xmit;
 	WRITE_ONCE(icsk->icsk_af_ops, &early->af_ops);
 }
 

@@ -221,7 +221,7 @@ bool mpa_conn_let_go(struct mpa_conn *conn)
 }
 
 /* Give TCP the rest before a shutdown. True when the FIN may go out. */
-static bool push_rest(struct mpa_conn *conn)
+static bool push_before_fin(struct mpa_conn *conn)
 {
 	if (!conn->tx.ready || mpa_tx_push(conn, false) == -EAGAIN)
 		return false;
@@ -294,7 +294,7 @@ void mpa_conn_work(struct work_struct *work)
 		drop = conn->half_open && conn->state == MPA_ENDED &&
 		       mpa_conn_let_go(conn);
 		if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
-			fin = push_rest(conn);
+			fin = push_before_fin(conn);
 		/* A refused startup has left us: then there is no consumer. */
 		if (conn->ops &&
 		    test_and_clear_bit(MPA_CONN_PUSH_WANTED, &conn->flags))
@@ -351,7 +351,7 @@ void mpa_shutdown(struct mpa_conn *conn)
 	lock_sock(sk);
 	if (conn->ops && conn->state >= MPA_FULL && conn->tx.ready) {
 		set_bit(MPA_CONN_FIN_WANTED, &conn->flags);
-		fin = push_rest(conn);
+		fin = push_before_fin(conn);
 	}
 	release_sock(sk);
 	if (fin)

@@ -37,7 +37,7 @@ static void fill_offer(struct mpa_offer *offer,
  * Startup has failed. The consumer is told, unless it never heard of the
  * connection.
  */
-static void end_startup(struct mpa_conn *conn, int status, bool reset)
+static void startup_end(struct mpa_conn *conn, int status, bool reset)
 {
 	conn->state = MPA_ENDED;
 	conn->rx.stopped = true;
@@ -50,11 +50,11 @@ static void end_startup(struct mpa_conn *conn, int status, bool reset)
 }
 
 /* The connection is closed at once (error 4). */
-static void fail(struct mpa_conn *conn, int status)
+static void startup_fail(struct mpa_conn *conn, int status)
 {
 	if (status == -ETIMEDOUT)
 		mpa_count(conn, MPA_STAT_STARTUP_TIMEOUTS, 1);
-	end_startup(conn, status, true);
+	startup_end(conn, status, true);
 }
 
 static void send_request(struct mpa_conn *conn)
@@ -63,12 +63,12 @@ static void send_request(struct mpa_conn *conn)
 				      conn->frame_len);
 
 	if (ret)
-		fail(conn, ret);
+		startup_fail(conn, ret);
 	else
 		conn->state = MPA_WAIT_REPLY;
 }
 
-static void connecting(struct mpa_conn *conn)
+static void step_connecting(struct mpa_conn *conn)
 {
 	const struct sock *sk = conn->sk;
 
@@ -81,7 +81,7 @@ static void connecting(struct mpa_conn *conn)
 		send_request(conn);
 		break;
 	default:
-		fail(conn, -ECONNREFUSED);
+		startup_fail(conn, -ECONNREFUSED);
 	}
 }
 
@@ -125,7 +125,7 @@ static bool frame_is_here(struct mpa_conn *conn, bool reply, const u8 **pd)
 	int ret = read_frame(conn, reply, pd);
 
 	if (ret && ret != -EAGAIN)
-		fail(conn, ret);
+		startup_fail(conn, ret);
 	return !ret;
 }
 
@@ -148,10 +148,10 @@ static void refuse_rdmac(struct mpa_conn *conn)
 	fill_offer(&conn->offer, &conn->params, 0);
 	mpa_startup_answer(&conn->offer, &conn->peer, &reply, &conn->agreed);
 	send_reply(conn, &reply, NULL);
-	end_startup(conn, -EPROTONOSUPPORT, false);
+	startup_end(conn, -EPROTONOSUPPORT, false);
 }
 
-static void wait_request(struct mpa_conn *conn)
+static void step_wait_request(struct mpa_conn *conn)
 {
 	const u8 *pd;
 
@@ -208,7 +208,7 @@ static void enter_full(struct mpa_conn *conn, int status, const u8 *pd)
 		conn->ops->writable(conn->consumer);
 }
 
-static void wait_reply(struct mpa_conn *conn)
+static void step_wait_reply(struct mpa_conn *conn)
 {
 	const u8 *pd;
 	int ret;
@@ -231,12 +231,12 @@ static void wait_reply(struct mpa_conn *conn)
 		break;
 	default:
 		/* RFC 5044 section C.2.2: revision 0 is left in order. */
-		end_startup(conn, ret, conn->peer.rev != MPA_REV_RDMAC);
+		startup_end(conn, ret, conn->peer.rev != MPA_REV_RDMAC);
 	}
 }
 
 /* The consumer takes its time; the peer may not. */
-static void undecided(struct mpa_conn *conn)
+static void step_undecided(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
@@ -274,24 +274,24 @@ void mpa_handshake_step(struct mpa_conn *conn)
 	const struct sock *sk = conn->sk;
 
 	if (conn->state == MPA_UNDECIDED) {
-		undecided(conn);
+		step_undecided(conn);
 		return;
 	}
 	if (sk->sk_err) {
-		fail(conn, reset_status(conn));
+		startup_fail(conn, reset_status(conn));
 		return;
 	}
 	if (test_bit(MPA_CONN_TIMED_OUT, &conn->flags)) {
-		fail(conn, -ETIMEDOUT);
+		startup_fail(conn, -ETIMEDOUT);
 		return;
 	}
 	if (conn->state == MPA_CONNECTING)
-		connecting(conn);
+		step_connecting(conn);
 	/* The answer may be there already. */
 	if (conn->state == MPA_WAIT_REPLY)
-		wait_reply(conn);
+		step_wait_reply(conn);
 	else if (conn->state == MPA_WAIT_REQUEST)
-		wait_request(conn);
+		step_wait_request(conn);
 }
 
 /**

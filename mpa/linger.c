@@ -34,32 +34,32 @@ struct lingering {
 	void (*saved_state_change)(struct sock *sk);
 };
 
-/* @unloading: nothing is added any more. @lock guards both. */
-static LIST_HEAD(all);
-static bool unloading;
-static DEFINE_SPINLOCK(lock);
+/* Both guarded by linger_lock; unloading: nothing is added any more. */
+static LIST_HEAD(linger_list);
+static bool linger_unloading;
+static DEFINE_SPINLOCK(linger_lock);
 
 /* Are octets of ours on their way, to a peer that may send us some? */
-static bool is_on_its_way(const struct sock *sk)
+static bool fin_is_on_its_way(const struct sock *sk)
 {
 	return sk->sk_state == TCP_FIN_WAIT1;
 }
 
 /* TCP's callbacks. Context: softirq or process, socket lock held. */
-static void data_ready(struct sock *sk)
+static void lingering_data_ready(struct sock *sk)
 {
 	mpa_sock_drop_queued(sk);
 }
 
-static void state_change(struct sock *sk)
+static void lingering_state_change(struct sock *sk)
 {
 	struct lingering *l = sk->sk_user_data;
 
-	if (!is_on_its_way(sk))
+	if (!fin_is_on_its_way(sk))
 		mod_delayed_work(mpa_wq, &l->end, 0);
 }
 
-static void attach(struct lingering *l)
+static void lingering_attach(struct lingering *l)
 {
 	struct sock *sk = l->sock->sk;
 
@@ -67,12 +67,12 @@ static void attach(struct lingering *l)
 	l->saved_data_ready = sk->sk_data_ready;
 	l->saved_state_change = sk->sk_state_change;
 	sk->sk_user_data = l;
-	sk->sk_data_ready = data_ready;
-	sk->sk_state_change = state_change;
+	sk->sk_data_ready = lingering_data_ready;
+	sk->sk_state_change = lingering_state_change;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void detach(struct lingering *l)
+static void lingering_detach(struct lingering *l)
 {
 	struct sock *sk = l->sock->sk;
 
@@ -90,28 +90,28 @@ static void linger_end(struct work_struct *work)
 	struct lingering *l = container_of(to_delayed_work(work),
 					   struct lingering, end);
 
-	spin_lock(&lock);
+	spin_lock(&linger_lock);
 	list_del(&l->entry);
-	spin_unlock(&lock);
-	detach(l);
+	spin_unlock(&linger_lock);
+	lingering_detach(l);
 	/* Nobody starts it any more; somebody may have done so meanwhile. */
 	cancel_delayed_work(&l->end);
 	mpa_sock_release(l->sock);
 	kfree(l);
 }
 
-static bool add(struct lingering *l)
+static bool lingering_add(struct lingering *l)
 {
 	bool added;
 
-	spin_lock(&lock);
-	added = !unloading;
+	spin_lock(&linger_lock);
+	added = !linger_unloading;
 	if (added) {
-		list_add(&l->entry, &all);
+		list_add(&l->entry, &linger_list);
 		queue_delayed_work(mpa_wq, &l->end,
 				   msecs_to_jiffies(LINGER_MAX_MS));
 	}
-	spin_unlock(&lock);
+	spin_unlock(&linger_lock);
 	return added;
 }
 
@@ -120,7 +120,7 @@ static bool add(struct lingering *l)
  * goes on alone, as after any close(). Context: process, may sleep; takes the
  * socket lock.
  */
-static void linger(struct socket *sock)
+static void linger_socket(struct socket *sock)
 {
 	struct lingering *l = kmalloc(sizeof(*l), GFP_NOIO);
 	struct sock *sk = sock->sk;
@@ -132,9 +132,9 @@ static void linger(struct socket *sock)
 		INIT_DELAYED_WORK(&l->end, linger_end);
 		lock_sock(sk);
 		mpa_sock_drop_queued(sk);
-		lingers = is_on_its_way(sk) && add(l);
+		lingers = fin_is_on_its_way(sk) && lingering_add(l);
 		if (lingers)
-			attach(l);
+			lingering_attach(l);
 		release_sock(sk);
 	}
 	if (lingers)
@@ -154,7 +154,7 @@ void mpa_linger_close(struct socket *sock, bool reset)
 {
 	might_sleep();
 	if (!reset) {
-		linger(sock);
+		linger_socket(sock);
 		return;
 	}
 	sock_no_linger(sock->sk);
@@ -170,9 +170,9 @@ void mpa_linger_exit(void)
 {
 	struct lingering *l;
 
-	spin_lock(&lock);
-	unloading = true;
-	list_for_each_entry(l, &all, entry)
+	spin_lock(&linger_lock);
+	linger_unloading = true;
+	list_for_each_entry(l, &linger_list, entry)
 		mod_delayed_work(mpa_wq, &l->end, 0);
-	spin_unlock(&lock);
+	spin_unlock(&linger_lock);
 }

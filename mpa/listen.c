@@ -45,7 +45,7 @@ struct mpa_listener {
  * It runs for a child, under the child's lock: so sk_callback_lock guards
  * sk_user_data. Context: softirq.
  */
-static void listen_data_ready(struct sock *sk)
+static void listener_data_ready(struct sock *sk)
 {
 	struct mpa_listener *listener;
 
@@ -67,11 +67,11 @@ static void listener_attach(struct mpa_listener *listener)
 	/* Children are cloned from this socket: not with our pointer. */
 	__rcu_assign_sk_user_data_with_flags(sk, listener,
 					     SK_USER_DATA_NOCOPY);
-	sk->sk_data_ready = listen_data_ready;
+	sk->sk_data_ready = listener_data_ready;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Context: process. Afterwards no listen_data_ready() runs. */
+/* Context: process. Afterwards no listener_data_ready() runs. */
 static void listener_detach(struct mpa_listener *listener)
 {
 	struct sock *sk = listener->sock->sk;
@@ -104,7 +104,8 @@ static void half_open_drop(struct mpa_conn *conn, bool refuse)
 	mpa_conn_put(conn);
 }
 
-static void incoming(struct mpa_listener *listener, struct socket *sock)
+static void listener_incoming(struct mpa_listener *listener,
+			      struct socket *sock)
 {
 	struct mpa_conn *conn, *other;
 	struct sock *sk = sock->sk;
@@ -137,7 +138,7 @@ static void incoming(struct mpa_listener *listener, struct socket *sock)
 }
 
 /* Is the queue empty, and will TCP tell when it no longer is? */
-static bool all_accepted(const struct mpa_listener *listener, int err)
+static bool listener_all_accepted(const struct mpa_listener *listener, int err)
 {
 	return err == -EAGAIN ||
 	       inet_sk_state_load(listener->sock->sk) != TCP_LISTEN;
@@ -161,17 +162,17 @@ static void listener_work(struct work_struct *work)
 	for (i = 0; i < ACCEPT_BUDGET && !err; i++) {
 		err = kernel_accept(listener->sock, &sock, O_NONBLOCK);
 		if (!err)
-			incoming(listener, sock);
+			listener_incoming(listener, sock);
 	}
 	memalloc_noio_restore(noio);
 	if (err)
 		delay = msecs_to_jiffies(ACCEPT_AGAIN_MS);
-	if (!all_accepted(listener, err))
+	if (!listener_all_accepted(listener, err))
 		queue_delayed_work(mpa_wq, &listener->work, delay);
 }
 
-static int bind_and_listen(struct socket *sock, const struct sockaddr *local,
-			   int backlog)
+static int listener_bind(struct socket *sock, const struct sockaddr *local,
+			 int backlog)
 {
 	int len = sizeof(struct sockaddr_in);
 	int ret;
@@ -225,7 +226,7 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 	if (ret)
 		goto err_free;
 	listener_attach(listener);
-	ret = bind_and_listen(listener->sock, local, backlog);
+	ret = listener_bind(listener->sock, local, backlog);
 	if (ret)
 		goto err_sock;
 	return listener;

@@ -57,7 +57,7 @@ static struct slice next_slice(struct mpa_conn *conn,
 }
 
 /* Count the segments of the plan that end in what TCP has just taken. */
-static void count_lost(struct mpa_conn *conn, u32 size, u32 len, bool eor)
+static void count_unaligned(struct mpa_conn *conn, u32 size, u32 len, bool eor)
 {
 	const struct mpa_plan *plan = &conn->tx.plan;
 	u64 before = plan->accepted - plan->planned;
@@ -108,8 +108,8 @@ int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more)
 			return ret;
 		slice.eor = slice.eor && ret == slice.len;
 		if (unlikely(slice.lost))
-			count_lost(conn, round_down(ext->mss, 4), ret,
-				   slice.eor);
+			count_unaligned(conn, round_down(ext->mss, 4), ret,
+					slice.eor);
 		extent_accepted(plan, ext, ret);
 		if (slice.eor) {
 			mpa_sock_end_record(sk);

@@ -15,7 +15,8 @@
 #include "sock.h"
 #include "verify.h"
 
-static int deliver(struct mpa_conn *conn, const struct mpa_cursor *at, u32 len)
+static int deliver_queued(struct mpa_conn *conn, const struct mpa_cursor *at,
+			  u32 len)
 {
 	struct mpa_cursor cur = *at;
 
@@ -128,7 +129,8 @@ static bool stash_reserve(struct mpa_conn *conn, gfp_t gfp)
  * No further segment may come to try again at: without memory that is the
  * caller's to arrange.
  */
-static enum mpa_rx_result stash(struct mpa_conn *conn, u32 queued, gfp_t gfp)
+static enum mpa_rx_result stash_queued(struct mpa_conn *conn, u32 queued,
+				       gfp_t gfp)
 {
 	struct mpa_rx *rx = &conn->rx;
 	struct sock *sk = conn->sk;
@@ -196,7 +198,7 @@ static int deliver_fpdu(struct mpa_conn *conn, const struct mpa_cursor *at,
 	if (unlikely(*err))
 		return -EBADMSG;
 	conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
-	return deliver(conn, at, fpdu->ulpdu_len);
+	return deliver_queued(conn, at, fpdu->ulpdu_len);
 }
 
 /* Deliver FPDUs until the queue or the budget is at its end. */
@@ -244,7 +246,7 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
  * The consumer takes its ULPDUs itself: is there a whole FPDU? The first one
  * that comes is verified at once, because it lets a Responder send.
  */
-static enum mpa_rx_result hold(struct mpa_conn *conn, enum mpa_error *err)
+static enum mpa_rx_result hold_fpdu(struct mpa_conn *conn, enum mpa_error *err)
 {
 	struct mpa_rx *rx = &conn->rx;
 	struct mpa_cursor cur;
@@ -293,13 +295,13 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 		else
 			result = conn->ops->receive ?
 				 deliver_all(conn, avail, budget, err) :
-				 hold(conn, err);
+				 hold_fpdu(conn, err);
 		if (result != MPA_RX_IDLE)
 			break;
 		avail = tcp_inq(sk);
 		if (!tcp_epollin_ready(sk, INT_MAX))
 			break;
-		result = stash(conn, avail, gfp);
+		result = stash_queued(conn, avail, gfp);
 	} while (tcp_inq(sk) < avail);
 
 	if (result == MPA_RX_ENDED) {

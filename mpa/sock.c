@@ -11,7 +11,7 @@ static struct lock_class_key mpa_slock_key[2];
 static struct lock_class_key mpa_lock_key[2];
 
 /* Our sockets live below file systems: lockdep must not mix them with users'. */
-static void reclassify(struct sock *sk)
+static void reclassify_lock(struct sock *sk)
 {
 	int i = sk->sk_family == AF_INET6;
 
@@ -41,7 +41,7 @@ int mpa_sock_create(struct net *net, int family, struct socket **sock)
 	ret = __sock_create(net, family, SOCK_STREAM, IPPROTO_TCP, sock, 0);
 	if (ret)
 		return ret;
-	reclassify((*sock)->sk);
+	reclassify_lock((*sock)->sk);
 	return 0;
 }
 
@@ -147,7 +147,7 @@ static u32 room_in_buffer(struct sock *sk)
 }
 
 /* When an ACK is due, it can be waited for. */
-static bool must_wait(struct sock *sk)
+static bool must_wait_for_ack(struct sock *sk)
 {
 	if (sk_stream_memory_free(sk) || !tcp_sk(sk)->packets_out || sk->sk_err)
 		return false;
@@ -169,7 +169,7 @@ static int send_beyond_window(struct sock *sk, struct page *page, u32 off,
 {
 	u32 room = room_in_buffer(sk);
 
-	if (!room && must_wait(sk))
+	if (!room && must_wait_for_ack(sk))
 		return -EAGAIN;
 	len = min(len, room ? room : full_buffer(sk));
 	if (!(flags & MSG_MORE) && len > LAST_OCTETS) {

@@ -63,7 +63,7 @@ static int chunk_next(struct mpa_tx_ring *ring)
 }
 
 /* There is no open FPDU any more. */
-static void drop_held(struct mpa_tx_writer *writer)
+static void writer_drop_held(struct mpa_tx_writer *writer)
 {
 	while (writer->held)
 		put_page(writer->piece[--writer->held].page);
@@ -74,7 +74,7 @@ static void drop_held(struct mpa_tx_writer *writer)
  * written. What it has in a chunk that is left for the next one is held: the
  * FPDU may go round the ring, or further.
  */
-static int reserve(struct mpa_tx *tx, u32 len)
+static int writer_reserve(struct mpa_tx *tx, u32 len)
 {
 	struct mpa_tx_writer *writer = &tx->writer;
 	struct mpa_tx_ring *ring = &tx->ring;
@@ -102,7 +102,7 @@ static int reserve(struct mpa_tx *tx, u32 len)
 	return 0;
 
 err_drop_held:
-	drop_held(writer);
+	writer_drop_held(writer);
 	return -ENOMEM;
 }
 
@@ -150,7 +150,8 @@ static void next_piece(struct mpa_tx_writer *writer)
 }
 
 /* Octets have been written to the piece. */
-static __always_inline void writer_advance(struct mpa_tx_writer *writer, u32 len)
+static __always_inline void writer_advance(struct mpa_tx_writer *writer,
+					   u32 len)
 {
 	writer->out += len;
 	writer->out_left -= len;
@@ -274,7 +275,7 @@ int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	if (unlikely(ulpdu_len > MPA_MAX_ULPDU))
 		return -EMSGSIZE;
 	wire = mpa_fpdu_wire_len(ulpdu_len, writer->markers, writer->pos);
-	ret = reserve(&conn->tx, wire);
+	ret = writer_reserve(&conn->tx, wire);
 	if (unlikely(ret))
 		return ret;
 	if (unlikely(!mpa_plan_fill(&conn->tx.plan, wire)))
@@ -338,7 +339,7 @@ void mpa_tx_close(struct mpa_conn *conn)
 
 	for (i = 0; i < writer->num_pieces; i++)
 		mpa_plan_append(plan, &writer->piece[i]);
-	drop_held(writer);
+	writer_drop_held(writer);
 	tx->written += wire;
 	tx->fpdus++;
 	if (unlikely(!tx->packing))
@@ -357,7 +358,7 @@ void mpa_tx_cancel(struct mpa_conn *conn)
 	struct mpa_tx_writer *writer = &conn->tx.writer;
 	struct mpa_plan *plan = &conn->tx.plan;
 
-	drop_held(writer);
+	writer_drop_held(writer);
 	writer->pos = writer->start;
 	plan->room = plan->room_before;
 }
@@ -483,7 +484,7 @@ void mpa_tx_free(struct mpa_tx *tx)
 {
 	unsigned int i;
 
-	drop_held(&tx->writer);
+	writer_drop_held(&tx->writer);
 	mpa_plan_free(&tx->plan);
 	for (i = 0; i < MPA_TX_RING; i++)
 		if (tx->ring.chunk[i])

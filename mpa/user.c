@@ -26,31 +26,29 @@ struct mpa_functions {
 	const struct proto_ops *ops;
 };
 
-static struct mpa_functions functions[2] = {
-	{ .lock = __MUTEX_INITIALIZER(functions[0].lock) },	/* IPv4 */
-	{ .lock = __MUTEX_INITIALIZER(functions[1].lock) },	/* IPv6 */
+static struct mpa_functions user_functions[2] = {
+	{ .lock = __MUTEX_INITIALIZER(user_functions[0].lock) },	/* IPv4 */
+	{ .lock = __MUTEX_INITIALIZER(user_functions[1].lock) },	/* IPv6 */
 };
 
-/**
- * mpa_user_stream_enter() - begin a call in TCP's own functions
- * @user: the socket's context
- *
+/*
+ * Begin a call in TCP's own functions.
  * Return: whether the socket is in streaming mode. Then MPA does not start
- * before mpa_user_stream_leave().
+ * before stream_leave().
  */
-bool mpa_user_stream_enter(struct mpa_user *user)
+static bool stream_enter(struct mpa_user *user)
 {
 	if (READ_ONCE(user->conn))
 		return false;
 	atomic_inc(&user->streaming);
-	smp_mb__after_atomic();	/* pairs with the one in begin() */
+	smp_mb__after_atomic();	/* pairs with the one in user_begin() */
 	if (!READ_ONCE(user->conn))
 		return true;
 	atomic_dec(&user->streaming);
 	return false;
 }
 
-void mpa_user_stream_leave(struct mpa_user *user)
+static void stream_leave(struct mpa_user *user)
 {
 	atomic_dec(&user->streaming);
 }
@@ -60,10 +58,10 @@ static int user_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
 
-	if (!mpa_user_stream_enter(user))
+	if (!stream_enter(user))
 		return mpa_user_sendmsg(user, msg, size);
 	ret = user->prot->sendmsg(sk, msg, size);
-	mpa_user_stream_leave(user);
+	stream_leave(user);
 	return ret;
 }
 
@@ -76,10 +74,10 @@ static int user_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
 	/* The error queue is beside the stream. */
 	if (flags & MSG_ERRQUEUE)
 		return user->prot->recvmsg(sk, msg, len, flags, addr_len);
-	if (!mpa_user_stream_enter(user))
+	if (!stream_enter(user))
 		return mpa_user_recvmsg(user, msg, len, flags);
 	ret = user->prot->recvmsg(sk, msg, len, flags, addr_len);
-	mpa_user_stream_leave(user);
+	stream_leave(user);
 	return ret;
 }
 
@@ -90,10 +88,10 @@ static int user_sendpage(struct sock *sk, struct page *page, int offset,
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
 
-	if (!mpa_user_stream_enter(user))
+	if (!stream_enter(user))
 		return -EOPNOTSUPP;
 	ret = user->prot->sendpage(sk, page, offset, size, flags);
-	mpa_user_stream_leave(user);
+	stream_leave(user);
 	return ret;
 }
 
@@ -104,10 +102,10 @@ static ssize_t user_splice_read(struct socket *sock, loff_t *ppos,
 	struct mpa_user *user = mpa_user_get(sock->sk);
 	ssize_t ret;
 
-	if (!mpa_user_stream_enter(user))
+	if (!stream_enter(user))
 		return -EOPNOTSUPP;
 	ret = user->ops->splice_read(sock, ppos, pipe, len, flags);
-	mpa_user_stream_leave(user);
+	stream_leave(user);
 	return ret;
 }
 
@@ -117,10 +115,10 @@ static int user_read_sock(struct sock *sk, read_descriptor_t *desc,
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
 
-	if (!mpa_user_stream_enter(user))
+	if (!stream_enter(user))
 		return -EOPNOTSUPP;
 	ret = user->ops->read_sock(sk, desc, recv_actor);
-	mpa_user_stream_leave(user);
+	stream_leave(user);
 	return ret;
 }
 
@@ -136,10 +134,10 @@ static int user_setsockopt(struct sock *sk, int level, int optname,
 	if (level != SOL_TCP || optname != TCP_REPAIR)
 		return user->prot->setsockopt(sk, level, optname, optval,
 					      optlen);
-	if (!mpa_user_stream_enter(user))
+	if (!stream_enter(user))
 		return -EBUSY;
 	ret = user->prot->setsockopt(sk, level, optname, optval, optlen);
-	mpa_user_stream_leave(user);
+	stream_leave(user);
 	return ret;
 }
 
@@ -154,10 +152,10 @@ static int user_getsockopt(struct sock *sk, int level, int optname,
 	if (level != SOL_TCP || optname != TCP_ZEROCOPY_RECEIVE)
 		return user->prot->getsockopt(sk, level, optname, optval,
 					      optlen);
-	if (!mpa_user_stream_enter(user))
+	if (!stream_enter(user))
 		return -EOPNOTSUPP;
 	ret = user->prot->getsockopt(sk, level, optname, optval, optlen);
-	mpa_user_stream_leave(user);
+	stream_leave(user);
 	return ret;
 }
 
@@ -204,7 +202,7 @@ static int user_peek_len(struct socket *sock)
 	return user->ops->peek_len(sock);
 }
 
-static bool is_writable(const struct mpa_user *user)
+static bool user_is_writable(const struct mpa_user *user)
 {
 	return READ_ONCE(user->sendable) && sk_stream_is_writeable(user->sk);
 }
@@ -213,13 +211,13 @@ static __poll_t poll_out(const struct mpa_user *user)
 {
 	struct sock *sk = user->sk;
 
-	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN || is_writable(user))
+	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN || user_is_writable(user))
 		return EPOLLOUT | EPOLLWRNORM;
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	/* Room that came before the bit was set wakes nobody. */
 	smp_mb__after_atomic();
-	return is_writable(user) ? EPOLLOUT | EPOLLWRNORM : 0;
+	return user_is_writable(user) ? EPOLLOUT | EPOLLWRNORM : 0;
 }
 
 static __poll_t user_poll(struct file *file, struct socket *sock,
@@ -278,7 +276,7 @@ static int user_shutdown(struct socket *sock, int how)
 }
 
 /* A ULPDU that TCP does not take fails the connection; none is lost silently. */
-static void close_conn(struct mpa_user *user)
+static void user_close_conn(struct mpa_user *user)
 {
 	struct mpa_conn *conn = user->conn;
 	struct sock *sk = user->sk;
@@ -300,7 +298,7 @@ static void user_close(struct sock *sk, long timeout)
 
 	lock_sock(sk);
 	if (user->conn)
-		close_conn(user);
+		user_close_conn(user);
 	write_lock_bh(&sk->sk_callback_lock);
 	WRITE_ONCE(sk->sk_prot, prot);
 	write_unlock_bh(&sk->sk_callback_lock);
@@ -308,7 +306,7 @@ static void user_close(struct sock *sk, long timeout)
 	prot->close(sk, timeout);
 }
 
-static void own_ops(struct proto_ops *ops, const struct proto_ops *base)
+static void fill_own_ops(struct proto_ops *ops, const struct proto_ops *base)
 {
 	*ops = *base;
 	ops->poll = user_poll;
@@ -320,8 +318,8 @@ static void own_ops(struct proto_ops *ops, const struct proto_ops *base)
 	ops->set_rcvlowat = user_set_rcvlowat;
 }
 
-static int build(struct mpa_functions *f, struct proto *prot,
-		 const struct proto_ops *base)
+static int functions_build(struct mpa_functions *f, struct proto *prot,
+			   const struct proto_ops *base)
 {
 	void *ops;
 
@@ -330,7 +328,7 @@ static int build(struct mpa_functions *f, struct proto *prot,
 	ops = kmalloc(sizeof(*base), GFP_KERNEL);
 	if (!ops)
 		return -ENOMEM;
-	own_ops(ops, base);
+	fill_own_ops(ops, base);
 	f->ops = ops;
 	f->prot = *prot;
 	f->prot.close = user_close;
@@ -352,13 +350,13 @@ static int build(struct mpa_functions *f, struct proto *prot,
  */
 static struct mpa_functions *functions_of(const struct sock *sk)
 {
-	struct mpa_functions *f = &functions[sk->sk_family == AF_INET6];
+	struct mpa_functions *f = &user_functions[sk->sk_family == AF_INET6];
 	struct proto *prot = READ_ONCE(sk->sk_prot);
 	int ret = 0;
 
 	mutex_lock(&f->lock);
 	if (!f->base)
-		ret = build(f, prot, sk->sk_socket->ops);
+		ret = functions_build(f, prot, sk->sk_socket->ops);
 	else if (f->base != prot)
 		ret = -EOPNOTSUPP;
 	mutex_unlock(&f->lock);
@@ -443,8 +441,8 @@ void mpa_user_unregister(void)
 	unsigned int i;
 
 	tcp_unregister_ulp(&mpa_tcp_ulp);
-	for (i = 0; i < ARRAY_SIZE(functions); i++)
-		kfree(functions[i].ops);
+	for (i = 0; i < ARRAY_SIZE(user_functions); i++)
+		kfree(user_functions[i].ops);
 }
 
 MODULE_ALIAS_TCP_ULP("mpa");

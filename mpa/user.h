@@ -10,8 +10,6 @@
 #include <uapi/linux/mpa.h>
 #include "conn.h"
 
-struct seq_file;
-
 /**
  * struct mpa_user - what hangs on a program's socket
  * @rcu: freed late: sock_diag reads without a lock
@@ -99,8 +97,6 @@ static inline bool mpa_user_began(const struct mpa_conn *conn)
 /* user.c: attaching, and the socket's functions */
 int mpa_user_register(void);
 void mpa_user_unregister(void);
-bool mpa_user_stream_enter(struct mpa_user *user);
-void mpa_user_stream_leave(struct mpa_user *user);
 
 /* user_start.c: startup, upcalls, back to streaming */
 int mpa_user_initiate(struct mpa_user *user);
@@ -120,14 +116,12 @@ int mpa_user_setsockopt(struct mpa_user *user, int optname, sockptr_t optval,
 			unsigned int optlen);
 int mpa_user_getsockopt(struct mpa_user *user, int optname,
 			char __user *optval, int __user *optlen);
-void mpa_user_status(struct mpa_user *user, struct mpa_status *status);
 
 /* user_rx.c, user_tx.c: ULPDUs */
 int mpa_user_recvmsg(struct mpa_user *user, struct msghdr *msg, size_t len,
 		     int flags);
 int mpa_user_inq(struct mpa_user *user);
 int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size);
-int mpa_user_outq(struct mpa_user *user);
 int mpa_user_finish(struct mpa_user *user);
 
 /* user_stats.c: /proc/net/mpa_stat */

@@ -64,7 +64,7 @@ static int set_depths(struct mpa_user *user, const struct mpa_depths *depths)
 	return 0;
 }
 
-static int set_data(struct mpa_user *user, const void *data, u16 len)
+static int set_private_data(struct mpa_user *user, const void *data, u16 len)
 {
 	memcpy(user->data, data, len);
 	user->data_len = len;
@@ -110,7 +110,7 @@ static int apply_setting(struct mpa_user *user, int optname,
 	case MPA_DEPTHS:
 		return set_depths(user, &set->depths);
 	case MPA_PRIVATE_DATA:
-		return set_data(user, set->data, optlen);
+		return set_private_data(user, set->data, optlen);
 	default:
 		return set_wish(user, optname, set->wish);
 	}
@@ -131,8 +131,8 @@ static int set_before_start(struct mpa_user *user, int optname,
 	return ret;
 }
 
-static int respond(struct mpa_user *user, sockptr_t optval,
-		   unsigned int optlen)
+static int start_responder(struct mpa_user *user, sockptr_t optval,
+			   unsigned int optlen)
 {
 	void *last = NULL;
 	int ret;
@@ -156,7 +156,7 @@ static int respond(struct mpa_user *user, sockptr_t optval,
 }
 
 /* Context: socket lock held. */
-static int act(struct mpa_user *user, int optname)
+static int start_locked(struct mpa_user *user, int optname)
 {
 	switch (optname) {
 	case MPA_INITIATE:
@@ -170,17 +170,17 @@ static int act(struct mpa_user *user, int optname)
 	}
 }
 
-static int start(struct mpa_user *user, int optname, sockptr_t optval,
-		 unsigned int optlen)
+static int start_option(struct mpa_user *user, int optname, sockptr_t optval,
+			unsigned int optlen)
 {
 	int ret;
 
 	if (optname == MPA_RESPOND)
-		return respond(user, optval, optlen);
+		return start_responder(user, optval, optlen);
 	if (optlen)
 		return -EINVAL;
 	lock_sock(user->sk);
-	ret = act(user, optname);
+	ret = start_locked(user, optname);
 	release_sock(user->sk);
 	return ret;
 }
@@ -202,7 +202,7 @@ int mpa_user_setsockopt(struct mpa_user *user, int optname, sockptr_t optval,
 	case MPA_MARKERS ... MPA_PRIVATE_DATA:
 		return set_before_start(user, optname, optval, optlen);
 	case MPA_INITIATE ... MPA_START_RDMAC:
-		return start(user, optname, optval, optlen);
+		return start_option(user, optname, optval, optlen);
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -237,14 +237,8 @@ static void status_of_conn(struct mpa_conn *conn, struct mpa_status *status)
 	status->tx_accepted = conn->tx.plan.accepted;
 }
 
-/**
- * mpa_user_status() - what MPA does on a socket
- * @user: the socket's context
- * @status: set
- *
- * Context: socket lock held.
- */
-void mpa_user_status(struct mpa_user *user, struct mpa_status *status)
+/* What MPA does on a socket. Context: socket lock held. */
+static void user_status(struct mpa_user *user, struct mpa_status *status)
 {
 	memset(status, 0, sizeof(*status));
 	mpa_user_refresh(user);
@@ -296,7 +290,7 @@ static int fetch_option(struct mpa_user *user, int optname,
 		memcpy(opt->data, user->data, user->data_len);
 		return user->data_len;
 	case MPA_STATUS:
-		mpa_user_status(user, &opt->status);
+		user_status(user, &opt->status);
 		return sizeof(opt->status);
 	case MPA_PEER:
 		if (!user->has_peer)

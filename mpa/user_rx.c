@@ -10,12 +10,12 @@
 #include "verify.h"
 
 /**
- * struct head - the first FPDU in TCP's queue, which is whole and valid
+ * struct rx_head - the first FPDU in TCP's queue, which is whole and valid
  * @cur: at the first octet of its ULPDU
  * @ulpdu: octets of the ULPDU
  * @wire: octets of the FPDU
  */
-struct head {
+struct rx_head {
 	struct mpa_cursor cur;
 	u32 ulpdu;
 	u32 wire;
@@ -35,7 +35,7 @@ static int end_invalid(struct mpa_user *user, enum mpa_error err)
  * Return: 1 with *head set, 0 at the end of the stream, -EAGAIN when nothing
  * is complete, -ENOTCONN outside of Full Operation, or why it has ended.
  */
-static int find_head(struct mpa_user *user, struct head *head)
+static int find_head(struct mpa_user *user, struct rx_head *head)
 {
 	struct mpa_conn *conn = user->conn;
 	enum mpa_error err;
@@ -66,7 +66,7 @@ static int find_head(struct mpa_user *user, struct head *head)
 	return 1;
 }
 
-static void consume(struct mpa_user *user, u32 wire)
+static void consume_fpdu(struct mpa_user *user, u32 wire)
 {
 	struct mpa_conn *conn = user->conn;
 
@@ -82,8 +82,8 @@ static void consume(struct mpa_user *user, u32 wire)
 }
 
 /* As SOCK_SEQPACKET: what does not fit is dropped, and MSG_TRUNC says so. */
-static int take(struct mpa_user *user, struct head *head, struct msghdr *msg,
-		size_t len, int flags)
+static int take_ulpdu(struct mpa_user *user, struct rx_head *head,
+		      struct msghdr *msg, size_t len, int flags)
 {
 	u32 n = min_t(size_t, len, head->ulpdu);
 
@@ -93,12 +93,12 @@ static int take(struct mpa_user *user, struct head *head, struct msghdr *msg,
 	if (n < head->ulpdu)
 		msg->msg_flags |= MSG_TRUNC;
 	if (!(flags & MSG_PEEK))
-		consume(user, head->wire);
+		consume_fpdu(user, head->wire);
 	return flags & MSG_TRUNC ? head->ulpdu : n;
 }
 
 /* Context: socket lock held. */
-static int wait_head(struct mpa_user *user, struct head *head, long timeo)
+static int wait_head(struct mpa_user *user, struct rx_head *head, long timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	struct sock *sk = user->sk;
@@ -136,7 +136,7 @@ int mpa_user_recvmsg(struct mpa_user *user, struct msghdr *msg, size_t len,
 		     int flags)
 {
 	struct sock *sk = user->sk;
-	struct head head;
+	struct rx_head head;
 	int ret;
 
 	if (flags & MSG_OOB)
@@ -147,7 +147,7 @@ int mpa_user_recvmsg(struct mpa_user *user, struct msghdr *msg, size_t len,
 		ret = wait_head(user, &head,
 				sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
 	if (ret > 0)
-		ret = take(user, &head, msg, len, flags);
+		ret = take_ulpdu(user, &head, msg, len, flags);
 	release_sock(sk);
 	return ret;
 }

@@ -198,7 +198,7 @@ static void fill_params(const struct mpa_user *user, struct mpa_params *params)
  * The plain socket's settings that would be in the way: a Request is shorter
  * than any SO_RCVLOWAT, and urgent data out of the stream would move Markers.
  */
-static void set_aside(struct mpa_user *user)
+static void set_options_aside(struct mpa_user *user)
 {
 	struct sock *sk = user->sk;
 
@@ -208,7 +208,7 @@ static void set_aside(struct mpa_user *user)
 	sock_set_flag(sk, SOCK_URGINLINE);
 }
 
-static void put_back(struct mpa_user *user)
+static void put_options_back(struct mpa_user *user)
 {
 	struct sock *sk = user->sk;
 
@@ -217,7 +217,7 @@ static void put_back(struct mpa_user *user)
 }
 
 /* Is this a moment at which MPA can take the stream over? */
-static int may_begin(const struct mpa_user *user)
+static int user_may_begin(const struct mpa_user *user)
 {
 	const struct sock *sk = user->sk;
 
@@ -234,12 +234,12 @@ static int may_begin(const struct mpa_user *user)
  * From here on the stream is MPA's, at the first octet that the program has
  * not read and the next one that is sent.
  */
-static int begin(struct mpa_user *user, enum mpa_state state)
+static int user_begin(struct mpa_user *user, enum mpa_state state)
 {
 	struct sock *sk = user->sk;
 	struct mpa_params params;
 	struct mpa_conn *conn;
-	int ret = may_begin(user);
+	int ret = user_may_begin(user);
 
 	if (ret)
 		return ret;
@@ -253,7 +253,7 @@ static int begin(struct mpa_user *user, enum mpa_state state)
 	conn->consumer = user;
 	WRITE_ONCE(user->conn, conn);
 	/* A call that is within TCP's functions would take octets of ours. */
-	smp_mb();		/* pairs with mpa_user_stream_enter() */
+	smp_mb();		/* pairs with stream_enter() */
 	if (atomic_read(&user->streaming)) {
 		WRITE_ONCE(user->conn, NULL);
 		mpa_conn_put(conn);
@@ -263,7 +263,7 @@ static int begin(struct mpa_user *user, enum mpa_state state)
 	user->startup = 0;
 	user->status = 0;
 	user->error = MPA_ERR_NONE;
-	set_aside(user);
+	set_options_aside(user);
 	mpa_conn_attach(conn);
 	mpa_user_refresh(user);
 	return 0;
@@ -282,7 +282,7 @@ void mpa_user_leave(struct mpa_user *user)
 	struct sock *sk = user->sk;
 
 	mpa_conn_let_go(conn);
-	put_back(user);
+	put_options_back(user);
 	WRITE_ONCE(user->conn, NULL);
 	mpa_user_refresh(user);
 	mpa_conn_put(conn);
@@ -292,7 +292,7 @@ void mpa_user_leave(struct mpa_user *user)
 }
 
 /* Has the startup come to something? Context: any. */
-static bool settled(const struct mpa_user *user)
+static bool startup_settled(const struct mpa_user *user)
 {
 	u8 state = READ_ONCE(user->state);
 
@@ -318,12 +318,12 @@ static int wait_settled(struct mpa_user *user)
 		return -EINPROGRESS;
 	user->waiters++;
 	add_wait_queue(sk_sleep(sk), &wait);
-	while (!settled(user) && !signal_pending(current))
-		sk_wait_event(sk, &timeo, settled(user), &wait);
+	while (!startup_settled(user) && !signal_pending(current))
+		sk_wait_event(sk, &timeo, startup_settled(user), &wait);
 	remove_wait_queue(sk_sleep(sk), &wait);
 	user->waiters--;
 	/* Not to be restarted: the startup goes on. */
-	return settled(user) ? user->startup : -EINTR;
+	return startup_settled(user) ? user->startup : -EINTR;
 }
 
 /**
@@ -336,7 +336,7 @@ static int wait_settled(struct mpa_user *user)
  */
 int mpa_user_initiate(struct mpa_user *user)
 {
-	int ret = begin(user, MPA_CONNECTING);
+	int ret = user_begin(user, MPA_CONNECTING);
 
 	if (ret)
 		return ret;
@@ -362,7 +362,7 @@ int mpa_user_initiate(struct mpa_user *user)
  */
 int mpa_user_respond(struct mpa_user *user, void *last, u32 len)
 {
-	int ret = begin(user, MPA_WAIT_REQUEST);
+	int ret = user_begin(user, MPA_WAIT_REQUEST);
 
 	if (ret)
 		return ret;
@@ -380,7 +380,7 @@ int mpa_user_respond(struct mpa_user *user, void *last, u32 len)
 }
 
 /* Answer the Request, with the program's wishes. */
-static int answer(struct mpa_user *user, bool reject)
+static int answer_request(struct mpa_user *user, bool reject)
 {
 	struct mpa_conn *conn = user->conn;
 
@@ -400,7 +400,7 @@ static int answer(struct mpa_user *user, bool reject)
  */
 int mpa_user_accept(struct mpa_user *user)
 {
-	int ret = answer(user, false);
+	int ret = answer_request(user, false);
 
 	if (ret)
 		return ret;
@@ -418,7 +418,7 @@ int mpa_user_accept(struct mpa_user *user)
  */
 int mpa_user_reject(struct mpa_user *user)
 {
-	int ret = answer(user, true);
+	int ret = answer_request(user, true);
 
 	if (!ret)
 		mpa_user_leave(user);
@@ -433,7 +433,7 @@ int mpa_user_reject(struct mpa_user *user)
  */
 int mpa_user_start_rdmac(struct mpa_user *user)
 {
-	int ret = begin(user, MPA_CONNECTING);
+	int ret = user_begin(user, MPA_CONNECTING);
 
 	if (ret)
 		return ret;

@@ -12,7 +12,7 @@
 			 MSG_CMSG_COMPAT)
 
 /* Nothing waits for TCP, and TCP has room: one more ULPDU, however long. */
-static bool has_room(const struct mpa_user *user)
+static bool user_has_room(const struct mpa_user *user)
 {
 	return READ_ONCE(user->sendable) && sk_stream_memory_free(user->sk);
 }
@@ -33,7 +33,7 @@ static int check_room(struct mpa_user *user)
 	if (sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN) || !conn->tx.ready)
 		return -EPIPE;
 	mpa_user_refresh(user);
-	return has_room(user) ? 0 : -EAGAIN;
+	return user_has_room(user) ? 0 : -EAGAIN;
 }
 
 /* Context: socket lock held. */
@@ -56,7 +56,7 @@ static int wait_room(struct mpa_user *user, long timeo)
 		}
 		sk->sk_write_pending++;
 		sk_wait_event(sk, &timeo,
-			      has_room(user) || READ_ONCE(sk->sk_err) ||
+			      user_has_room(user) || READ_ONCE(sk->sk_err) ||
 			      (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN) ||
 			      !READ_ONCE(user->conn), &wait);
 		sk->sk_write_pending--;
@@ -70,7 +70,7 @@ static int wait_room(struct mpa_user *user, long timeo)
  * or MSG_MORE, short ULPDUs share segments (RFC 5044 A.2, TX-02): when one
  * that is not full leaves is TCP's choice then.
  */
-static int push(struct mpa_user *user, bool more)
+static int push_ulpdu(struct mpa_user *user, bool more)
 {
 	int nonagle = tcp_sk(user->sk)->nonagle;
 	struct mpa_conn *conn = user->conn;
@@ -101,7 +101,7 @@ static int send_ulpdu(struct mpa_user *user, struct msghdr *msg, u32 size)
 		return ret;
 	}
 	mpa_tx_close(conn);
-	return push(user, msg->msg_flags & MSG_MORE);
+	return push_ulpdu(user, msg->msg_flags & MSG_MORE);
 }
 
 /**
@@ -134,25 +134,6 @@ int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size)
 		ret = sk_stream_error(sk, msg->msg_flags, ret);
 	release_sock(sk);
 	return ret ? ret : size;
-}
-
-/**
- * mpa_user_outq() - octets of the stream that TCP has not taken
- * @user: context
- *
- * Context: process, takes the socket lock.
- */
-int mpa_user_outq(struct mpa_user *user)
-{
-	const struct mpa_conn *conn;
-	u64 n = 0;
-
-	lock_sock(user->sk);
-	conn = user->conn;
-	if (conn)
-		n = conn->tx.written - conn->tx.plan.accepted;
-	release_sock(user->sk);
-	return n;
 }
 
 /**
