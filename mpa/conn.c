@@ -150,8 +150,8 @@ void mpa_conn_retry(struct mpa_conn *conn)
  * mpa_conn_released() - the lock of a program's socket is about to be free
  * @conn: connection
  *
- * Context: within release_sock(), spinlock of the socket held: who meets
- * an owner leaves the note under it.
+ * Context: within release_sock(), spinlock of the socket held: a worker that
+ * meets an owner leaves its note under it.
  */
 void mpa_conn_released(struct mpa_conn *conn)
 {
@@ -176,7 +176,7 @@ void mpa_conn_start_timer(struct mpa_conn *conn)
  * mpa_startup_left() - time that an Initiator's startup still has
  * @conn: connection of mpa_connect()
  *
- * For who tries again on another connection. Context: any.
+ * For a consumer that tries again on another connection. Context: any.
  * Return: milliseconds, 0 when the time is over.
  */
 unsigned int mpa_startup_left(const struct mpa_conn *conn)
@@ -216,7 +216,7 @@ void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status)
 }
 
 /**
- * mpa_conn_set_consumer() - change who gets the upcalls
+ * mpa_conn_set_consumer() - give the upcalls to another consumer
  * @conn: connection
  * @ops: upcalls
  * @consumer: their argument

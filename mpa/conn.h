@@ -55,7 +55,7 @@ enum {
  * @reset: drop TCP instead of closing it
  * @failure: negative errno that ended the startup
  * @params: policy
- * @memcg: whom memory for FPDUs is charged to, with a reference; NULL: nobody.
+ * @memcg: cgroup that pays for memory of FPDUs, with a reference, or NULL.
  *	Set before Full Operation
  * @offer: what our own startup frame says
  * @peer: what the peer's says

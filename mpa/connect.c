@@ -18,7 +18,7 @@ static int addr_len(const struct sockaddr *addr)
  * mpa_connect() - start as Initiator
  * @net: network namespace
  * @local: address to bind to, port 0 for any; or NULL
- * @remote: whom to connect to
+ * @remote: the peer's address
  * @params: policy
  * @pd: Private Data, copied
  * @pd_len: octets of @pd: up to 512, or 508 with max_rev MPA_REV_ENHANCED

@@ -145,7 +145,7 @@ static bool listener_all_accepted(const struct mpa_listener *listener, int err)
 }
 
 /*
- * Any other error, want of memory for one, leaves somebody in the queue whom
+ * Any other error, want of memory for one, leaves a connection in the queue that
  * TCP does not tell of again.
  */
 static void listener_work(struct work_struct *work)
@@ -153,7 +153,7 @@ static void listener_work(struct work_struct *work)
 	struct mpa_listener *listener = container_of(to_delayed_work(work),
 						     struct mpa_listener,
 						     work);
-	/* Who reconnects may do so to write memory out. */
+	/* The peer may reconnect in order to write memory out. */
 	unsigned int noio = memalloc_noio_save();
 	unsigned long delay = 0;
 	struct socket *sock;

@@ -140,7 +140,7 @@ static int key_check(const __u8 *frame, __u32 have, bool reply)
 
 /*
  * Revision 0 is what RDMA Consortium peers say (RFC 5044 Appendix C): it
- * takes @local's permission. Who does not give it is "non-permissive".
+ * takes @local's permission. A side without it is "non-permissive".
  */
 static bool rev_usable(const struct mpa_offer *local, __u8 rev)
 {
@@ -206,7 +206,7 @@ static void header_decode(const __u8 *frame, bool reply,
  * -EISCONN: a Request where a Reply is expected: both sides are Initiators;
  * -EPROTO: not an MPA key, or S set and no room for the enhanced data;
  * -EPROTONOSUPPORT: a revision above @max_rev. Revision 0 is read whatever
- * becomes of it: who refuses it answers, too (RFC 5044 section C.2.1);
+ * becomes of it: a side that refuses it answers, too (RFC 5044 section C.2.1);
  * -EMSGSIZE: PD_Length exceeds 512.
  * All but -EAGAIN mean MPA error 4.
  */

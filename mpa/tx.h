@@ -48,7 +48,7 @@ struct mpa_tx_writer {
  * struct mpa_tx_ring - pages that FPDUs are written to
  * @slots: number of @chunk in use, 1..MPA_TX_RING
  * @gfp: how their memory is got
- * @memcg: whom it is charged to, the connection's; NULL: nobody
+ * @memcg: cgroup that pays for it, the connection's, or NULL
  * @slot: index of the chunk that is being written
  * @off: octets used of it, the open FPDU's included
  * @size: octets in it

@@ -28,7 +28,7 @@
  * @error: RFC error number of the last end
  * @startup: what the last startup came to: 0 or a negative errno
  * @status: errno of the receive direction's end
- * @state: MPA_STATE_*, for who has no lock
+ * @state: MPA_STATE_*, for readers without the lock
  * @readable: poll(): a call to receive does not wait
  * @sendable: poll(): MPA has nothing that TCP has not taken
  * @aborting: TCP is being reset: poll() waits for the error.

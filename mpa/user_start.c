@@ -94,8 +94,8 @@ static void end_tcp(struct mpa_user *user)
 }
 
 /*
- * With @agreed Full Operation follows, and user_writable() then wakes who
- * waits.
+ * With @agreed Full Operation follows, and user_writable() then wakes the
+ * calls that wait.
  */
 static void user_reply(void *consumer, int status, const struct mpa_offer *peer,
 		       const struct mpa_agreed *agreed, const void *pd)

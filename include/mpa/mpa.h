@@ -85,7 +85,7 @@ struct mpa_policy {
  * @ord: outbound RDMA Read depth to offer, 0..0x3ffe
  * @startup_ms: time for the whole startup in milliseconds, 0: the default
  * @account: what the connection buffers in either direction is charged to the
- *	memory cgroup of who calls mpa_connect() or mpa_accept(): the active
+ *	memory cgroup of the caller of mpa_connect() or mpa_accept(): the active
  *	one (set_active_memcg()), or else the process's. For what a program
  *	has asked for. Without effect on a listener
  */
@@ -179,7 +179,7 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	       struct mpa_agreed *agreed);
 int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len);
 
-/* Inside of an upcall, or while no upcall can come: who gets the next ones */
+/* Another consumer: inside of an upcall, or while no upcall can come */
 void mpa_conn_set_consumer(struct mpa_conn *conn,
 			   const struct mpa_consumer_ops *ops,
 			   void *consumer);
