@@ -52,13 +52,13 @@ struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
 	}
 	ret = mpa_handshake_initiate(conn, pd, pd_len);
 	if (ret)
-		goto err_put;
+		goto err_put_conn;
 	if (local) {
 		sock_set_reuseaddr(sock->sk);
 		ret = kernel_bind(sock, (struct sockaddr *)local,
 				  addr_len(local));
 		if (ret)
-			goto err_put;
+			goto err_put_conn;
 	}
 
 	lock_sock(sock->sk);
@@ -81,7 +81,7 @@ err_let_go:
 	lock_sock(sock->sk);
 	mpa_conn_let_go(conn);
 	release_sock(sock->sk);
-err_put:
+err_put_conn:
 	mpa_conn_put(conn);
 	return ERR_PTR(ret);
 }

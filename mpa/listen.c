@@ -138,9 +138,9 @@ static void listener_incoming(struct mpa_listener *listener,
 }
 
 /* Is the queue empty, and will TCP tell when it no longer is? */
-static bool listener_all_accepted(const struct mpa_listener *listener, int err)
+static bool listener_all_accepted(const struct mpa_listener *listener, int ret)
 {
-	return err == -EAGAIN ||
+	return ret == -EAGAIN ||
 	       inet_sk_state_load(listener->sock->sk) != TCP_LISTEN;
 }
 
@@ -157,17 +157,17 @@ static void listener_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	unsigned long delay = 0;
 	struct socket *sock;
-	int err = 0, i;
+	int ret = 0, i;
 
-	for (i = 0; i < ACCEPT_BUDGET && !err; i++) {
-		err = kernel_accept(listener->sock, &sock, O_NONBLOCK);
-		if (!err)
+	for (i = 0; i < ACCEPT_BUDGET && !ret; i++) {
+		ret = kernel_accept(listener->sock, &sock, O_NONBLOCK);
+		if (!ret)
 			listener_incoming(listener, sock);
 	}
 	memalloc_noio_restore(noio);
-	if (err)
+	if (ret)
 		delay = msecs_to_jiffies(ACCEPT_AGAIN_MS);
-	if (!listener_all_accepted(listener, err))
+	if (!listener_all_accepted(listener, ret))
 		queue_delayed_work(mpa_wq, &listener->work, delay);
 }
 
@@ -224,17 +224,17 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 
 	ret = mpa_sock_create(net, local->sa_family, &listener->sock);
 	if (ret)
-		goto err_free;
+		goto err_free_listener;
 	listener_attach(listener);
 	ret = listener_bind(listener->sock, local, backlog);
 	if (ret)
-		goto err_sock;
+		goto err_release_sock;
 	return listener;
 
-err_sock:
+err_release_sock:
 	listener_detach(listener);
 	sock_release(listener->sock);
-err_free:
+err_free_listener:
 	kfree(listener);
 	return ERR_PTR(ret);
 }

@@ -79,13 +79,13 @@ void mpa_sock_release(struct socket *sock)
 /**
  * mpa_sock_abort() - reset TCP, as tcp_abort() does
  * @sk: socket
- * @err: errno that the program is to see
+ * @sk_err: errno that the program is to see
  *
  * tcp_abort() would wait for the lock. What TCP has for those that hold it is
  * tcp_disconnect(), which sends the RST, but prepares for another connect().
  * Context: process, socket lock held.
  */
-void mpa_sock_abort(struct sock *sk, int err)
+void mpa_sock_abort(struct sock *sk, int sk_err)
 {
 	sock_owned_by_me(sk);
 	if (sk->sk_state == TCP_CLOSE)
@@ -94,9 +94,9 @@ void mpa_sock_abort(struct sock *sk, int err)
 	local_bh_disable();
 	bh_lock_sock(sk);
 	/* Before the state, for poll(); again, because TCP sets its own. */
-	WRITE_ONCE(sk->sk_err, err);
+	WRITE_ONCE(sk->sk_err, sk_err);
 	tcp_disconnect(sk, 0);
-	WRITE_ONCE(sk->sk_err, err);
+	WRITE_ONCE(sk->sk_err, sk_err);
 	tcp_done(sk);
 	bh_unlock_sock(sk);
 	local_bh_enable();

@@ -19,7 +19,7 @@ struct mpa_sock_limits {
 int mpa_sock_create(struct net *net, int family, struct socket **sock);
 void mpa_sock_tune(struct sock *sk);
 void mpa_sock_release(struct socket *sock);
-void mpa_sock_abort(struct sock *sk, int err);
+void mpa_sock_abort(struct sock *sk, int sk_err);
 
 int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,
 		       u32 len, bool more);
