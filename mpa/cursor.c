@@ -10,6 +10,7 @@
 #include <net/tcp.h>
 #include <mpa/mpa.h>
 #include "cursor.h"
+#include "fpdu.h"
 
 static void cursor_enter(struct mpa_cursor *cur, struct sk_buff *part)
 {

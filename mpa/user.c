@@ -9,6 +9,7 @@
 #include <linux/sockios.h>
 #include <net/netlink.h>
 #include <asm/ioctls.h>
+#include "conn.h"
 #include "events.h"
 #include "user.h"
 

@@ -4,8 +4,9 @@
  */
 #include <linux/capability.h>
 #include <linux/slab.h>
+#include "conn.h"
 #include "params.h"
-#include "sock.h"
+#include "tx.h"
 #include "user.h"
 
 #define MPA_STARTUP_TIMEOUT_MAX	3600000

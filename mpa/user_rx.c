@@ -4,8 +4,10 @@
  * copied straight out of TCP's queue.
  */
 #include <linux/sched/signal.h>
+#include "conn.h"
 #include "cursor.h"
 #include "events.h"
+#include "rx.h"
 #include "user.h"
 #include "verify.h"
 

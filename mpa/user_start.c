@@ -4,9 +4,11 @@
  * stream (RFC 5044 sections 7.1.3 to 7.1.5), and back when a side refuses.
  */
 #include <linux/sched/signal.h>
+#include "conn.h"
 #include "events.h"
 #include "handshake.h"
 #include "params.h"
+#include "plan.h"
 #include "sock.h"
 #include "user.h"
 

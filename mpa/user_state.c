@@ -3,6 +3,8 @@
  * What a program's socket says of itself to calls that take no lock: poll(),
  * sock_diag, and those that sleep.
  */
+#include "conn.h"
+#include "plan.h"
 #include "user.h"
 
 /**

@@ -3,8 +3,9 @@
  * Sending on a program's socket: one ULPDU for each call.
  */
 #include <linux/sched/signal.h>
-#include "fpdu.h"
+#include "conn.h"
 #include "sock.h"
+#include "tx.h"
 #include "user.h"
 
 /* What makes sense for a record. */
