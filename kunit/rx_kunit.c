@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whole-FPDU receive (mpa/rx.c) on receive queues made by hand: linear
- * buffers, fragments, fragment lists, overlaps, cuts at every octet.
+ * Whole-FPDU receive (mpa/rx.c over mpa/verify.c and mpa/cursor.c) on receive
+ * queues made by hand: linear buffers, fragments, fragment lists, overlaps,
+ * cuts at every octet.
  */
 #include <kunit/test.h>
 #include <linux/net.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The FPDU writer (mpa/tx.c): octets against the reference framer, segment
- * ends, back-pressure, reuse of pages. TCP is played by this file.
+ * The FPDU writer (mpa/tx.c over mpa/plan.c): octets against the reference
+ * framer, segment ends, back-pressure, reuse of pages. TCP is played by this
+ * file.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>

@@ -66,6 +66,9 @@ enum {
  * @timer: limit of the whole startup; in Full Operation mpa_conn_retry()'s
  * @deadline: jiffies at which @timer fires
  * @flags: atomic bits
+ * @saved_data_ready: the socket's own callback
+ * @saved_state_change: likewise
+ * @saved_write_space: likewise
  * @rx: receive direction
  * @tx: transmit direction
  */
