@@ -65,13 +65,6 @@ static int set_depths(struct mpa_user *user, const struct mpa_depths *depths)
 	return 0;
 }
 
-static int set_private_data(struct mpa_user *user, const void *data, u16 len)
-{
-	memcpy(user->data, data, len);
-	user->data_len = len;
-	return 0;
-}
-
 /* What setsockopt() hands in, but for a last message; one at a time. */
 union mpa_setting {
 	int wish;
@@ -111,7 +104,9 @@ static int apply_setting(struct mpa_user *user, int optname,
 	case MPA_DEPTHS:
 		return set_depths(user, &set->depths);
 	case MPA_PRIVATE_DATA:
-		return set_private_data(user, set->data, optlen);
+		memcpy(user->data, set->data, optlen);
+		user->data_len = optlen;
+		return 0;
 	default:
 		return set_wish(user, optname, set->wish);
 	}
