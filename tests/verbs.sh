@@ -13,7 +13,7 @@ queues="solicited armed-once unsignalled send-queue-full receive-queue-full many
 errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long deregister
   deregister-source flush error-under-load send-invalidate"
 connections="private-data reject server-goes client-goes nobody-listens graceful abortive both-disconnect wildcard cycles many-connections"
-hostile="read-only-mapping keys last-address cq-overflow receiver-not-ready peer-killed foreign-connect foreign-accept"
+hostile="read-only-mapping keys last-address cq-overflow cq-overflow-destroy receiver-not-ready peer-killed foreign-connect foreign-accept"
 # shellcheck disable=SC2086 # lists of names
 cases "queues and completions" v $queues
 # shellcheck disable=SC2086
@@ -42,4 +42,13 @@ in_group() { bash -c 'echo $$ >/sys/fs/cgroup/verbs/cgroup.procs; exec "$@"' - "
 cases "memory in the kernel" in_group timeout -k 5 100 verbs-test run accounted --addr 10.9.0.2 --server-ns h2 --client-ns h1
 rmdir /sys/fs/cgroup/verbs && umount /sys/fs/cgroup
 cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard graceful --addr fd09::2 --server-ns h2 --client-ns h1
+
+say "a device goes while completion queues overflow"
+before=$(counter rd1 cq_overflows)
+more_overflows() { [ "$(counter rd1 cq_overflows)" -gt "$before" ]; }
+bounded 100 verbs-test run cq-overflow-destroy --count 100000 --addr 10.9.0.2 --server-ns h2 --client-ns h1 >"$WORK/overflow" 2>&1 &
+check "they overflow" until_true 60 more_overflows
+check "rdma link delete rd1" bounded 60 rdma link delete rd1
+wait $!
+check "the program notices" [ $? = 1 ]
 finish

@@ -44,6 +44,8 @@ public:
     expectSame(to_.memory.span(), from_.memory.span(), "the other connection's data");
   }
 
+  ibv_context* context() const { return pair_.client->id->context(); }
+
 private:
   Pair pair_;
   Region from_, to_;
@@ -213,23 +215,66 @@ void lastAddress(Context& c) {
 
 /* --- queues --- */
 
+constexpr unsigned overflowEntries = 16;
+
+/** More WRITEs than the queue has room for. */
+void overflow(End& end, const Region& from, const Region& to) {
+  for (unsigned i = 0; i < 4 * overflowEntries; i++)
+    end.postWrite(i, {from.sge(0, 64)}, to.rkey(), to.memory.address());
+}
+
+/** What is in the queue is right or flushed, and what is posted now is flushed. */
+void expectFlushed(End& end, const Region& memory) {
+  constexpr std::uint64_t last = 1000;
+
+  for (const ibv_wc& wc : end.sends().poll(2 * overflowEntries))
+    expect(wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR, statusName(wc.status));
+  end.postSend(last, {memory.sge(0, 64)});
+  for (;;) {
+    const ibv_wc wc = end.sends().next();
+
+    if (wc.wr_id != last)
+      continue;
+    expectWc(wc, IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "a SEND that is posted afterwards");
+    return;
+  }
+}
+
 /** A queue that overflows takes the QPs that use it into error, and nobody else. */
 void cqOverflow(Context& c) {
   Bystander bystander(c);
   Pair user(c.place);
-  Cq small(user.client->id->context(), 16);
+  Cq small(user.client->id->context(), overflowEntries);
   Pair victim(c.place, {.cq = &small}), neighbour(c.place, {.cq = &small});
   Region from(victim.client->pd(), page), to(victim.server->pd(), page);
 
-  for (unsigned i = 0; i < 64; i++)
-    victim.client->postWrite(i, {from.sge(0, 64)}, to.rkey(), to.memory.address());
+  overflow(*victim.client, from, to);
   expect(waitAsync(victim.client->id->context(), IBV_EVENT_CQ_ERR), "no CQ_ERR event");
   victim.expectDown();
   neighbour.expectDown();
   expectEqual(victim.client->state(), int{IBV_QPS_ERR}, "state of the QP");
   expectEqual(neighbour.client->state(), int{IBV_QPS_ERR}, "state of the QP that shares the queue");
   expectEqual(user.client->state(), int{IBV_QPS_RTS}, "state of a QP with another queue");
+  expectFlushed(*victim.client, from);
+  expect(!waitAsync(victim.client->id->context(), IBV_EVENT_CQ_ERR, Deadline(milliseconds(200))), "a second CQ_ERR event");
   user.sync();
+  bystander.exchange();
+}
+
+/** QPs and their queue go while the overflow is being dealt with, before it is known or after. */
+void cqOverflowDestroy(Context& c) {
+  const unsigned count = c.count ? c.count : 20;
+  Bystander bystander(c);
+
+  for (unsigned round = 0; round < count; round++) {
+    Cq small(bystander.context(), overflowEntries);
+    Pair victim(c.place, {.cq = &small}), neighbour(c.place, {.cq = &small});
+    Region from(victim.client->pd(), page), to(victim.server->pd(), page);
+
+    overflow(*victim.client, from, to);
+    if (round % 2)
+      expect(waitAsync(bystander.context(), IBV_EVENT_CQ_ERR), "no CQ_ERR event");
+  }
   bystander.exchange();
 }
 
@@ -520,6 +565,7 @@ const VerbsCase table[] = {
     {"keys", "", "revoked, and past the last address", keys},
     {"last-address", "", "a region that ends with the last address", lastAddress},
     {"cq-overflow", "", "a completion queue overflows", cqOverflow},
+    {"cq-overflow-destroy", "", "its QPs and the queue are destroyed at once", cqOverflowDestroy},
     {"receiver-not-ready", "", "a SEND without a receive, behind one with", receiverNotReady},
     {"peer-killed", "", "the other process is killed", peerKilled},
     {"foreign-connect", "", "another user connects with a QP that is not its own", foreignConnect},
