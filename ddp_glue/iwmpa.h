@@ -460,7 +460,7 @@ void iwm_notify(struct iwm_cq *cq);
 int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec);
 
-/* srq.c: SRQs and the receive rings of QPs */
+/* rq.c: SRQs and the receive rings of QPs */
 int iwm_rq_init(struct iwm_rq *rq, u32 num, u32 max_sge, bool user);
 void iwm_rq_free(struct iwm_rq *rq);
 int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr);

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../ddp_glue/srq.c"
+#include "../ddp_glue/rq.c"
