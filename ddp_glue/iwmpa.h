@@ -484,12 +484,14 @@ static inline gfp_t iwm_gfp(bool user)
 	return user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
 }
 
-/* verbs.c helpers for rings, which a user's process maps */
+/* mmap.c: rings, which a user's process maps */
 void *iwm_ring_alloc(size_t len, bool user);	/* vfree() it */
 struct rdma_user_mmap_entry *
 iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key);
 /* Before the ring is freed; not rdma_user_mmap_entry_remove(). NULL is fine. */
 void iwm_mmap_remove(struct rdma_user_mmap_entry *entry);
+int iwm_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma);
+void iwm_mmap_free(struct rdma_user_mmap_entry *entry);
 
 /* qp.c */
 int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,

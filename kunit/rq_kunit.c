@@ -7,7 +7,7 @@
 #include <linux/vmalloc.h>
 #include "iwmpa.h"
 
-/* What rq.c wants of verbs.c. */
+/* What rq.c wants of mmap.c. */
 void *iwm_ring_alloc(size_t len, bool user)
 {
 	return vzalloc(len);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings that user space maps: their memory, and the keys by which mmap() finds
+ * them.
+ */
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "iwmpa.h"
+
+/*
+ * A ring that user space may map. @lock keeps a mapping that is being made
+ * and the end of the ring apart.
+ */
+struct iwm_mmap {
+	struct rdma_user_mmap_entry entry;
+	struct mutex lock;	/* guards @addr */
+	void *addr;		/* NULL: no longer to be mapped */
+};
+
+#define to_iwm_mmap(p)	container_of(p, struct iwm_mmap, entry)
+
+/* libsiw takes the key SIW_INVAL_UOBJ_KEY for "no ring". */
+#define IWM_MMAP_MIN_PGOFF	((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
+
+/**
+ * iwm_ring_alloc - memory of a ring
+ * @len: octets
+ * @user: it is to be mapped, and is charged to the caller's memory cgroup
+ *
+ * vmalloc_user() charges nobody.
+ *
+ * Context: process.
+ * Return: whole pages of zeroes, to be freed by vfree(); NULL without memory.
+ */
+void *iwm_ring_alloc(size_t len, bool user)
+{
+	return __vmalloc(PAGE_ALIGN(len), iwm_gfp(user) | __GFP_ZERO);
+}
+
+/**
+ * iwm_mmap_insert - let user space map a ring
+ * @ctx: user context that may map it
+ * @addr: memory of iwm_ring_alloc()
+ * @len: octets
+ * @key: set to the offset that user space gives to mmap()
+ *
+ * Context: process.
+ * Return: entry to be given to iwm_mmap_remove(), NULL without memory.
+ */
+struct rdma_user_mmap_entry *
+iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key)
+{
+	struct iwm_mmap *map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
+
+	if (!map)
+		return NULL;
+	mutex_init(&map->lock);
+	map->addr = addr;
+	if (rdma_user_mmap_entry_insert_range(ctx, &map->entry, len,
+					      IWM_MMAP_MIN_PGOFF, U32_MAX)) {
+		kfree(map);
+		return NULL;
+	}
+	*key = rdma_user_mmap_get_offset(&map->entry);
+	return &map->entry;
+}
+
+/**
+ * iwm_mmap_remove - end the mapping of a ring
+ * @entry: entry of iwm_mmap_insert(), or NULL
+ *
+ * No new mapping is made after this, and the ring may be freed. Mappings that
+ * exist hold its pages.
+ *
+ * Context: process.
+ */
+void iwm_mmap_remove(struct rdma_user_mmap_entry *entry)
+{
+	struct iwm_mmap *map;
+
+	if (!entry)
+		return;
+	map = to_iwm_mmap(entry);
+	mutex_lock(&map->lock);
+	map->addr = NULL;
+	mutex_unlock(&map->lock);
+	rdma_user_mmap_entry_remove(entry);
+}
+
+void iwm_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	kfree(to_iwm_mmap(entry));
+}
+
+/* The mapping holds each page; @vma is as long as the ring. */
+static int iwm_map_ring(struct vm_area_struct *vma, void *ring)
+{
+	unsigned long at;
+	int err = 0;
+
+	for (at = vma->vm_start; at != vma->vm_end && !err; at += PAGE_SIZE) {
+		err = vm_insert_page(vma, at, vmalloc_to_page(ring));
+		ring += PAGE_SIZE;
+	}
+	return err;
+}
+
+int iwm_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(ctx, vma);
+	struct iwm_mmap *map;
+	int err = -EINVAL;
+
+	if (!entry)
+		return err;
+	map = to_iwm_mmap(entry);
+	mutex_lock(&map->lock);
+	if (map->addr)
+		err = iwm_map_ring(vma, map->addr);
+	mutex_unlock(&map->lock);
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}
