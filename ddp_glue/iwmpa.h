@@ -349,12 +349,14 @@ static inline void iwm_count(struct iwm_dev *dev, enum iwm_stat stat)
 	this_cpu_inc(dev->mib->v[stat]);
 }
 
-/* device.c */
+/* netdev.c */
 extern struct workqueue_struct *iwm_wq;	/* WQ_MEM_RECLAIM */
 struct net *iwm_dev_net(struct iwm_dev *dev);	/* put_net() it; or NULL */
 struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev); /* dev_put() */
-void iwm_dev_dealloc(struct ib_device *ibdev);
 bool iwm_dev_going(struct iwm_dev *dev);
+
+/* device.c */
+void iwm_dev_dealloc(struct ib_device *ibdev);
 int iwm_dev_query_gid(struct iwm_dev *dev, int index, union ib_gid *gid);
 
 /* verbs.c: the table is complete with the functions of the files below */
@@ -503,9 +505,11 @@ int iwm_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
+void iwm_qp_lost_cq(struct iwm_cq *cq);
+
+/* qp_ref.c */
 struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn);
 void iwm_qp_put(struct iwm_qp *qp);
-void iwm_qp_lost_cq(struct iwm_cq *cq);
 void iwm_iw_add_ref(struct ib_qp *ibqp);
 void iwm_iw_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: the verbs, references, and finding a QP by its number. States
- * and connections are in qp_state.c.
+ * Queue pairs: the verbs. States and connections are in qp_state.c.
  */
 #include <linux/pid.h>
 #include <linux/random.h>
@@ -12,90 +11,6 @@
 
 #define QPN_MIN			2	/* 0 and 1 are special in InfiniBand */
 #define QPN_MAX			0xffffff
-
-/* ---- References and lookup ---- */
-
-static void qp_last_put(struct kref *ref)
-{
-	struct iwm_qp *qp = container_of(ref, struct iwm_qp, ref);
-
-	complete(&qp->freed);
-}
-
-void iwm_qp_put(struct iwm_qp *qp)
-{
-	kref_put(&qp->ref, qp_last_put);
-}
-
-/**
- * iwm_qp_get() - find a queue pair by number
- * @dev: device
- * @qpn: QP number
- *
- * Context: any. Return: the QP with a reference for iwm_qp_put(), or NULL.
- */
-struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn)
-{
-	unsigned long flags;
-	struct iwm_qp *qp;
-
-	xa_lock_irqsave(&dev->qps, flags);
-	qp = xa_load(&dev->qps, qpn);
-	if (qp && !kref_get_unless_zero(&qp->ref))
-		qp = NULL;
-	xa_unlock_irqrestore(&dev->qps, flags);
-	return qp;
-}
-
-/**
- * iwm_qp_lost_cq() - take the users of a completion queue into error
- * @cq: queue that has overflowed
- *
- * Context: process.
- */
-void iwm_qp_lost_cq(struct iwm_cq *cq)
-{
-	static const struct rdmap_error err = {
-		.layer = TERM_LAYER_RDMAP,
-		.etype = RDMAP_ETYPE_LOCAL,
-	};
-	unsigned long qpn;
-	struct iwm_qp *qp;
-	void *entry;
-
-	xa_for_each(&cq->dev->qps, qpn, entry) {
-		qp = iwm_qp_get(cq->dev, qpn);
-		if (!qp)
-			continue;
-		if (qp->scq == cq || qp->rcq == cq)
-			iwm_qp_error(qp, &err, NULL, 0, NULL);
-		iwm_qp_put(qp);
-	}
-}
-
-/*
- * ib_device_ops.iw_get_qp, .iw_add_ref and .iw_rem_ref. iw_cm means to look a
- * QP up by the first and to hold it by the second, and between the two it may
- * be destroyed. So it is the first that takes the reference. Nobody calls the
- * second for anything else.
- */
-struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn)
-{
-	struct iwm_qp *qp = iwm_qp_get(to_iwm_dev(ibdev), qpn);
-
-	return qp ? &qp->ibqp : NULL;
-}
-
-void iwm_iw_add_ref(struct ib_qp *ibqp)
-{
-}
-
-void iwm_iw_rem_ref(struct ib_qp *ibqp)
-{
-	iwm_qp_put(to_iwm_qp(ibqp));
-}
-
-/* ---- Verbs ---- */
 
 static int check_attr(const struct ib_qp_init_attr *attr)
 {
@@ -499,4 +414,30 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	if (unlikely(READ_ONCE(qp->rx_ended)))
 		iwm_qp_flush_rq(qp);
 	return ret;
+}
+
+/**
+ * iwm_qp_lost_cq() - take the users of a completion queue into error
+ * @cq: queue that has overflowed
+ *
+ * Context: process.
+ */
+void iwm_qp_lost_cq(struct iwm_cq *cq)
+{
+	static const struct rdmap_error err = {
+		.layer = TERM_LAYER_RDMAP,
+		.etype = RDMAP_ETYPE_LOCAL,
+	};
+	unsigned long qpn;
+	struct iwm_qp *qp;
+	void *entry;
+
+	xa_for_each(&cq->dev->qps, qpn, entry) {
+		qp = iwm_qp_get(cq->dev, qpn);
+		if (!qp)
+			continue;
+		if (qp->scq == cq || qp->rcq == cq)
+			iwm_qp_error(qp, &err, NULL, 0, NULL);
+		iwm_qp_put(qp);
+	}
 }

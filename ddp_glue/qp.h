@@ -2,7 +2,7 @@
 /*
  * What the files of queue pairs share. What others call is in iwmpa.h.
  *
- * qp.c       verbs: create, modify, query, destroy, post_recv; lookup
+ * qp.c       verbs: create, modify, query, destroy, post_recv
  * qp_state.c states and ends, errors, upcalls of MPA, connecting
  */
 #ifndef IWM_QP_H

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * References to queue pairs, and finding one by its number.
+ */
+#include "iwmpa.h"
+
+static void qp_last_put(struct kref *ref)
+{
+	struct iwm_qp *qp = container_of(ref, struct iwm_qp, ref);
+
+	complete(&qp->freed);
+}
+
+void iwm_qp_put(struct iwm_qp *qp)
+{
+	kref_put(&qp->ref, qp_last_put);
+}
+
+/**
+ * iwm_qp_get() - find a queue pair by number
+ * @dev: device
+ * @qpn: QP number
+ *
+ * Context: any. Return: the QP with a reference for iwm_qp_put(), or NULL.
+ */
+struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn)
+{
+	unsigned long flags;
+	struct iwm_qp *qp;
+
+	xa_lock_irqsave(&dev->qps, flags);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp && !kref_get_unless_zero(&qp->ref))
+		qp = NULL;
+	xa_unlock_irqrestore(&dev->qps, flags);
+	return qp;
+}
+
+/*
+ * ib_device_ops.iw_get_qp, .iw_add_ref and .iw_rem_ref. iw_cm means to look a
+ * QP up by the first and to hold it by the second, and between the two it may
+ * be destroyed. So it is the first that takes the reference. Nobody calls the
+ * second for anything else.
+ */
+struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct iwm_qp *qp = iwm_qp_get(to_iwm_dev(ibdev), qpn);
+
+	return qp ? &qp->ibqp : NULL;
+}
+
+void iwm_iw_add_ref(struct ib_qp *ibqp)
+{
+}
+
+void iwm_iw_rem_ref(struct ib_qp *ibqp)
+{
+	iwm_qp_put(to_iwm_qp(ibqp));
+}
