@@ -40,23 +40,6 @@
 static LIST_HEAD(iwm_devices);
 static DEFINE_MUTEX(iwm_devices_lock);
 
-/**
- * iwm_dev_query_gid - tell one of a device's GIDs
- * @dev: device
- * @index: 0: the netdev's; 1: lo's, zero (which is none) for a device on lo
- * @gid: where it goes
- *
- * Context: any. A change is followed by IB_EVENT_GID_CHANGE.
- * Return: 0 or -EINVAL.
- */
-int iwm_dev_query_gid(struct iwm_dev *dev, int index, union ib_gid *gid)
-{
-	if (index < 0 || index >= IWM_NUM_GIDS)
-		return -EINVAL;
-	*gid = dev->gids[index];
-	return 0;
-}
-
 static bool iwm_addr_tagged(const struct net_device *netdev)
 {
 	return netdev->addr_len <= IWM_TAG_OFF &&
@@ -187,7 +170,7 @@ static struct iwm_dev *iwm_dev_find(const struct net_device *netdev)
  *
  * Context: process.
  */
-void iwm_dev_dealloc(struct ib_device *ibdev)
+static void iwm_dev_dealloc(struct ib_device *ibdev)
 {
 	struct iwm_dev *dev = to_iwm_dev(ibdev);
 	struct net_device *netdev;
@@ -272,6 +255,67 @@ static void iwm_dev_queue(struct iwm_dev *dev, struct work_struct *work)
 	if (ib_device_try_get(&dev->ibdev) && !queue_work(iwm_wq, work))
 		ib_device_put(&dev->ibdev);
 }
+
+static const struct ib_device_ops iwm_device_ops = {
+	.owner = THIS_MODULE,
+	/* Debian's libsiw is to drive this device: its id, its ABI. */
+	.driver_id = RDMA_DRIVER_SIW,
+	.uverbs_abi_ver = SIW_ABI_VERSION,
+
+	.alloc_hw_port_stats = iwm_alloc_hw_stats,
+	.alloc_mr = iwm_alloc_mr,
+	.alloc_pd = iwm_alloc_pd,
+	.alloc_ucontext = iwm_alloc_ucontext,
+	.create_cq = iwm_create_cq,
+	.create_qp = iwm_create_qp,
+	.create_srq = iwm_create_srq,
+	.dealloc_driver = iwm_dev_dealloc,
+	.dealloc_pd = iwm_dealloc_pd,
+	.dealloc_ucontext = iwm_dealloc_ucontext,
+	.dereg_mr = iwm_dereg_mr,
+	.destroy_cq = iwm_destroy_cq,
+	.destroy_qp = iwm_destroy_qp,
+	.destroy_srq = iwm_destroy_srq,
+	.disassociate_ucontext = iwm_disassociate_ucontext,
+	.get_dma_mr = iwm_get_dma_mr,
+	.get_hw_stats = iwm_get_hw_stats,
+	.get_netdev = iwm_get_netdev,
+	.get_port_immutable = iwm_get_port_immutable,
+	.iw_accept = iwm_cm_accept,
+	.iw_add_ref = iwm_iw_add_ref,
+	.iw_connect = iwm_cm_connect,
+	.iw_create_listen = iwm_cm_create_listen,
+	.iw_destroy_listen = iwm_cm_destroy_listen,
+	.iw_get_qp = iwm_iw_get_qp,
+	.iw_reject = iwm_cm_reject,
+	.iw_rem_ref = iwm_iw_rem_ref,
+	.map_mr_sg = iwm_map_mr_sg,
+	.mmap = iwm_mmap,
+	.mmap_free = iwm_mmap_free,
+	.modify_cq = iwm_modify_cq,
+	.modify_qp = iwm_modify_qp,
+	.modify_srq = iwm_modify_srq,
+	.poll_cq = iwm_poll_cq,
+	.post_recv = iwm_post_recv,
+	.post_send = iwm_post_send,
+	.post_srq_recv = iwm_post_srq_recv,
+	.pre_destroy_cq = iwm_notify_stop,
+	.query_device = iwm_query_device,
+	.query_gid = iwm_query_gid,
+	.query_pkey = iwm_query_pkey,
+	.query_port = iwm_query_port,
+	.query_qp = iwm_query_qp,
+	.query_srq = iwm_query_srq,
+	.reg_user_mr = iwm_reg_user_mr,
+	.req_notify_cq = iwm_req_notify_cq,
+	.resize_cq = iwm_resize_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, iwm_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, iwm_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, iwm_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, iwm_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, iwm_ucontext, ibctx),
+};
 
 static struct iwm_dev *iwm_dev_alloc(void)
 {

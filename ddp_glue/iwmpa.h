@@ -355,12 +355,25 @@ struct net *iwm_dev_net(struct iwm_dev *dev);	/* put_net() it; or NULL */
 struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev); /* dev_put() */
 bool iwm_dev_going(struct iwm_dev *dev);
 
-/* device.c */
-void iwm_dev_dealloc(struct ib_device *ibdev);
-int iwm_dev_query_gid(struct iwm_dev *dev, int index, union ib_gid *gid);
-
-/* verbs.c: the table is complete with the functions of the files below */
-extern const struct ib_device_ops iwm_device_ops;
+/* verbs.c */
+int iwm_query_device(struct ib_device *ibdev,
+		     struct ib_device_attr *attr,
+		     struct ib_udata *udata);
+int iwm_query_port(struct ib_device *ibdev, u32 port_num,
+		   struct ib_port_attr *attr);
+int iwm_get_port_immutable(struct ib_device *ibdev, u32 port_num,
+			   struct ib_port_immutable *immutable);
+int iwm_query_gid(struct ib_device *ibdev, u32 port_num, int index,
+		  union ib_gid *gid);
+int iwm_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index,
+		   u16 *pkey);
+struct net_device *iwm_get_netdev(struct ib_device *ibdev, u32 port_num);
+int iwm_alloc_ucontext(struct ib_ucontext *ibctx,
+		       struct ib_udata *udata);
+void iwm_dealloc_ucontext(struct ib_ucontext *ibctx);
+void iwm_disassociate_ucontext(struct ib_ucontext *ibctx);
+int iwm_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int iwm_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 
 /* stats.c */
 struct rdma_hw_stats *iwm_alloc_hw_stats(struct ib_device *ibdev,
