@@ -555,7 +555,7 @@ void iwm_qp_terminate_received(struct iwm_qp *qp,
 			       const struct rdmap_error *err);
 
 /* sq.c, post.c and send.c: the transmit side, see sq.h */
-int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe);
+int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work);
 void iwm_sq_destroy(struct iwm_qp *qp);
 void *iwm_sq_ring(struct iwm_qp *qp);
 size_t iwm_sq_ring_size(struct iwm_qp *qp);

@@ -148,26 +148,6 @@ static bool in_burst(struct iwm_qp *qp)
 	return burst;
 }
 
-/* Have the worker look in @ns, or sooner when it is to do so anyhow. */
-void iwm_sq_defer(struct iwm_sq *sq, u64 ns)
-{
-	if (!test_and_set_bit(SQ_DEFERRED, &sq->flags))
-		hrtimer_start(&sq->burst_timer, ns_to_ktime(ns),
-			      HRTIMER_MODE_REL_SOFT);
-}
-
-enum hrtimer_restart iwm_sq_burst_end(struct hrtimer *timer)
-{
-	struct iwm_sq *sq = container_of(timer, struct iwm_sq, burst_timer);
-
-	/* Cleared first: who finds it set is certain to be seen. */
-	clear_bit(SQ_DEFERRED, &sq->flags);
-	/* Cleared before iwm_sq_kick() looks for an owner */
-	smp_mb__after_atomic();
-	iwm_sq_kick(sq->qp);
-	return HRTIMER_NORESTART;
-}
-
 /**
  * iwm_post_send() - ib_device_ops.post_send
  * @ibqp: QP

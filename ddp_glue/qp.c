@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 #include "qp.h"
+#include "sq.h"
 
 #define QPN_MIN			2	/* 0 and 1 are special in InfiniBand */
 #define QPN_MAX			0xffffff
@@ -69,7 +70,7 @@ static int create_queues(struct iwm_qp *qp)
 	const struct ib_qp_cap *cap = &qp->cap;
 	int ret;
 
-	ret = iwm_sq_create(qp, cap->max_send_wr);
+	ret = iwm_sq_create(qp, cap->max_send_wr, iwm_sq_work);
 	if (ret)
 		return ret;
 	ret = iwm_rx_create(qp);

@@ -375,66 +375,6 @@ void iwm_sq_work(struct work_struct *work)
 }
 
 /**
- * iwm_sq_kick() - have the transmit owner look again
- * @qp: QP
- *
- * mpa_consumer_ops.writable() comes here. Context: any.
- */
-void iwm_sq_kick(struct iwm_qp *qp)
-{
-	struct iwm_sq *sq = qp->sq;
-
-	set_bit(SQ_AGAIN, &sq->flags);
-	/* Pairs with own_end(): note, then look for an owner */
-	smp_mb__after_atomic();
-	if (!test_bit(SQ_OWNED, &sq->flags))
-		queue_work(iwm_wq, &sq->work);
-}
-
-/* Answer Reads that have come in. Context: any. */
-void iwm_sq_kick_responses(struct iwm_qp *qp)
-{
-	if (iwm_sq_responses(qp->sq))
-		iwm_sq_kick(qp);
-}
-
-/**
- * iwm_sq_flush() - end all work requests, now and later, with a flush error
- * @qp: QP that has left RTS for good
- *
- * What TCP has taken completes as it is. Context: any.
- */
-void iwm_sq_flush(struct iwm_qp *qp)
-{
-	set_bit(SQ_FLUSH, &qp->sq->flags);
-	iwm_sq_kick(qp);
-}
-
-/**
- * iwm_sq_terminate() - send a Terminate as the last message
- * @qp: QP
- * @err: what went wrong
- * @ddp_hdr: header of the segment at fault, or NULL
- * @ddp_len: octets of that segment
- * @read_hdr: Read Request at fault, RDMAP_READ_REQUEST_LEN octets, or NULL
- *
- * iwm_qp_terminated() follows when it is on its way or cannot be sent. Only
- * the first one counts. Context: any; qp->lock makes it the first.
- */
-void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_error *err,
-		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr)
-{
-	struct iwm_sq *sq = qp->sq;
-
-	sq->term_len = rdmap_terminate_build(sq->term, err, ddp_hdr, ddp_len,
-					     read_hdr);
-	/* Pairs with test_bit() in serve(): the body is complete */
-	smp_mb__before_atomic();
-	set_bit(SQ_TERMINATE, &sq->flags);
-	iwm_sq_kick(qp);
-}
-
-/**
  * iwm_sq_stop() - keep the transmit owner off the connection for good
  * @qp: QP
  *
@@ -459,14 +399,4 @@ void iwm_sq_stop(struct iwm_qp *qp)
 		queue_work(iwm_wq, &sq->work);
 	if (conn)
 		mpa_conn_put(conn);
-}
-
-/* Is nothing posted, being sent or owed? Context: any; a snapshot. */
-bool iwm_sq_idle(struct iwm_qp *qp)
-{
-	struct iwm_sq *sq = qp->sq;
-
-	return !test_bit(SQ_OWNED, &sq->flags) && !iwm_sq_posted(sq) &&
-	       READ_ONCE(sq->fifo_get) == READ_ONCE(sq->fifo_put) &&
-	       READ_ONCE(sq->msg.kind) == MSG_NONE && !iwm_sq_responses(sq);
 }

@@ -1,11 +1,106 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The send queue: its ring, the FIFO of work requests that were taken from it,
- * their completion, and the Reads that both sides have outstanding.
+ * The send queue: notes for the transmit owner, the ring, the FIFO of work
+ * requests that were taken from it, their completion, and the Reads that both
+ * sides have outstanding.
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "sq.h"
+
+/* ---- Notes for the transmit owner ---- */
+
+/**
+ * iwm_sq_kick() - have the transmit owner look again
+ * @qp: QP
+ *
+ * mpa_consumer_ops.writable() comes here. Context: any.
+ */
+void iwm_sq_kick(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	set_bit(SQ_AGAIN, &sq->flags);
+	/* Pairs with own_end(): note, then look for an owner */
+	smp_mb__after_atomic();
+	if (!test_bit(SQ_OWNED, &sq->flags))
+		queue_work(iwm_wq, &sq->work);
+}
+
+/* Answer Reads that have come in. Context: any. */
+void iwm_sq_kick_responses(struct iwm_qp *qp)
+{
+	if (iwm_sq_responses(qp->sq))
+		iwm_sq_kick(qp);
+}
+
+/* Have the worker look in @ns, or sooner when it is to do so anyhow. */
+void iwm_sq_defer(struct iwm_sq *sq, u64 ns)
+{
+	if (!test_and_set_bit(SQ_DEFERRED, &sq->flags))
+		hrtimer_start(&sq->burst_timer, ns_to_ktime(ns),
+			      HRTIMER_MODE_REL_SOFT);
+}
+
+static enum hrtimer_restart burst_end(struct hrtimer *timer)
+{
+	struct iwm_sq *sq = container_of(timer, struct iwm_sq, burst_timer);
+
+	/* Cleared first: who finds it set is certain to be seen. */
+	clear_bit(SQ_DEFERRED, &sq->flags);
+	/* Cleared before iwm_sq_kick() looks for an owner */
+	smp_mb__after_atomic();
+	iwm_sq_kick(sq->qp);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * iwm_sq_flush() - end all work requests, now and later, with a flush error
+ * @qp: QP that has left RTS for good
+ *
+ * What TCP has taken completes as it is. Context: any.
+ */
+void iwm_sq_flush(struct iwm_qp *qp)
+{
+	set_bit(SQ_FLUSH, &qp->sq->flags);
+	iwm_sq_kick(qp);
+}
+
+/**
+ * iwm_sq_terminate() - send a Terminate as the last message
+ * @qp: QP
+ * @err: what went wrong
+ * @ddp_hdr: header of the segment at fault, or NULL
+ * @ddp_len: octets of that segment
+ * @read_hdr: Read Request at fault, RDMAP_READ_REQUEST_LEN octets, or NULL
+ *
+ * iwm_qp_terminated() follows when it is on its way or cannot be sent. Only
+ * the first one counts. Context: any; qp->lock makes it the first.
+ */
+void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_error *err,
+		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	sq->term_len = rdmap_terminate_build(sq->term, err, ddp_hdr, ddp_len,
+					     read_hdr);
+	/* Pairs with test_bit() in serve(): the body is complete */
+	smp_mb__before_atomic();
+	set_bit(SQ_TERMINATE, &sq->flags);
+	iwm_sq_kick(qp);
+}
+
+/* Is nothing posted, being sent or owed? Context: any; a snapshot. */
+bool iwm_sq_idle(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	return !test_bit(SQ_OWNED, &sq->flags) && !iwm_sq_posted(sq) &&
+	       READ_ONCE(sq->fifo_get) == READ_ONCE(sq->fifo_put) &&
+	       READ_ONCE(sq->msg.kind) == MSG_NONE && !iwm_sq_responses(sq);
+}
+
+/* ---- Work requests ---- */
 
 static bool wqe_finished(const struct iwm_sq *sq, const struct iwm_wqe *wqe)
 {
@@ -235,10 +330,11 @@ size_t iwm_sq_ring_size(struct iwm_qp *qp)
  * iwm_sq_create() - make the transmit side of a QP
  * @qp: QP, with @qp->user set
  * @num_sqe: entries, a power of two
+ * @work: the worker, which becomes the transmit owner: iwm_sq_work()
  *
  * Context: process. Return: 0 or -ENOMEM.
  */
-int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe)
+int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work)
 {
 	gfp_t gfp = iwm_gfp(qp->user);
 	struct iwm_sq *sq = kvzalloc(sizeof(*sq), gfp);
@@ -259,9 +355,9 @@ int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe)
 	}
 	spin_lock_init(&sq->post_lock);
 	spin_lock_init(&sq->lock);
-	INIT_WORK(&sq->work, iwm_sq_work);
+	INIT_WORK(&sq->work, work);
 	hrtimer_init(&sq->burst_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	sq->burst_timer.function = iwm_sq_burst_end;
+	sq->burst_timer.function = burst_end;
 	for (i = 0; i < DDP_NUM_QUEUES; i++)
 		sq->msn[i] = 1;
 	qp->sq = sq;

@@ -15,7 +15,8 @@
  * the doorbell itself leaves the entry for a short timer: what is posted until
  * then needs no doorbell and goes out in one batch.
  *
- * sq.c      the rings and the FIFO of work requests, completion, lifetime
+ * sq.c      notes for the owner, the rings and the FIFO of work requests,
+ *           completion, lifetime
  * post.c    kernel consumers' posts and the doorbell
  * message.c what is sent next: work requests, Read Responses, RTR
  * send.c    the transmit owner: segments, Terminate, hand-over to TCP
@@ -248,6 +249,7 @@ static inline bool iwm_sq_responses(const struct iwm_sq *sq)
 }
 
 /* sq.c */
+void iwm_sq_defer(struct iwm_sq *sq, u64 ns);
 u32 iwm_sq_push(struct iwm_sq *sq, const struct siw_sqe *sqe);
 void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status);
 void iwm_sq_complete(struct iwm_qp *qp, bool flush);
@@ -259,10 +261,6 @@ bool iwm_msg_next(struct iwm_qp *qp, bool worker);
 bool iwm_msg_wait_read(struct iwm_qp *qp);
 void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe,
 			 enum siw_wc_status status);
-
-/* post.c */
-void iwm_sq_defer(struct iwm_sq *sq, u64 ns);
-enum hrtimer_restart iwm_sq_burst_end(struct hrtimer *timer);
 
 /* send.c */
 void iwm_sq_run(struct iwm_qp *qp, bool worker);
