@@ -527,7 +527,7 @@ void iwm_iw_add_ref(struct ib_qp *ibqp);
 void iwm_iw_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn);
 
-/* qp_state.c for connection management, process context */
+/* qp_conn.c for connection management, process context */
 int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
 		   const struct sockaddr *local, const struct sockaddr *remote,
 		   const struct mpa_params *params, const void *pd, u16 pd_len);
@@ -541,13 +541,7 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 		  const void *pd, u16 pd_len, struct mpa_agreed *agreed);
 void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status);
 
-/*
- * qp_state.c. While a QP has a connection it is the connection's ULP: iwm_qp_ops
- * with the QP as @consumer, given to mpa_connect() or mpa_accept() by cm.c. Data
- * upcalls go to send.c and recv.c, reply and closed change the QP's state and
- * are passed on to cep.c.
- */
-extern const struct mpa_consumer_ops iwm_qp_ops;
+/* qp_state.c */
 void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
 		  const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr);
 void iwm_qp_terminated(struct iwm_qp *qp);

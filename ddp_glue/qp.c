@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: the verbs. States and connections are in qp_state.c.
+ * Queue pairs: the verbs. States and connections are in
+ * qp_conn.c and qp_state.c.
  */
 #include <linux/pid.h>
 #include <linux/random.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: their states, how they are connected and how they end, and the
- * upcalls of MPA.
+ * Queue pairs: their states, and what goes with leaving one: Terminate, event,
+ * the end that the CM hears of.
  *
  * States (RFC 5040 section 6, "ib" is what query_qp reports):
  *
@@ -19,19 +19,14 @@
  *   ERROR      ERR           IDLE: modify_qp to RESET
  *
  * Whoever changes the state does what goes with leaving the old one, so that
- * each end is reported once. The send queue is flushed with the change. The
- * receive queue is flushed by rx_end() where the receive direction ends:
- * under the socket lock, or when no upcall can come any more.
+ * each end is reported once. The send queue is flushed with the change, the
+ * receive queue by qp_conn.c where the receive direction ends.
  */
-#include <mpa/startup.h>
-#include "qp.h"
+#include "qp_state.h"
 
-#define DRAIN_POLL_MS		10	/* look at a draining SQ this often */
-#define DRAIN_MAX_MS		5000	/* for what was posted before closing */
 #define TERMINATE_MAX_MS	2000	/* for the Terminate to reach TCP */
-#define CLOSE_MAX_MS		5000	/* for the peer to close, too */
 
-/* IDLE -> TERMINATE is refuse_reply()'s alone: nothing else can go wrong. */
+/* IDLE -> TERMINATE is iwm_qp_refuse()'s alone: nothing else can go wrong. */
 static const u8 next_states[] = {
 	[IWM_QP_IDLE]		= BIT(IWM_QP_RTS) | BIT(IWM_QP_ERROR),
 	[IWM_QP_RTS]		= BIT(IWM_QP_CLOSING) | BIT(IWM_QP_TERMINATE) |
@@ -53,7 +48,7 @@ static bool move_locked(struct iwm_qp *qp, enum iwm_qp_state to)
 }
 
 /* Change the state if that is allowed; *from is the one before either way. */
-static bool move(struct iwm_qp *qp, enum iwm_qp_state to,
+bool iwm_qp_move(struct iwm_qp *qp, enum iwm_qp_state to,
 		 enum iwm_qp_state *from)
 {
 	bool moved;
@@ -66,7 +61,7 @@ static bool move(struct iwm_qp *qp, enum iwm_qp_state to,
 }
 
 /* The cep with the QP's reference: the caller reports the end to it. */
-static struct iwm_cep *take_cep(struct iwm_qp *qp)
+struct iwm_cep *iwm_qp_take_cep(struct iwm_qp *qp)
 {
 	struct iwm_cep *cep;
 
@@ -77,7 +72,7 @@ static struct iwm_cep *take_cep(struct iwm_qp *qp)
 	return cep;
 }
 
-static void raise(struct iwm_qp *qp, enum ib_event_type type)
+void iwm_qp_event(struct iwm_qp *qp, enum ib_event_type type)
 {
 	struct ib_event event = {
 		.device = qp->ibqp.device,
@@ -90,60 +85,16 @@ static void raise(struct iwm_qp *qp, enum ib_event_type type)
 }
 
 /* The QP has left RTS or CLOSING: it takes no more from its SRQ. */
-static void raise_last_wqe(struct iwm_qp *qp)
+void iwm_qp_last_wqe(struct iwm_qp *qp)
 {
 	if (qp->srq)
-		raise(qp, IB_EVENT_QP_LAST_WQE_REACHED);
-}
-
-static bool is_up(enum iwm_qp_state state)
-{
-	return state == IWM_QP_RTS || state == IWM_QP_CLOSING;
-}
-
-/**
- * iwm_qp_flush_rq() - complete what is left in the receive ring as flushed
- * @qp: queue pair; nothing happens when it uses an SRQ
- *
- * Context: any. A user ring may be refilled meanwhile: one round at most.
- */
-void iwm_qp_flush_rq(struct iwm_qp *qp)
-{
-	struct iwm_wc wc = {
-		.opcode = SIW_OP_RECEIVE,
-		.status = SIW_WC_WR_FLUSH_ERR,
-	};
-	struct iwm_rwr rwr;
-	u32 i;
-
-	if (qp->srq)
-		return;
-	for (i = 0; i < qp->rq.num; i++) {
-		if (iwm_rq_take(&qp->rq, &rwr) == -ENOENT)
-			break;
-		wc.id = rwr.id;
-		iwm_cq_add(qp->rcq, qp, &wc);
-	}
-}
-
-/*
- * The receive direction has ended. Context: socket lock held, or no upcall
- * can come any more.
- */
-static void rx_end(struct iwm_qp *qp)
-{
-	WRITE_ONCE(qp->rx_ended, true);
-	smp_mb();	/* pairs with iwm_post_recv() */
-	if (READ_ONCE(qp->dying))
-		return;
-	iwm_rx_flush(qp);
-	iwm_qp_flush_rq(qp);
+		iwm_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /* Report the end to the CM, if that is due. */
-static void tell_cm(struct iwm_qp *qp, int status)
+void iwm_qp_tell_cm(struct iwm_qp *qp, int status)
 {
-	struct iwm_cep *cep = take_cep(qp);
+	struct iwm_cep *cep = iwm_qp_take_cep(qp);
 
 	if (!cep)
 		return;
@@ -152,11 +103,11 @@ static void tell_cm(struct iwm_qp *qp, int status)
 }
 
 /* The state is final. */
-static void finish(struct iwm_qp *qp, int status)
+void iwm_qp_finish(struct iwm_qp *qp, int status)
 {
 	if (!READ_ONCE(qp->dying))
 		iwm_sq_flush(qp);
-	tell_cm(qp, status);
+	iwm_qp_tell_cm(qp, status);
 }
 
 /*
@@ -164,7 +115,7 @@ static void finish(struct iwm_qp *qp, int status)
  * destroyed: whoever is late with this, after the work has been cancelled,
  * would leave it to run on freed memory.
  */
-static void queue_close_jiffies(struct iwm_qp *qp, unsigned long delay)
+void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay)
 {
 	spin_lock_bh(&qp->lock);
 	if (!qp->dying)
@@ -172,204 +123,27 @@ static void queue_close_jiffies(struct iwm_qp *qp, unsigned long delay)
 	spin_unlock_bh(&qp->lock);
 }
 
-static void queue_close(struct iwm_qp *qp, unsigned int ms)
+void iwm_qp_queue_close(struct iwm_qp *qp, unsigned int ms)
 {
-	queue_close_jiffies(qp, msecs_to_jiffies(ms));
+	iwm_qp_queue_close_jiffies(qp, msecs_to_jiffies(ms));
 }
 
 /* The step of the end that begins now may take this long. */
-static void set_deadline(struct iwm_qp *qp, unsigned int ms)
+void iwm_qp_set_deadline(struct iwm_qp *qp, unsigned int ms)
 {
 	WRITE_ONCE(qp->deadline, jiffies + msecs_to_jiffies(ms));
 }
 
-static bool is_late(const struct iwm_qp *qp)
-{
-	return time_after_eq(jiffies, READ_ONCE(qp->deadline));
-}
-
 /* Context: process; the transmit owner has written its last FPDU. */
-static void send_fin(struct iwm_qp *qp)
+void iwm_qp_send_fin(struct iwm_qp *qp)
 {
 	lockdep_assert_held(&qp->conn_lock);
 	if (!qp->conn || qp->fin_sent)
 		return;
-	set_deadline(qp, CLOSE_MAX_MS);
-	smp_wmb();	/* pairs with close_step() */
+	iwm_qp_set_deadline(qp, IWM_CLOSE_MAX_MS);
+	smp_wmb();	/* pairs with wait_for_peer() */
 	WRITE_ONCE(qp->fin_sent, true);
 	mpa_shutdown(qp->conn);
-}
-
-/* Give the connection back, if there is one. */
-static void drop_conn(struct iwm_qp *qp)
-{
-	struct mpa_conn *conn = qp->conn;
-
-	lockdep_assert_held(&qp->conn_lock);
-	if (!conn)
-		return;
-	spin_lock_bh(&qp->lock);
-	qp->conn = NULL;
-	spin_unlock_bh(&qp->lock);
-	mpa_destroy(conn);
-}
-
-/* End it first. The transmit owner is out of it. */
-static void release_conn(struct iwm_qp *qp, bool reset)
-{
-	if (reset && qp->conn)
-		mpa_abort(qp->conn);
-	else
-		send_fin(qp);
-	drop_conn(qp);
-}
-
-/**
- * iwm_qp_disconnect() - end the connection and be done with it
- * @qp: queue pair; its state is ERROR afterwards
- * @reset: reset TCP whatever the state was. Otherwise that is done in RTS
- *	only, and a connection that is closing or has sent or received a
- *	Terminate is left to TCP for an orderly end
- * @status: negative errno for the CM's event, when that is still due
- *
- * Phases: 1 the state keeps posts and upcalls out; 2 the transmit owner
- * leaves; 3 the connection goes, and with it all upcalls; 4 both queues are
- * flushed; 5 the CM is told. Everything is complete when this returns.
- *
- * Context: process, may sleep; takes conn_lock and the socket lock.
- */
-void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
-{
-	enum iwm_qp_state from;
-
-	might_sleep();
-	move(qp, IWM_QP_ERROR, &from);
-	iwm_sq_stop(qp);
-	mutex_lock(&qp->conn_lock);
-	release_conn(qp, reset || from == IWM_QP_RTS);
-	rx_end(qp);
-	mutex_unlock(&qp->conn_lock);
-	if (is_up(from))
-		raise_last_wqe(qp);
-	finish(qp, status);
-}
-
-/**
- * iwm_qp_die() - the QP is being destroyed
- * @qp: queue pair
- *
- * Nothing that is outstanding gets a completion any more, and no work is
- * queued that is not running already.
- *
- * Context: process, may sleep; takes conn_lock and the socket lock.
- */
-void iwm_qp_die(struct iwm_qp *qp)
-{
-	spin_lock_bh(&qp->lock);
-	WRITE_ONCE(qp->dying, true);
-	spin_unlock_bh(&qp->lock);
-	iwm_qp_disconnect(qp, false, -ECONNABORTED);
-	cancel_delayed_work_sync(&qp->close_work);
-}
-
-static void shut_down(struct iwm_qp *qp)
-{
-	iwm_sq_stop(qp);
-	mutex_lock(&qp->conn_lock);
-	send_fin(qp);
-	mutex_unlock(&qp->conn_lock);
-	queue_close(qp, CLOSE_MAX_MS);
-}
-
-/* A startup that has failed leaves a connection behind. */
-static void drop_dead_conn(struct iwm_qp *qp)
-{
-	mutex_lock(&qp->conn_lock);
-	if (!READ_ONCE(qp->cep))
-		drop_conn(qp);
-	mutex_unlock(&qp->conn_lock);
-}
-
-/*
- * The Terminate is going out, or our FIN: the peer has to do something. If it
- * is late at an orderly end, it may only be slow to take what was sent to it:
- * then TCP goes on without us.
- */
-static void wait_for_peer(struct iwm_qp *qp)
-{
-	bool reset = READ_ONCE(qp->state) != IWM_QP_CLOSING;
-	long left;
-
-	smp_rmb();	/* pairs with send_fin() */
-	left = READ_ONCE(qp->deadline) - jiffies;
-	if (left > 0)
-		queue_close_jiffies(qp, left);
-	else
-		iwm_qp_disconnect(qp, reset, -ETIMEDOUT);
-}
-
-/*
- * The next step of an end: wait for the send queue, send our FIN, and when
- * the peer has not closed in time, be done with it.
- */
-static void close_step(struct iwm_qp *qp)
-{
-	enum iwm_qp_state state = READ_ONCE(qp->state);
-
-	if (state == IWM_QP_IDLE)
-		drop_dead_conn(qp);
-	else if (state == IWM_QP_TERMINATE || READ_ONCE(qp->fin_sent))
-		wait_for_peer(qp);
-	else if (state == IWM_QP_CLOSING && !iwm_sq_idle(qp) && !is_late(qp))
-		queue_close(qp, DRAIN_POLL_MS);
-	else if (state != IWM_QP_RTS)
-		shut_down(qp);
-}
-
-/* iwm_qp.close_work: one step at a time */
-void iwm_qp_close_work(struct work_struct *work)
-{
-	close_step(container_of(to_delayed_work(work), struct iwm_qp,
-				close_work));
-}
-
-/* ---- What modify_qp asks for ---- */
-
-/**
- * iwm_qp_reset() - modify_qp to RESET
- * @qp: queue pair; its state is IDLE afterwards
- *
- * Context: process, may sleep; takes conn_lock and the socket lock.
- * Return: 0.
- */
-int iwm_qp_reset(struct iwm_qp *qp)
-{
-	enum iwm_qp_state from;
-
-	if (READ_ONCE(qp->state) != IWM_QP_IDLE || READ_ONCE(qp->cep))
-		iwm_qp_disconnect(qp, false, -ECONNABORTED);
-	move(qp, IWM_QP_IDLE, &from);
-	return 0;
-}
-
-/**
- * iwm_qp_close() - modify_qp to SQD: close in order
- * @qp: queue pair
- *
- * What is posted goes out first, then a FIN. Does not wait for that.
- *
- * Context: process, may sleep; takes conn_lock and the socket lock.
- * Return: 0, or -EINVAL in IDLE: there is nothing to close.
- */
-int iwm_qp_close(struct iwm_qp *qp)
-{
-	enum iwm_qp_state from;
-
-	if (!move(qp, IWM_QP_CLOSING, &from))
-		return from == IWM_QP_IDLE ? -EINVAL : 0;
-	set_deadline(qp, DRAIN_MAX_MS);
-	close_step(qp);
-	return 0;
 }
 
 /* ---- Errors ---- */
@@ -397,10 +171,10 @@ static enum ib_event_type event_of(const struct rdmap_error *err)
 static void terminate(struct iwm_qp *qp, const struct rdmap_error *err,
 		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr)
 {
-	set_deadline(qp, TERMINATE_MAX_MS);
+	iwm_qp_set_deadline(qp, TERMINATE_MAX_MS);
 	iwm_sq_terminate(qp, err, ddp_hdr, ddp_len, read_hdr);
 	iwm_sq_flush(qp);
-	queue_close(qp, TERMINATE_MAX_MS);
+	iwm_qp_queue_close(qp, TERMINATE_MAX_MS);
 }
 
 /**
@@ -421,11 +195,11 @@ void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
 {
 	enum iwm_qp_state from;
 
-	if (!move(qp, IWM_QP_TERMINATE, &from))
+	if (!iwm_qp_move(qp, IWM_QP_TERMINATE, &from))
 		return;
 	terminate(qp, err, ddp_hdr, ddp_len, read_hdr);
-	raise(qp, event_of(err));
-	raise_last_wqe(qp);
+	iwm_qp_event(qp, event_of(err));
+	iwm_qp_last_wqe(qp);
 }
 
 /**
@@ -443,13 +217,13 @@ void iwm_qp_terminated(struct iwm_qp *qp)
 
 	might_sleep();
 	mutex_lock(&qp->conn_lock);
-	send_fin(qp);
+	iwm_qp_send_fin(qp);
 	mutex_unlock(&qp->conn_lock);
 	if (READ_ONCE(qp->state) != IWM_QP_TERMINATE ||
-	    !move(qp, IWM_QP_ERROR, &from))
+	    !iwm_qp_move(qp, IWM_QP_ERROR, &from))
 		return;		/* somebody else ends it */
-	queue_close(qp, CLOSE_MAX_MS);
-	finish(qp, -EPROTO);
+	iwm_qp_queue_close(qp, IWM_CLOSE_MAX_MS);
+	iwm_qp_finish(qp, -EPROTO);
 }
 
 /**
@@ -467,109 +241,23 @@ void iwm_qp_terminate_received(struct iwm_qp *qp,
 {
 	enum iwm_qp_state from;
 
-	if (!move(qp, IWM_QP_ERROR, &from))
+	if (!iwm_qp_move(qp, IWM_QP_ERROR, &from))
 		return;
 	ibdev_dbg(&qp->dev->ibdev,
 		  "QP %u: peer terminated: layer %u type %u code %#x\n",
 		  qp->qpn, err->layer, err->etype, err->ecode);
-	if (is_up(from)) {
-		raise(qp, IB_EVENT_QP_FATAL);
-		raise_last_wqe(qp);
+	if (iwm_qp_is_up(from)) {
+		iwm_qp_event(qp, IB_EVENT_QP_FATAL);
+		iwm_qp_last_wqe(qp);
 	}
-	queue_close(qp, 0);
-	finish(qp, -ECONNRESET);
+	iwm_qp_queue_close(qp, 0);
+	iwm_qp_finish(qp, -ECONNRESET);
 }
 
-/* ---- Upcalls of MPA. Context: socket lock held, softirq or process. ---- */
-
-/* TCP is gone in the receive direction, or altogether. */
-static void lost(struct iwm_qp *qp, int status)
-{
-	enum iwm_qp_state from;
-
-	if (READ_ONCE(qp->state) == IWM_QP_IDLE) {
-		tell_cm(qp, status ? status : -ECONNRESET);
-		return;
-	}
-	if (move(qp, IWM_QP_ERROR, &from))
-		queue_close(qp, 0);
-	rx_end(qp);
-	if (status && is_up(from))
-		raise(qp, IB_EVENT_QP_FATAL);
-	if (is_up(from))
-		raise_last_wqe(qp);
-	finish(qp, status);
-}
-
-static void upcall_closed(void *consumer, enum mpa_error err, int status)
-{
-	const struct rdmap_error mpa_err = {
-		.layer = TERM_LAYER_LLP,
-		.etype = LLP_ETYPE_MPA,
-		.ecode = err,
-	};
-	struct iwm_qp *qp = consumer;
-
-	if (err != MPA_ERR_CRC && err != MPA_ERR_MARKER) {
-		lost(qp, status);
-		return;
-	}
-	/* TCP is intact: the peer gets to know the reason. */
-	iwm_qp_error(qp, &mpa_err, NULL, 0, NULL);
-	rx_end(qp);
-}
-
-/* Nothing is left to wait for. */
-static void upcall_gone(void *consumer)
-{
-	struct iwm_qp *qp = consumer;
-
-	if (READ_ONCE(qp->state) == IWM_QP_ERROR && READ_ONCE(qp->fin_sent))
-		cancel_delayed_work(&qp->close_work);
-}
-
-static int upcall_receive(void *consumer, struct mpa_cursor *cur, u32 len)
-{
-	struct iwm_qp *qp = consumer;
-	int ret = -ENOTCONN;
-
-	if (likely(is_up(READ_ONCE(qp->state))))
-		ret = iwm_receive(qp, cur, len);
-	if (unlikely(ret) && READ_ONCE(qp->state) != IWM_QP_IDLE)
-		rx_end(qp);
-	return ret;
-}
-
-static int upcall_place(void *consumer, struct mpa_cursor *cur, u32 len,
-			u8 *hdr)
-{
-	struct iwm_qp *qp = consumer;
-
-	if (!is_up(READ_ONCE(qp->state)))
-		return 0;
-	return iwm_place_early(qp, cur, len, hdr);
-}
-
-static void upcall_writable(void *consumer)
-{
-	iwm_sq_kick(consumer);
-}
-
-/* The cep with a reference, or NULL. */
-static struct iwm_cep *get_cep(struct iwm_qp *qp)
-{
-	struct iwm_cep *cep;
-
-	spin_lock_bh(&qp->lock);
-	cep = qp->cep;
-	if (cep)
-		iwm_cep_get(cep);
-	spin_unlock_bh(&qp->lock);
-	return cep;
-}
+/* ---- Startup ---- */
 
 /* Startup has ended well, or is about to. */
-static int enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr)
+int iwm_qp_enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr)
 {
 	int ret = -ECONNABORTED;
 
@@ -584,269 +272,8 @@ static int enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr)
 	return ret;
 }
 
-/* The cep is of no use any more, if it is still there. */
-static void unclaim(struct iwm_qp *qp)
-{
-	struct iwm_cep *cep = take_cep(qp);
-
-	if (cep)
-		iwm_cep_put(cep);
-}
-
-/*
- * What a Terminate says about a failure of startup: RFC 6581 section 8. The
- * code of "any error locally" is the enhanced protocol's (section 9.3): whoever
- * speaks another revision knows RDMAP's.
- */
-static struct rdmap_error startup_error(const struct iwm_qp *qp, int status)
-{
-	struct rdmap_error err = {
-		.layer = TERM_LAYER_LLP,
-		.etype = LLP_ETYPE_MPA,
-		.ecode = MPA_ERR_LOCAL,
-	};
-
-	if (status == -ENOBUFS)
-		err.ecode = MPA_ERR_IRD;
-	else if (status == -ENOPROTOOPT)
-		err.ecode = MPA_ERR_RTR;
-	else if (qp->agreed.rev < MPA_REV_ENHANCED)
-		err = (struct rdmap_error) {
-			.layer = TERM_LAYER_RDMAP,
-			.etype = RDMAP_ETYPE_LOCAL,
-		};
-	return err;
-}
-
-/*
- * The peer has accepted, and we cannot go on. It is told so first, and the CM
- * then: who hears of it there may take the QP down.
- */
-static void refuse_reply(struct iwm_qp *qp, struct iwm_cep *cep, int status,
-			 const struct mpa_offer *peer)
-{
-	struct rdmap_error err = startup_error(qp, status);
-	bool moved;
-
-	iwm_cm_refuse(cep, status, peer);
-	spin_lock_bh(&qp->lock);
-	moved = qp->cep == cep && qp->state == IWM_QP_IDLE;
-	if (moved) {
-		WRITE_ONCE(qp->state, IWM_QP_TERMINATE);
-		qp->used = true;
-	}
-	spin_unlock_bh(&qp->lock);
-	if (moved)
-		terminate(qp, &err, NULL, 0, NULL);
-}
-
-/* The CM has not taken the end of startup as it was. */
-static void abandon(struct iwm_qp *qp)
-{
-	struct rdmap_error err = startup_error(qp, -ENOMEM);
-
-	unclaim(qp);
-	if (READ_ONCE(qp->state) == IWM_QP_RTS)
-		iwm_qp_error(qp, &err, NULL, 0, NULL);
-	else
-		queue_close(qp, 0);
-}
-
-/* Startup has failed, and the peer is not to be told. */
-static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
-			   const struct mpa_offer *peer, const void *pd)
-{
-	if (status == -ECONNRESET && iwm_cm_retry(cep))
-		return;
-	iwm_cm_reply(cep, status, peer, NULL, pd);
-	abandon(qp);
-}
-
-static void reply_accepted(struct iwm_qp *qp, struct iwm_cep *cep, int status,
-			   const struct mpa_offer *peer, const void *pd)
-{
-	const struct mpa_agreed *agreed = &qp->agreed;
-
-	if (!status)
-		status = iwm_cm_check_reply(cep, peer);
-	if (status) {
-		refuse_reply(qp, cep, status, peer);
-		return;
-	}
-	status = enter_rts(qp, agreed->ird, agreed->ord, agreed->rtr);
-	if (iwm_cm_reply(cep, status, peer, agreed, pd))
-		abandon(qp);
-}
-
-/* The Initiator's startup is over. */
-static void upcall_reply(void *consumer, int status, const struct mpa_offer *peer,
-			 const struct mpa_agreed *agreed, const void *pd)
-{
-	struct iwm_qp *qp = consumer;
-	struct iwm_cep *cep = get_cep(qp);
-
-	if (!cep)
-		return;		/* disconnected meanwhile */
-	if (agreed) {
-		qp->agreed = *agreed;
-		reply_accepted(qp, cep, status, peer, pd);
-	} else {
-		startup_failed(qp, cep, status, peer, pd);
-	}
-	iwm_cep_put(cep);
-}
-
-const struct mpa_consumer_ops iwm_qp_ops = {
-	.reply		= upcall_reply,
-	.receive	= upcall_receive,
-	.place		= upcall_place,
-	.receive_done	= iwm_receive_done,
-	.writable	= upcall_writable,
-	.closed		= upcall_closed,
-	.gone		= upcall_gone,
-};
-
-/* ---- Connecting, for cm.c ---- */
-
-/* Bind a cep to the QP; it can be bound to one at a time. */
-static int claim(struct iwm_qp *qp, struct iwm_cep *cep)
-{
-	int ret = 0;
-
-	lockdep_assert_held(&qp->conn_lock);
-	spin_lock_bh(&qp->lock);
-	if (qp->cep)
-		ret = -EISCONN;
-	else if (qp->state != IWM_QP_IDLE || qp->used)
-		ret = -EINVAL;
-	spin_unlock_bh(&qp->lock);
-	if (ret)
-		return ret;
-	/* What an attempt that failed has left behind. */
-	drop_conn(qp);
-	iwm_cep_get(cep);
-	spin_lock_bh(&qp->lock);
-	qp->cep = cep;
-	spin_unlock_bh(&qp->lock);
-	return 0;
-}
-
-/* Upcalls may have come already: now the transmit owner can work. */
-static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
-{
-	lockdep_assert_held(&qp->conn_lock);
-	spin_lock_bh(&qp->lock);
-	qp->conn = conn;
-	spin_unlock_bh(&qp->lock);
-}
-
-static int start_conn(struct iwm_qp *qp, struct net *net,
-		      const struct sockaddr *local,
-		      const struct sockaddr *remote,
-		      const struct mpa_params *params, const void *pd,
-		      u16 pd_len)
-{
-	struct mpa_conn *conn = mpa_connect(net, local, remote, params, pd,
-					    pd_len, &iwm_qp_ops, qp,
-					    qp->dev->mpa_mib);
-
-	if (IS_ERR(conn)) {
-		unclaim(qp);
-		return PTR_ERR(conn);
-	}
-	publish_conn(qp, conn);
-	return 0;
-}
-
-/**
- * iwm_qp_connect() - connect a queue pair as Initiator
- * @qp: queue pair in IDLE
- * @cep: who is told; the QP takes a reference until the end is reported
- * @net: namespace of the addresses
- * @local: local address
- * @remote: remote address
- * @params: policy
- * @pd: Private Data
- * @pd_len: octets of @pd
- *
- * Context: process, may sleep, does not wait for the network.
- * Return: 0: iwm_cm_reply() follows or has come already. -EISCONN when the
- * QP is busy, -EINVAL when it was used before, or an errno of mpa_connect().
- */
-int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
-		   const struct sockaddr *local, const struct sockaddr *remote,
-		   const struct mpa_params *params, const void *pd, u16 pd_len)
-{
-	int ret;
-
-	mutex_lock(&qp->conn_lock);
-	ret = claim(qp, cep);
-	if (!ret) {
-		qp->responder = false;
-		ret = start_conn(qp, net, local, remote, params, pd, pd_len);
-	}
-	mutex_unlock(&qp->conn_lock);
-	if (!ret)
-		iwm_sq_kick(qp);
-	return ret;
-}
-
-/* Is @cep's startup as Initiator what the QP is doing? */
-static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
-{
-	bool ret;
-
-	lockdep_assert_held(&qp->conn_lock);
-	spin_lock_bh(&qp->lock);
-	ret = qp->cep == cep && qp->state == IWM_QP_IDLE && qp->conn;
-	spin_unlock_bh(&qp->lock);
-	return ret;
-}
-
-/**
- * iwm_qp_reconnect() - connect a second time, when the first has failed
- * @qp: queue pair
- * @cep: that of iwm_qp_connect(), after iwm_cm_retry()
- * @net: namespace of the addresses
- * @local: local address
- * @remote: remote address
- * @params: policy; startup has as long as the first attempt has left over
- * @pd: Private Data
- * @pd_len: octets of @pd
- *
- * Context: process, may sleep, does not wait for the network.
- * Return: 0: iwm_cm_reply() follows, or @cep was disconnected meanwhile.
- * -ETIMEDOUT when no time is left, or an errno of mpa_connect().
- */
-int iwm_qp_reconnect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
-		     const struct sockaddr *local,
-		     const struct sockaddr *remote,
-		     const struct mpa_params *params, const void *pd,
-		     u16 pd_len)
-{
-	struct mpa_params rest = *params;
-	int ret = 0;
-
-	mutex_lock(&qp->conn_lock);
-	if (!is_connecting(qp, cep))
-		goto out;
-	rest.startup_ms = mpa_startup_left(qp->conn);
-	drop_conn(qp);
-	if (rest.startup_ms) {
-		ret = start_conn(qp, net, local, remote, &rest, pd, pd_len);
-	} else {
-		ret = -ETIMEDOUT;
-		unclaim(qp);
-	}
-out:
-	mutex_unlock(&qp->conn_lock);
-	if (!ret)
-		iwm_sq_kick(qp);
-	return ret;
-}
-
 /* RTS was entered for a Reply that could not be sent. */
-static void leave_rts(struct iwm_qp *qp)
+void iwm_qp_leave_rts(struct iwm_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
 	if (qp->state == IWM_QP_RTS) {
@@ -856,52 +283,22 @@ static void leave_rts(struct iwm_qp *qp)
 	spin_unlock_bh(&qp->lock);
 }
 
-/**
- * iwm_qp_accept() - make a queue pair the end of a Responder's connection
- * @qp: queue pair in IDLE
- * @cep: who is told of the end
- * @conn: undecided connection; the QP's when this succeeds
- * @params: IRD and ORD to answer with; the ORD is one that the peer can take
- * @pd: Private Data
- * @pd_len: octets of @pd
- * @agreed: set to what is in force
- *
- * The QP is in RTS before the Reply leaves, since the peer may answer at
- * once. iwm_cm_closed() may come before this returns.
- *
- * Context: process, may sleep; takes the socket lock.
- * Return: 0, -EISCONN, -EINVAL, or an errno of mpa_accept(): the caller has
- * to destroy @conn then.
+/*
+ * The peer has accepted, and we cannot go on: IDLE becomes TERMINATE, unless
+ * @cep is of no use any more.
  */
-int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
-		  struct mpa_conn *conn, const struct mpa_params *params,
-		  const void *pd, u16 pd_len, struct mpa_agreed *agreed)
+void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
+		   const struct rdmap_error *err)
 {
-	int ret;
+	bool moved;
 
-	mutex_lock(&qp->conn_lock);
-	ret = claim(qp, cep);
-	if (ret)
-		goto out;
-	qp->responder = true;
-	ret = enter_rts(qp, params->ird, params->ord, 0);
-	if (ret)
-		goto out_unclaim;
-	ret = mpa_accept(conn, params, pd, pd_len, &iwm_qp_ops, qp,
-			 qp->dev->mpa_mib, &qp->agreed);
-	if (ret) {
-		leave_rts(qp);
-		goto out_unclaim;
+	spin_lock_bh(&qp->lock);
+	moved = qp->cep == cep && qp->state == IWM_QP_IDLE;
+	if (moved) {
+		WRITE_ONCE(qp->state, IWM_QP_TERMINATE);
+		qp->used = true;
 	}
-	*agreed = qp->agreed;
-	publish_conn(qp, conn);
-	goto out;
-
-out_unclaim:
-	unclaim(qp);
-out:
-	mutex_unlock(&qp->conn_lock);
-	if (!ret)
-		iwm_sq_kick(qp);
-	return ret;
+	spin_unlock_bh(&qp->lock);
+	if (moved)
+		terminate(qp, err, NULL, 0, NULL);
 }

@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs and their connections: how they are connected and closed, and
+ * the upcalls of MPA.
+ *
+ * The receive queue is flushed by rx_end() where the receive direction ends:
+ * under the socket lock, or when no upcall can come any more.
+ */
+#include <mpa/startup.h>
+#include "qp.h"
+#include "qp_state.h"
+
+#define DRAIN_POLL_MS		10	/* look at a draining SQ this often */
+#define DRAIN_MAX_MS		5000	/* for what was posted before closing */
+
+/**
+ * iwm_qp_flush_rq() - complete what is left in the receive ring as flushed
+ * @qp: queue pair; nothing happens when it uses an SRQ
+ *
+ * Context: any. A user ring may be refilled meanwhile: one round at most.
+ */
+void iwm_qp_flush_rq(struct iwm_qp *qp)
+{
+	struct iwm_wc wc = {
+		.opcode = SIW_OP_RECEIVE,
+		.status = SIW_WC_WR_FLUSH_ERR,
+	};
+	struct iwm_rwr rwr;
+	u32 i;
+
+	if (qp->srq)
+		return;
+	for (i = 0; i < qp->rq.num; i++) {
+		if (iwm_rq_take(&qp->rq, &rwr) == -ENOENT)
+			break;
+		wc.id = rwr.id;
+		iwm_cq_add(qp->rcq, qp, &wc);
+	}
+}
+
+/*
+ * The receive direction has ended. Context: socket lock held, or no upcall
+ * can come any more.
+ */
+static void rx_end(struct iwm_qp *qp)
+{
+	WRITE_ONCE(qp->rx_ended, true);
+	smp_mb();	/* pairs with iwm_post_recv() */
+	if (READ_ONCE(qp->dying))
+		return;
+	iwm_rx_flush(qp);
+	iwm_qp_flush_rq(qp);
+}
+
+/* Give the connection back, if there is one. */
+static void drop_conn(struct iwm_qp *qp)
+{
+	struct mpa_conn *conn = qp->conn;
+
+	lockdep_assert_held(&qp->conn_lock);
+	if (!conn)
+		return;
+	spin_lock_bh(&qp->lock);
+	qp->conn = NULL;
+	spin_unlock_bh(&qp->lock);
+	mpa_destroy(conn);
+}
+
+/* End it first. The transmit owner is out of it. */
+static void release_conn(struct iwm_qp *qp, bool reset)
+{
+	if (reset && qp->conn)
+		mpa_abort(qp->conn);
+	else
+		iwm_qp_send_fin(qp);
+	drop_conn(qp);
+}
+
+/**
+ * iwm_qp_disconnect() - end the connection and be done with it
+ * @qp: queue pair; its state is ERROR afterwards
+ * @reset: reset TCP whatever the state was. Otherwise that is done in RTS
+ *	only, and a connection that is closing or has sent or received a
+ *	Terminate is left to TCP for an orderly end
+ * @status: negative errno for the CM's event, when that is still due
+ *
+ * Phases: 1 the state keeps posts and upcalls out; 2 the transmit owner
+ * leaves; 3 the connection goes, and with it all upcalls; 4 both queues are
+ * flushed; 5 the CM is told. Everything is complete when this returns.
+ *
+ * Context: process, may sleep; takes conn_lock and the socket lock.
+ */
+void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
+{
+	enum iwm_qp_state from;
+
+	might_sleep();
+	iwm_qp_move(qp, IWM_QP_ERROR, &from);
+	iwm_sq_stop(qp);
+	mutex_lock(&qp->conn_lock);
+	release_conn(qp, reset || from == IWM_QP_RTS);
+	rx_end(qp);
+	mutex_unlock(&qp->conn_lock);
+	if (iwm_qp_is_up(from))
+		iwm_qp_last_wqe(qp);
+	iwm_qp_finish(qp, status);
+}
+
+/**
+ * iwm_qp_die() - the QP is being destroyed
+ * @qp: queue pair
+ *
+ * Nothing that is outstanding gets a completion any more, and no work is
+ * queued that is not running already.
+ *
+ * Context: process, may sleep; takes conn_lock and the socket lock.
+ */
+void iwm_qp_die(struct iwm_qp *qp)
+{
+	spin_lock_bh(&qp->lock);
+	WRITE_ONCE(qp->dying, true);
+	spin_unlock_bh(&qp->lock);
+	iwm_qp_disconnect(qp, false, -ECONNABORTED);
+	cancel_delayed_work_sync(&qp->close_work);
+}
+
+static void shut_down(struct iwm_qp *qp)
+{
+	iwm_sq_stop(qp);
+	mutex_lock(&qp->conn_lock);
+	iwm_qp_send_fin(qp);
+	mutex_unlock(&qp->conn_lock);
+	iwm_qp_queue_close(qp, IWM_CLOSE_MAX_MS);
+}
+
+/* A startup that has failed leaves a connection behind. */
+static void drop_dead_conn(struct iwm_qp *qp)
+{
+	mutex_lock(&qp->conn_lock);
+	if (!READ_ONCE(qp->cep))
+		drop_conn(qp);
+	mutex_unlock(&qp->conn_lock);
+}
+
+/*
+ * The Terminate is going out, or our FIN: the peer has to do something. If it
+ * is late at an orderly end, it may only be slow to take what was sent to it:
+ * then TCP goes on without us.
+ */
+static void wait_for_peer(struct iwm_qp *qp)
+{
+	bool reset = READ_ONCE(qp->state) != IWM_QP_CLOSING;
+	long left;
+
+	smp_rmb();	/* pairs with iwm_qp_send_fin() */
+	left = READ_ONCE(qp->deadline) - jiffies;
+	if (left > 0)
+		iwm_qp_queue_close_jiffies(qp, left);
+	else
+		iwm_qp_disconnect(qp, reset, -ETIMEDOUT);
+}
+
+static bool is_late(const struct iwm_qp *qp)
+{
+	return time_after_eq(jiffies, READ_ONCE(qp->deadline));
+}
+
+/*
+ * The next step of an end: wait for the send queue, send our FIN, and when
+ * the peer has not closed in time, be done with it.
+ */
+static void close_step(struct iwm_qp *qp)
+{
+	enum iwm_qp_state state = READ_ONCE(qp->state);
+
+	if (state == IWM_QP_IDLE)
+		drop_dead_conn(qp);
+	else if (state == IWM_QP_TERMINATE || READ_ONCE(qp->fin_sent))
+		wait_for_peer(qp);
+	else if (state == IWM_QP_CLOSING && !iwm_sq_idle(qp) && !is_late(qp))
+		iwm_qp_queue_close(qp, DRAIN_POLL_MS);
+	else if (state != IWM_QP_RTS)
+		shut_down(qp);
+}
+
+/* iwm_qp.close_work: one step at a time */
+void iwm_qp_close_work(struct work_struct *work)
+{
+	close_step(container_of(to_delayed_work(work), struct iwm_qp,
+				close_work));
+}
+
+/* ---- What modify_qp asks for ---- */
+
+/**
+ * iwm_qp_reset() - modify_qp to RESET
+ * @qp: queue pair; its state is IDLE afterwards
+ *
+ * Context: process, may sleep; takes conn_lock and the socket lock.
+ * Return: 0.
+ */
+int iwm_qp_reset(struct iwm_qp *qp)
+{
+	enum iwm_qp_state from;
+
+	if (READ_ONCE(qp->state) != IWM_QP_IDLE || READ_ONCE(qp->cep))
+		iwm_qp_disconnect(qp, false, -ECONNABORTED);
+	iwm_qp_move(qp, IWM_QP_IDLE, &from);
+	return 0;
+}
+
+/**
+ * iwm_qp_close() - modify_qp to SQD: close in order
+ * @qp: queue pair
+ *
+ * What is posted goes out first, then a FIN. Does not wait for that.
+ *
+ * Context: process, may sleep; takes conn_lock and the socket lock.
+ * Return: 0, or -EINVAL in IDLE: there is nothing to close.
+ */
+int iwm_qp_close(struct iwm_qp *qp)
+{
+	enum iwm_qp_state from;
+
+	if (!iwm_qp_move(qp, IWM_QP_CLOSING, &from))
+		return from == IWM_QP_IDLE ? -EINVAL : 0;
+	iwm_qp_set_deadline(qp, DRAIN_MAX_MS);
+	close_step(qp);
+	return 0;
+}
+
+/* ---- Upcalls of MPA. Context: socket lock held, softirq or process. ---- */
+
+/* TCP is gone in the receive direction, or altogether. */
+static void lost(struct iwm_qp *qp, int status)
+{
+	enum iwm_qp_state from;
+
+	if (READ_ONCE(qp->state) == IWM_QP_IDLE) {
+		iwm_qp_tell_cm(qp, status ? status : -ECONNRESET);
+		return;
+	}
+	if (iwm_qp_move(qp, IWM_QP_ERROR, &from))
+		iwm_qp_queue_close(qp, 0);
+	rx_end(qp);
+	if (status && iwm_qp_is_up(from))
+		iwm_qp_event(qp, IB_EVENT_QP_FATAL);
+	if (iwm_qp_is_up(from))
+		iwm_qp_last_wqe(qp);
+	iwm_qp_finish(qp, status);
+}
+
+static void upcall_closed(void *consumer, enum mpa_error err, int status)
+{
+	const struct rdmap_error mpa_err = {
+		.layer = TERM_LAYER_LLP,
+		.etype = LLP_ETYPE_MPA,
+		.ecode = err,
+	};
+	struct iwm_qp *qp = consumer;
+
+	if (err != MPA_ERR_CRC && err != MPA_ERR_MARKER) {
+		lost(qp, status);
+		return;
+	}
+	/* TCP is intact: the peer gets to know the reason. */
+	iwm_qp_error(qp, &mpa_err, NULL, 0, NULL);
+	rx_end(qp);
+}
+
+/* Nothing is left to wait for. */
+static void upcall_gone(void *consumer)
+{
+	struct iwm_qp *qp = consumer;
+
+	if (READ_ONCE(qp->state) == IWM_QP_ERROR && READ_ONCE(qp->fin_sent))
+		cancel_delayed_work(&qp->close_work);
+}
+
+static int upcall_receive(void *consumer, struct mpa_cursor *cur, u32 len)
+{
+	struct iwm_qp *qp = consumer;
+	int ret = -ENOTCONN;
+
+	if (likely(iwm_qp_is_up(READ_ONCE(qp->state))))
+		ret = iwm_receive(qp, cur, len);
+	if (unlikely(ret) && READ_ONCE(qp->state) != IWM_QP_IDLE)
+		rx_end(qp);
+	return ret;
+}
+
+static int upcall_place(void *consumer, struct mpa_cursor *cur, u32 len,
+			u8 *hdr)
+{
+	struct iwm_qp *qp = consumer;
+
+	if (!iwm_qp_is_up(READ_ONCE(qp->state)))
+		return 0;
+	return iwm_place_early(qp, cur, len, hdr);
+}
+
+static void upcall_writable(void *consumer)
+{
+	iwm_sq_kick(consumer);
+}
+
+/* The cep with a reference, or NULL. */
+static struct iwm_cep *get_cep(struct iwm_qp *qp)
+{
+	struct iwm_cep *cep;
+
+	spin_lock_bh(&qp->lock);
+	cep = qp->cep;
+	if (cep)
+		iwm_cep_get(cep);
+	spin_unlock_bh(&qp->lock);
+	return cep;
+}
+
+/* The cep is of no use any more, if it is still there. */
+static void unclaim(struct iwm_qp *qp)
+{
+	struct iwm_cep *cep = iwm_qp_take_cep(qp);
+
+	if (cep)
+		iwm_cep_put(cep);
+}
+
+/*
+ * What a Terminate says about a failure of startup: RFC 6581 section 8. The
+ * code of "any error locally" is the enhanced protocol's (section 9.3): whoever
+ * speaks another revision knows RDMAP's.
+ */
+static struct rdmap_error startup_error(const struct iwm_qp *qp, int status)
+{
+	struct rdmap_error err = {
+		.layer = TERM_LAYER_LLP,
+		.etype = LLP_ETYPE_MPA,
+		.ecode = MPA_ERR_LOCAL,
+	};
+
+	if (status == -ENOBUFS)
+		err.ecode = MPA_ERR_IRD;
+	else if (status == -ENOPROTOOPT)
+		err.ecode = MPA_ERR_RTR;
+	else if (qp->agreed.rev < MPA_REV_ENHANCED)
+		err = (struct rdmap_error) {
+			.layer = TERM_LAYER_RDMAP,
+			.etype = RDMAP_ETYPE_LOCAL,
+		};
+	return err;
+}
+
+/*
+ * The peer has accepted, and we cannot go on. It is told so first, and the CM
+ * then: who hears of it there may take the QP down.
+ */
+static void refuse_reply(struct iwm_qp *qp, struct iwm_cep *cep, int status,
+			 const struct mpa_offer *peer)
+{
+	struct rdmap_error err = startup_error(qp, status);
+
+	iwm_cm_refuse(cep, status, peer);
+	iwm_qp_refuse(qp, cep, &err);
+}
+/* The CM has not taken the end of startup as it was. */
+static void abandon(struct iwm_qp *qp)
+{
+	struct rdmap_error err = startup_error(qp, -ENOMEM);
+
+	unclaim(qp);
+	if (READ_ONCE(qp->state) == IWM_QP_RTS)
+		iwm_qp_error(qp, &err, NULL, 0, NULL);
+	else
+		iwm_qp_queue_close(qp, 0);
+}
+
+/* Startup has failed, and the peer is not to be told. */
+static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
+			   const struct mpa_offer *peer, const void *pd)
+{
+	if (status == -ECONNRESET && iwm_cm_retry(cep))
+		return;
+	iwm_cm_reply(cep, status, peer, NULL, pd);
+	abandon(qp);
+}
+
+static void reply_accepted(struct iwm_qp *qp, struct iwm_cep *cep, int status,
+			   const struct mpa_offer *peer, const void *pd)
+{
+	const struct mpa_agreed *agreed = &qp->agreed;
+
+	if (!status)
+		status = iwm_cm_check_reply(cep, peer);
+	if (status) {
+		refuse_reply(qp, cep, status, peer);
+		return;
+	}
+	status = iwm_qp_enter_rts(qp, agreed->ird, agreed->ord, agreed->rtr);
+	if (iwm_cm_reply(cep, status, peer, agreed, pd))
+		abandon(qp);
+}
+
+/* The Initiator's startup is over. */
+static void upcall_reply(void *consumer, int status, const struct mpa_offer *peer,
+			 const struct mpa_agreed *agreed, const void *pd)
+{
+	struct iwm_qp *qp = consumer;
+	struct iwm_cep *cep = get_cep(qp);
+
+	if (!cep)
+		return;		/* disconnected meanwhile */
+	if (agreed) {
+		qp->agreed = *agreed;
+		reply_accepted(qp, cep, status, peer, pd);
+	} else {
+		startup_failed(qp, cep, status, peer, pd);
+	}
+	iwm_cep_put(cep);
+}
+
+static const struct mpa_consumer_ops qp_ops = {
+	.reply		= upcall_reply,
+	.receive	= upcall_receive,
+	.place		= upcall_place,
+	.receive_done	= iwm_receive_done,
+	.writable	= upcall_writable,
+	.closed		= upcall_closed,
+	.gone		= upcall_gone,
+};
+
+/* ---- Connecting, for cm.c ---- */
+
+/* Bind a cep to the QP; it can be bound to one at a time. */
+static int claim(struct iwm_qp *qp, struct iwm_cep *cep)
+{
+	int ret = 0;
+
+	lockdep_assert_held(&qp->conn_lock);
+	spin_lock_bh(&qp->lock);
+	if (qp->cep)
+		ret = -EISCONN;
+	else if (qp->state != IWM_QP_IDLE || qp->used)
+		ret = -EINVAL;
+	spin_unlock_bh(&qp->lock);
+	if (ret)
+		return ret;
+	/* What an attempt that failed has left behind. */
+	drop_conn(qp);
+	iwm_cep_get(cep);
+	spin_lock_bh(&qp->lock);
+	qp->cep = cep;
+	spin_unlock_bh(&qp->lock);
+	return 0;
+}
+
+/* Upcalls may have come already: now the transmit owner can work. */
+static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
+{
+	lockdep_assert_held(&qp->conn_lock);
+	spin_lock_bh(&qp->lock);
+	qp->conn = conn;
+	spin_unlock_bh(&qp->lock);
+}
+
+static int start_conn(struct iwm_qp *qp, struct net *net,
+		      const struct sockaddr *local,
+		      const struct sockaddr *remote,
+		      const struct mpa_params *params, const void *pd,
+		      u16 pd_len)
+{
+	struct mpa_conn *conn = mpa_connect(net, local, remote, params, pd,
+					    pd_len, &qp_ops, qp,
+					    qp->dev->mpa_mib);
+
+	if (IS_ERR(conn)) {
+		unclaim(qp);
+		return PTR_ERR(conn);
+	}
+	publish_conn(qp, conn);
+	return 0;
+}
+
+/**
+ * iwm_qp_connect() - connect a queue pair as Initiator
+ * @qp: queue pair in IDLE
+ * @cep: who is told; the QP takes a reference until the end is reported
+ * @net: namespace of the addresses
+ * @local: local address
+ * @remote: remote address
+ * @params: policy
+ * @pd: Private Data
+ * @pd_len: octets of @pd
+ *
+ * Context: process, may sleep, does not wait for the network.
+ * Return: 0: iwm_cm_reply() follows or has come already. -EISCONN when the
+ * QP is busy, -EINVAL when it was used before, or an errno of mpa_connect().
+ */
+int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
+		   const struct sockaddr *local, const struct sockaddr *remote,
+		   const struct mpa_params *params, const void *pd, u16 pd_len)
+{
+	int ret;
+
+	mutex_lock(&qp->conn_lock);
+	ret = claim(qp, cep);
+	if (!ret) {
+		qp->responder = false;
+		ret = start_conn(qp, net, local, remote, params, pd, pd_len);
+	}
+	mutex_unlock(&qp->conn_lock);
+	if (!ret)
+		iwm_sq_kick(qp);
+	return ret;
+}
+
+/* Is @cep's startup as Initiator what the QP is doing? */
+static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
+{
+	bool ret;
+
+	lockdep_assert_held(&qp->conn_lock);
+	spin_lock_bh(&qp->lock);
+	ret = qp->cep == cep && qp->state == IWM_QP_IDLE && qp->conn;
+	spin_unlock_bh(&qp->lock);
+	return ret;
+}
+
+/**
+ * iwm_qp_reconnect() - connect a second time, when the first has failed
+ * @qp: queue pair
+ * @cep: that of iwm_qp_connect(), after iwm_cm_retry()
+ * @net: namespace of the addresses
+ * @local: local address
+ * @remote: remote address
+ * @params: policy; startup has as long as the first attempt has left over
+ * @pd: Private Data
+ * @pd_len: octets of @pd
+ *
+ * Context: process, may sleep, does not wait for the network.
+ * Return: 0: iwm_cm_reply() follows, or @cep was disconnected meanwhile.
+ * -ETIMEDOUT when no time is left, or an errno of mpa_connect().
+ */
+int iwm_qp_reconnect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
+		     const struct sockaddr *local,
+		     const struct sockaddr *remote,
+		     const struct mpa_params *params, const void *pd,
+		     u16 pd_len)
+{
+	struct mpa_params rest = *params;
+	int ret = 0;
+
+	mutex_lock(&qp->conn_lock);
+	if (!is_connecting(qp, cep))
+		goto out;
+	rest.startup_ms = mpa_startup_left(qp->conn);
+	drop_conn(qp);
+	if (rest.startup_ms) {
+		ret = start_conn(qp, net, local, remote, &rest, pd, pd_len);
+	} else {
+		ret = -ETIMEDOUT;
+		unclaim(qp);
+	}
+out:
+	mutex_unlock(&qp->conn_lock);
+	if (!ret)
+		iwm_sq_kick(qp);
+	return ret;
+}
+
+/**
+ * iwm_qp_accept() - make a queue pair the end of a Responder's connection
+ * @qp: queue pair in IDLE
+ * @cep: who is told of the end
+ * @conn: undecided connection; the QP's when this succeeds
+ * @params: IRD and ORD to answer with; the ORD is one that the peer can take
+ * @pd: Private Data
+ * @pd_len: octets of @pd
+ * @agreed: set to what is in force
+ *
+ * The QP is in RTS before the Reply leaves, since the peer may answer at
+ * once. iwm_cm_closed() may come before this returns.
+ *
+ * Context: process, may sleep; takes the socket lock.
+ * Return: 0, -EISCONN, -EINVAL, or an errno of mpa_accept(): the caller has
+ * to destroy @conn then.
+ */
+int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
+		  struct mpa_conn *conn, const struct mpa_params *params,
+		  const void *pd, u16 pd_len, struct mpa_agreed *agreed)
+{
+	int ret;
+
+	mutex_lock(&qp->conn_lock);
+	ret = claim(qp, cep);
+	if (ret)
+		goto out;
+	qp->responder = true;
+	ret = iwm_qp_enter_rts(qp, params->ird, params->ord, 0);
+	if (ret)
+		goto out_unclaim;
+	ret = mpa_accept(conn, params, pd, pd_len, &qp_ops, qp,
+			 qp->dev->mpa_mib, &qp->agreed);
+	if (ret) {
+		iwm_qp_leave_rts(qp);
+		goto out_unclaim;
+	}
+	*agreed = qp->agreed;
+	publish_conn(qp, conn);
+	goto out;
+
+out_unclaim:
+	unclaim(qp);
+out:
+	mutex_unlock(&qp->conn_lock);
+	if (!ret)
+		iwm_sq_kick(qp);
+	return ret;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * States of queue pairs, for qp.c, qp_conn.c and the transmit and the receive
+ * side.
+ */
+#ifndef IWM_QP_STATE_H
+#define IWM_QP_STATE_H
+
+#include "iwmpa.h"
+
+#define IWM_CLOSE_MAX_MS	5000	/* for the peer to close, too */
+
+static inline bool iwm_qp_is_up(enum iwm_qp_state state)
+{
+	return state == IWM_QP_RTS || state == IWM_QP_CLOSING;
+}
+
+/* Any context that does not hold qp->lock. */
+bool iwm_qp_move(struct iwm_qp *qp, enum iwm_qp_state to,
+		 enum iwm_qp_state *from);
+int iwm_qp_enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr);
+void iwm_qp_leave_rts(struct iwm_qp *qp);
+void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
+		   const struct rdmap_error *err);
+struct iwm_cep *iwm_qp_take_cep(struct iwm_qp *qp);
+void iwm_qp_event(struct iwm_qp *qp, enum ib_event_type type);
+void iwm_qp_last_wqe(struct iwm_qp *qp);
+void iwm_qp_tell_cm(struct iwm_qp *qp, int status);
+void iwm_qp_finish(struct iwm_qp *qp, int status);
+void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay);
+void iwm_qp_queue_close(struct iwm_qp *qp, unsigned int ms);
+void iwm_qp_set_deadline(struct iwm_qp *qp, unsigned int ms);
+
+/* Process context, conn_lock held. */
+void iwm_qp_send_fin(struct iwm_qp *qp);
+
+#endif /* IWM_QP_STATE_H */
