@@ -4,7 +4,6 @@
  * that iw_cm gets, requests that wait for a decision, and the end of a device.
  */
 #include <linux/memcontrol.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <mpa/startup.h>
 #include "cm.h"
@@ -17,10 +16,8 @@
 static DEFINE_XARRAY_FLAGS(ceps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 static DECLARE_WAIT_QUEUE_HEAD(ceps_wait);
 
-static void cep_work(struct work_struct *work);
-
 struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
-			      gfp_t gfp)
+			      work_func_t work, gfp_t gfp)
 {
 	static u32 next;
 	struct iwm_cep *cep = kzalloc(sizeof(*cep), gfp);
@@ -31,7 +28,7 @@ struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 	cep->dev = dev;
 	cep->state = state;
 	spin_lock_init(&cep->lock);
-	INIT_DELAYED_WORK(&cep->work, cep_work);
+	INIT_DELAYED_WORK(&cep->work, work);
 	if (xa_alloc_cyclic_bh(&ceps, &cep->index, cep, xa_limit_32b, &next,
 			       gfp) < 0) {
 		kfree(cep);
@@ -40,7 +37,7 @@ struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 	return cep;
 }
 
-static void free_again(struct cep_again *again)
+void iwm_cep_free_again(struct cep_again *again)
 {
 	if (!again)
 		return;
@@ -54,7 +51,7 @@ static void cep_free(struct kref *ref)
 	struct iwm_cep *cep = container_of(ref, struct iwm_cep, ref);
 
 	xa_erase_bh(&ceps, cep->index);
-	free_again(cep->again);
+	iwm_cep_free_again(cep->again);
 	kfree(cep);
 	wake_up_all(&ceps_wait);
 }
@@ -93,7 +90,7 @@ static struct iwm_cep *cep_find(unsigned long index)
 	return NULL;
 }
 
-/* Have cep_work() run in @ms; the work holds a reference. Context: any. */
+/* Have iwm_cm_work() run in @ms; the work holds a reference. Context: any. */
 static void cep_queue(struct iwm_cep *cep, unsigned int ms)
 {
 	iwm_cep_get(cep);
@@ -295,7 +292,7 @@ int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 		cep->state = CEP_CONNECTED;
 		spin_unlock_bh(&cep->lock);
 	}
-	free_again(again);
+	iwm_cep_free_again(again);
 	return status;
 }
 
@@ -415,7 +412,7 @@ struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
 }
 
 /* A connection that has ended, or that nobody wants. */
-static void drop_request(struct iwm_cep *cep)
+void iwm_cep_drop_request(struct iwm_cep *cep)
 {
 	struct mpa_conn *conn = take_request(cep, CEP_REQUEST, CEP_CLOSED);
 
@@ -425,7 +422,7 @@ static void drop_request(struct iwm_cep *cep)
 	iwm_cep_put(cep);
 }
 
-static void refuse_request(struct iwm_cep *cep)
+void iwm_cep_refuse_request(struct iwm_cep *cep)
 {
 	struct mpa_conn *conn = take_request(cep, CEP_REFUSED, CEP_CLOSED);
 
@@ -437,7 +434,7 @@ static void refuse_request(struct iwm_cep *cep)
 }
 
 /* The second attempt, if one is due. */
-static struct cep_again *take_again(struct iwm_cep *cep, struct iwm_qp **qp)
+struct cep_again *iwm_cep_take_again(struct iwm_cep *cep, struct iwm_qp **qp)
 {
 	struct cep_again *again = NULL;
 
@@ -453,33 +450,7 @@ static struct cep_again *take_again(struct iwm_cep *cep, struct iwm_qp **qp)
 	return again;
 }
 
-static void connect_again(struct iwm_cep *cep)
-{
-	struct cep_again *again;
-	struct mem_cgroup *active;
-	struct iwm_qp *qp;
-	unsigned int noio;
-	int ret;
-
-	again = take_again(cep, &qp);
-	if (!again)
-		return;
-	iwm_count(cep->dev, IWM_STAT_CM_FALLBACKS);
-	noio = memalloc_noio_save();	/* as iwm_cm_connect() */
-	active = set_active_memcg(again->memcg);
-	ret = iwm_qp_reconnect(qp, cep, again->net,
-			       (struct sockaddr *)&again->local,
-			       (struct sockaddr *)&again->remote,
-			       &again->params, again->pd, again->pd_len);
-	set_active_memcg(active);
-	memalloc_noio_restore(noio);
-	if (ret)
-		iwm_cm_closed(cep, ret);
-	iwm_qp_put(qp);
-	free_again(again);
-}
-
-static void look_after_device(struct iwm_cep *cep)
+void iwm_cep_look_after_device(struct iwm_cep *cep)
 {
 	bool going = iwm_dev_going(cep->dev), connecting;
 
@@ -492,8 +463,8 @@ static void look_after_device(struct iwm_cep *cep)
 		iwm_cep_watch(cep);
 }
 
-/* The device goes: end the connection, if there is one. */
-static void end_connection(struct iwm_cep *cep)
+/* The QP, with a reference, when the device goes and there is one. */
+struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep)
 {
 	struct iwm_qp *qp = NULL;
 
@@ -503,23 +474,7 @@ static void end_connection(struct iwm_cep *cep)
 		kref_get(&qp->ref);
 	}
 	spin_unlock_bh(&cep->lock);
-	if (!qp)
-		return;
-	iwm_qp_disconnect(qp, true, -ENETDOWN);
-	iwm_qp_put(qp);
-}
-
-static void cep_work(struct work_struct *work)
-{
-	struct iwm_cep *cep = container_of(to_delayed_work(work),
-					   struct iwm_cep, work);
-
-	drop_request(cep);
-	refuse_request(cep);
-	connect_again(cep);
-	look_after_device(cep);
-	end_connection(cep);
-	iwm_cep_put(cep);
+	return qp;
 }
 
 /* The peer has gone away before there was a decision. */
@@ -534,15 +489,13 @@ static const struct mpa_consumer_ops undecided_ops = {
 };
 
 static int deliver_request(struct iwm_cep *cep, struct iw_cm_id *listen_id,
-			   const struct sockaddr_storage *local,
-			   const struct sockaddr_storage *remote,
-			   const void *pd)
+			   const struct cep_request *req)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.local_addr = *local,
-		.remote_addr = *remote,
-		.private_data = (void *)pd,
+		.local_addr = req->local,
+		.remote_addr = req->remote,
+		.private_data = (void *)req->pd,
 		.private_data_len = cep->peer.pd_len,
 		.provider_data = (void *)(unsigned long)cep->index,
 	};
@@ -555,28 +508,27 @@ static int deliver_request(struct iwm_cep *cep, struct iw_cm_id *listen_id,
  * Make the request known. From here on it may be decided on or dropped at any
  * time; whoever does waits for the socket lock, which is held here.
  */
-int iwm_cep_offer(struct iw_cm_id *listen_id, struct mpa_conn *conn,
-		  const struct mpa_offer *peer, const void *pd,
-		  const struct sockaddr_storage *local,
-		  const struct sockaddr_storage *remote)
+int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
+		  work_func_t work)
 {
 	struct iwm_dev *dev = to_iwm_dev(listen_id->device);
-	bool fits = !check_pd(dev, peer);
+	bool fits = !check_pd(dev, req->peer);
 	struct iwm_cep *cep;
 	int ret;
 
-	cep = iwm_cep_alloc(dev, fits ? CEP_REQUEST : CEP_REFUSED, GFP_ATOMIC);
+	cep = iwm_cep_alloc(dev, fits ? CEP_REQUEST : CEP_REFUSED, work,
+			    GFP_ATOMIC);
 	if (!cep)
 		return -ENOMEM;
-	cep->peer = *peer;
-	mpa_conn_set_consumer(conn, &undecided_ops, cep);
+	cep->peer = *req->peer;
+	mpa_conn_set_consumer(req->conn, &undecided_ops, cep);
 	spin_lock_bh(&cep->lock);
-	cep->conn = conn;
+	cep->conn = req->conn;
 	spin_unlock_bh(&cep->lock);
 	cep_queue(cep, fits ? DECIDE_MAX_MS : 0);
 	if (!fits)
 		return 0;
-	ret = deliver_request(cep, listen_id, local, remote, pd);
+	ret = deliver_request(cep, listen_id, req);
 	if (!ret || !take_request(cep, CEP_REQUEST, CEP_CLOSED))
 		return 0;
 	/* MPA drops the connection, without another upcall. */

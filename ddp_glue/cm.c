@@ -110,6 +110,59 @@ static struct iwm_qp *get_qp(struct iwm_dev *dev, const struct iw_cm_id *id,
 	return ERR_PTR(-EPERM);
 }
 
+/* ---- Work of ceps ---- */
+
+static void connect_again(struct iwm_cep *cep)
+{
+	struct cep_again *again;
+	struct mem_cgroup *active;
+	struct iwm_qp *qp;
+	unsigned int noio;
+	int ret;
+
+	again = iwm_cep_take_again(cep, &qp);
+	if (!again)
+		return;
+	iwm_count(cep->dev, IWM_STAT_CM_FALLBACKS);
+	noio = memalloc_noio_save();	/* as iwm_cm_connect() */
+	active = set_active_memcg(again->memcg);
+	ret = iwm_qp_reconnect(qp, cep, again->net,
+			       (struct sockaddr *)&again->local,
+			       (struct sockaddr *)&again->remote,
+			       &again->params, again->pd, again->pd_len);
+	set_active_memcg(active);
+	memalloc_noio_restore(noio);
+	if (ret)
+		iwm_cm_closed(cep, ret);
+	iwm_qp_put(qp);
+	iwm_cep_free_again(again);
+}
+
+/* The device goes: end the connection, if there is one. */
+static void end_connection(struct iwm_cep *cep)
+{
+	struct iwm_qp *qp = iwm_cep_gone_qp(cep);
+
+	if (!qp)
+		return;
+	iwm_qp_disconnect(qp, true, -ENETDOWN);
+	iwm_qp_put(qp);
+}
+
+/* A cep's work: what there is to do for it. It holds a reference. */
+void iwm_cm_work(struct work_struct *work)
+{
+	struct iwm_cep *cep = container_of(to_delayed_work(work),
+					   struct iwm_cep, work);
+
+	iwm_cep_drop_request(cep);
+	iwm_cep_refuse_request(cep);
+	connect_again(cep);
+	iwm_cep_look_after_device(cep);
+	end_connection(cep);
+	iwm_cep_put(cep);
+}
+
 /* ---- Initiator ---- */
 
 static void set_port(struct sockaddr_storage *addr, __be16 port)
@@ -236,7 +289,7 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		return PTR_ERR(qp);
 	/* Memory may be waiting for what this connection is to carry. */
 	noio = memalloc_noio_save();
-	cep = iwm_cep_alloc(dev, CEP_CONNECTING, GFP_KERNEL);
+	cep = iwm_cep_alloc(dev, CEP_CONNECTING, iwm_cm_work, GFP_KERNEL);
 	if (!cep) {
 		ret = -ENOMEM;
 		goto out_qp;

@@ -20,7 +20,7 @@
  * cep->lock -> iw_cm's. qp->lock is not taken inside of cep->lock.
  *
  * cep.c       ceps: states, events to iw_cm, requests, the end of a device
- * cm.c        connect, accept, reject, and their parameters
+ * cm.c        connect, accept, reject, and their parameters; work of ceps
  * cm_listen.c shared TCP listeners, dispatch of requests to devices
  */
 #ifndef IWM_CM_H
@@ -105,12 +105,21 @@ struct iwm_cep {
 	struct mpa_offer peer;
 };
 
+/* A valid Request: @pd has @peer->pd_len octets. */
+struct cep_request {
+	struct mpa_conn *conn;
+	const struct mpa_offer *peer;
+	const void *pd;
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+};
+
 /*
  * cep.c. A cep begins with one reference, its maker's; one in REQUEST or
- * REFUSED with the decision's.
+ * REFUSED with the decision's. @work is iwm_cm_work().
  */
 struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
-			      gfp_t gfp);
+			      work_func_t work, gfp_t gfp);
 
 /* Any context without cep->lock, which these take. No event after close. */
 void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp);
@@ -121,12 +130,19 @@ struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
 				     enum cep_state to, struct mpa_conn **conn);
 
 /* Socket lock and taps_lock held: @listen_id stays. */
-int iwm_cep_offer(struct iw_cm_id *listen_id, struct mpa_conn *conn,
-		  const struct mpa_offer *peer, const void *pd,
-		  const struct sockaddr_storage *local,
-		  const struct sockaddr_storage *remote);
+int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
+		  work_func_t work);
+
+/* For the work. */
+void iwm_cep_drop_request(struct iwm_cep *cep);
+void iwm_cep_refuse_request(struct iwm_cep *cep);
+struct cep_again *iwm_cep_take_again(struct iwm_cep *cep, struct iwm_qp **qp);
+void iwm_cep_free_again(struct cep_again *again);
+void iwm_cep_look_after_device(struct iwm_cep *cep);
+struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep);
 
 /* cm.c */
+void iwm_cm_work(struct work_struct *work);
 extern const struct mpa_params iwm_cm_listen_params;
 bool iwm_cm_is_foreign(const struct iw_cm_id *id, const struct net *net);
 

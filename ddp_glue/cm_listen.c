@@ -131,17 +131,16 @@ out:
 static int port_request(void *consumer, struct mpa_conn *conn,
 			const struct mpa_offer *peer, const void *pd)
 {
-	struct sockaddr_storage local, remote;
+	struct cep_request req = { .conn = conn, .peer = peer, .pd = pd };
 	struct iwm_port *port = consumer;
 	struct iwm_listen *listen;
 	int ret = -EADDRNOTAVAIL;
 
-	mpa_conn_addrs(conn, &local, &remote);
+	mpa_conn_addrs(conn, &req.local, &req.remote);
 	spin_lock_bh(&taps_lock);
-	listen = find_listen(port, &local);
+	listen = find_listen(port, &req.local);
 	if (listen)
-		ret = iwm_cep_offer(listen->id, conn, peer, pd, &local,
-				    &remote);
+		ret = iwm_cep_offer(listen->id, &req, iwm_cm_work);
 	spin_unlock_bh(&taps_lock);
 	return ret;
 }
