@@ -97,11 +97,6 @@ static void iwm_cq_error_event(struct iwm_cq *cq)
 		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
-static void iwm_cq_broken(struct work_struct *work)
-{
-	iwm_qp_lost_cq(container_of(work, struct iwm_cq, broken_work));
-}
-
 /*
  * A completion is lost. The queue pairs that use the queue go into error, as
  * soon as that can be done without the locks that are held here.
@@ -197,13 +192,8 @@ int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	return n;
 }
 
-/**
- * iwm_cq_waiting - do completions of a kernel consumer wait to be polled?
- * @cq: completion queue
- *
- * Context: any that does not hold cq->lock.
- */
-bool iwm_cq_waiting(struct iwm_cq *cq)
+/* Do completions of a kernel consumer wait to be polled? */
+static bool iwm_cq_waiting(struct iwm_cq *cq)
 {
 	unsigned long flags;
 	bool waiting;
@@ -212,6 +202,31 @@ bool iwm_cq_waiting(struct iwm_cq *cq)
 	waiting = iwm_cqe_valid(iwm_cqe(cq, cq->get));
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return waiting;
+}
+
+/**
+ * iwm_req_notify_cq - arm a kernel consumer's queue
+ * @ibcq: completion queue
+ * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, and IB_CQ_REPORT_MISSED_EVENTS
+ *
+ * Context: any.
+ * Return: 0; 1 when asked for missed events and completions are waiting.
+ */
+int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct iwm_cq *cq = to_iwm_cq(ibcq);
+	u32 arm = SIW_NOTIFY_SOLICITED;
+
+	if ((flags & IB_CQ_SOLICITED_MASK) != IB_CQ_SOLICITED)
+		arm |= SIW_NOTIFY_NEXT_COMPLETION;
+	else if (READ_ONCE(cq->ctrl->flags) & SIW_NOTIFY_NEXT_COMPLETION)
+		arm |= SIW_NOTIFY_NEXT_COMPLETION;	/* the stronger stays */
+
+	/* Arm, then look: the counterpart is in iwm_notify_due() */
+	smp_store_mb(cq->ctrl->flags, arm);
+	if (!(flags & IB_CQ_REPORT_MISSED_EVENTS))
+		return 0;
+	return iwm_cq_waiting(cq);
 }
 
 /* Replace the ring by one of @num entries, and take over what waits. */
@@ -330,7 +345,7 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->id = atomic_inc_return(&dev->last_cq_id);
 	cq->num_cqe = roundup_pow_of_two(attr->cqe);
 	spin_lock_init(&cq->lock);
-	INIT_WORK(&cq->broken_work, iwm_cq_broken);
+	INIT_WORK(&cq->broken_work, dev->end_cq_users);
 	cq->ring = iwm_ring_alloc(iwm_cq_size(cq), udata);
 	if (!cq->ring) {
 		err = -ENOMEM;

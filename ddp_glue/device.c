@@ -327,6 +327,7 @@ static struct iwm_dev *iwm_dev_alloc(void)
 	INIT_LIST_HEAD(&dev->entry);
 	INIT_WORK(&dev->remove_work, iwm_dev_remove);
 	INIT_WORK(&dev->change_work, iwm_dev_changed);
+	dev->end_cq_users = iwm_qp_lost_cq;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	iwm_mr_init(dev);
 

@@ -106,6 +106,7 @@ struct iwm_dev {
 	struct iwm_mib __percpu *mib;
 	struct work_struct remove_work;	/* the netdev has gone */
 	struct work_struct change_work;	/* it has changed */
+	work_func_t end_cq_users;	/* of iwm_cq.broken_work */
 };
 
 struct iwm_ucontext {
@@ -465,14 +466,13 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
-bool iwm_cq_waiting(struct iwm_cq *cq);
+int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /* notify.c */
 void iwm_notify_init(struct iwm_cq *cq, u32 vector);
 int iwm_notify_stop(struct ib_cq *ibcq);
 bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc);
 void iwm_notify(struct iwm_cq *cq);
-int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec);
 
 /* rq.c: SRQs and the receive rings of QPs */
@@ -518,7 +518,7 @@ int iwm_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
-void iwm_qp_lost_cq(struct iwm_cq *cq);
+void iwm_qp_lost_cq(struct work_struct *work);
 
 /* qp_ref.c */
 struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn);

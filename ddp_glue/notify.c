@@ -119,31 +119,6 @@ bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc)
 }
 
 /**
- * iwm_req_notify_cq - arm a kernel consumer's queue
- * @ibcq: completion queue
- * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, and IB_CQ_REPORT_MISSED_EVENTS
- *
- * Context: any.
- * Return: 0; 1 when asked for missed events and completions are waiting.
- */
-int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
-{
-	struct iwm_cq *cq = to_iwm_cq(ibcq);
-	u32 arm = SIW_NOTIFY_SOLICITED;
-
-	if ((flags & IB_CQ_SOLICITED_MASK) != IB_CQ_SOLICITED)
-		arm |= SIW_NOTIFY_NEXT_COMPLETION;
-	else if (READ_ONCE(cq->ctrl->flags) & SIW_NOTIFY_NEXT_COMPLETION)
-		arm |= SIW_NOTIFY_NEXT_COMPLETION;	/* the stronger stays */
-
-	/* Arm, then look: the counterpart is in iwm_notify_due() */
-	smp_store_mb(cq->ctrl->flags, arm);
-	if (!(flags & IB_CQ_REPORT_MISSED_EVENTS))
-		return 0;
-	return iwm_cq_waiting(cq);
-}
-
-/**
  * iwm_modify_cq - moderate notification: ib_device_ops.modify_cq
  * @ibcq: completion queue
  * @count: notify after so many completions

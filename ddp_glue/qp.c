@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: the verbs. States and connections are in
- * qp_conn.c and qp_state.c.
+ * Queue pairs: the verbs. Connections and states are in qp_conn.c and
+ * qp_state.c.
  */
 #include <linux/pid.h>
 #include <linux/random.h>
@@ -420,12 +420,13 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 
 /**
  * iwm_qp_lost_cq() - take the users of a completion queue into error
- * @cq: queue that has overflowed
+ * @work: broken_work of a queue that has overflowed
  *
- * Context: process.
+ * Context: process. The queue stays: iwm_destroy_cq() waits for this.
  */
-void iwm_qp_lost_cq(struct iwm_cq *cq)
+void iwm_qp_lost_cq(struct work_struct *work)
 {
+	struct iwm_cq *cq = container_of(work, struct iwm_cq, broken_work);
 	static const struct rdmap_error err = {
 		.layer = TERM_LAYER_RDMAP,
 		.etype = RDMAP_ETYPE_LOCAL,
