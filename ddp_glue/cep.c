@@ -6,7 +6,9 @@
 #include <linux/memcontrol.h>
 #include <linux/slab.h>
 #include <mpa/startup.h>
-#include "cm.h"
+#include "cep.h"
+#include "netdev.h"
+#include "qp_ref.h"
 
 #define DECIDE_MAX_MS	60000	/* for the consumer to accept or reject */
 #define WATCH_MS	250	/* between two looks after the device */

@@ -10,7 +10,11 @@
 #include <net/ipv6.h>
 #include <rdma/rdma_cm.h>
 #include <mpa/startup.h>
+#include "cep.h"
 #include "cm.h"
+#include "netdev.h"
+#include "qp_conn.h"
+#include "qp_ref.h"
 
 /* ---- Parameters ---- */
 

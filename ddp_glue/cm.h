@@ -1,149 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Connection management: between iw_cm and MPA. What others call is in
- * iwmpa.h.
+ * Connection management: between iw_cm and MPA.
  *
- * What iw_cm asks for, and a violation of which is a BUG or a hang there:
- *  - connect() that returned 0 is followed by exactly one CONNECT_REPLY: who
- *    destroys the id waits for it;
- *  - accept() that returned 0 is followed by exactly one ESTABLISHED. A failed
- *    accept() and a reject() are followed by nothing at all;
- *  - CLOSE comes after one of these, once. DISCONNECT is never sent: it keeps
- *    a later iw_cm_disconnect() from closing our side;
- *  - an id that is still being decided on gets no event.
- * A CONNECT_REQUEST can be lost in iw_cm (no memory, listener destroyed), and
- * then nobody ever accepts or rejects. Therefore iw_cm does not get a pointer
- * for a request but a number, and a request that nobody decides on in time is
- * dropped.
- *
- * Lock order: socket lock -> taps_lock -> xarray of ceps; socket lock ->
- * cep->lock -> iw_cm's. qp->lock is not taken inside of cep->lock.
- *
- * cep.c       ceps: states, events to iw_cm, requests, the end of a device
  * cm.c        connect, accept, reject, and their parameters; work of ceps
  * cm_listen.c shared TCP listeners, dispatch of requests to devices
  */
 #ifndef IWM_CM_H
 #define IWM_CM_H
 
-#include <mpa/startup.h>
-#include "iwmpa.h"
-
-/*
- * Active:  CONNECTING -> CONNECTED -> CLOSED, or CONNECTING -> CLOSED; a
- *          second attempt, with revision 1, is made within CONNECTING
- * Passive: REQUEST -> ACCEPTING -> CONNECTED -> CLOSED; whoever takes the cep
- *          out of REQUEST has to deal with its connection. REFUSED is for what
- *          iw_cm cannot carry.
- */
-enum cep_state {
-	CEP_CONNECTING,
-	CEP_REQUEST,
-	CEP_REFUSED,
-	CEP_ACCEPTING,
-	CEP_CONNECTED,
-	CEP_CLOSED,
-};
-
-/**
- * struct cep_again - what a second attempt to connect needs
- * @net: namespace, with a reference
- * @memcg: memory cgroup of the program that connects, with a reference; NULL:
- *	a kernel consumer
- * @local: address, and any port: the first attempt's may be in use still
- * @remote: whom to connect to
- * @params: policy
- * @pd_len: octets of @pd
- * @pd: Private Data
- */
-struct cep_again {
-	struct net *net;
-	struct mem_cgroup *memcg;
-	struct sockaddr_storage local;
-	struct sockaddr_storage remote;
-	struct mpa_params params;
-	u8 pd_len;
-	u8 pd[];
-};
-
-/**
- * struct iwm_cep - one end of a connection, as iw_cm sees it
- * @ref: the QP's, the queued work's, those of calls that are running, and in
- *	REQUEST and REFUSED the pending decision's
- * @dev: device; waits for its ceps before it goes
- * @index: in ceps; provider_data of a request
- * @work: drops an undecided request; connects a second time; looks, while
- *	CONNECTING, whether the device goes; ends a connection when it does
- * @lock: guards what follows
- * @state: enum cep_state
- * @gone: the device is going
- * @closed: the connection has ended while ACCEPTING, with @status
- * @retry: the second attempt is due
- * @again: for the second attempt, NULL once it has been made
- * @status: for the CLOSE event; CONNECTING: why the Reply was refused, or 0
- * @id: with a reference, until CLOSED
- * @qp: with a reference, until CLOSED
- * @conn: REQUEST and REFUSED: undecided connection
- * @peer: what the Request offered, or the Reply that was refused
- */
-struct iwm_cep {
-	struct kref ref;
-	struct iwm_dev *dev;
-	u32 index;
-	struct delayed_work work;
-
-	spinlock_t lock;		/* guards the rest */
-	enum cep_state state;
-	bool gone;
-	bool closed;
-	bool retry;
-	struct cep_again *again;
-	int status;
-	struct iw_cm_id *id;
-	struct iwm_qp *qp;
-	struct mpa_conn *conn;
-	struct mpa_offer peer;
-};
-
-/* A valid Request: @pd has @peer->pd_len octets. */
-struct cep_request {
-	struct mpa_conn *conn;
-	const struct mpa_offer *peer;
-	const void *pd;
-	struct sockaddr_storage local;
-	struct sockaddr_storage remote;
-};
-
-/*
- * cep.c. A cep begins with one reference, its maker's; one in REQUEST or
- * REFUSED with the decision's. @work is iwm_cm_work().
- */
-struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
-			      work_func_t work, gfp_t gfp);
-
-/* Any context without cep->lock, which these take. No event after close. */
-void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp);
-void iwm_cep_close(struct iwm_cep *cep);
-void iwm_cep_watch(struct iwm_cep *cep);	/* once it is CONNECTING */
-void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed);
-struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
-				     enum cep_state to, struct mpa_conn **conn);
-
-/* Socket lock and taps_lock held: @listen_id stays. */
-int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
-		  work_func_t work);
-
-/* For the work. */
-void iwm_cep_drop_request(struct iwm_cep *cep);
-void iwm_cep_refuse_request(struct iwm_cep *cep);
-struct cep_again *iwm_cep_take_again(struct iwm_cep *cep, struct iwm_qp **qp);
-void iwm_cep_free_again(struct cep_again *again);
-void iwm_cep_look_after_device(struct iwm_cep *cep);
-struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep);
+#include "types.h"
 
 /* cm.c */
+int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param);
+int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param);
+int iwm_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len);
 void iwm_cm_work(struct work_struct *work);
 extern const struct mpa_params iwm_cm_listen_params;
 bool iwm_cm_is_foreign(const struct iw_cm_id *id, const struct net *net);
+
+/* cm_listen.c */
+DECLARE_PER_CPU(struct mpa_mib, iwm_listen_mib);
+int iwm_cm_create_listen(struct iw_cm_id *id, int backlog);
+int iwm_cm_destroy_listen(struct iw_cm_id *id);
 
 #endif /* IWM_CM_H */

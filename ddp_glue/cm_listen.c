@@ -11,7 +11,9 @@
 #include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <mpa/startup.h>
+#include "cep.h"
 #include "cm.h"
+#include "netdev.h"
 
 /**
  * struct iwm_port - a TCP listener, shared

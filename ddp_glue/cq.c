@@ -11,8 +11,9 @@
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
-
-#include "iwmpa.h"
+#include "cq.h"
+#include "mmap.h"
+#include "netdev.h"
 
 static const u8 iwm_wc_opcode[SIW_NUM_OPCODES] = {
 	[SIW_OP_WRITE]		 = IB_WC_RDMA_WRITE,

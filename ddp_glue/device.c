@@ -30,8 +30,18 @@
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_netlink.h>
-
-#include "iwmpa.h"
+#include "cep.h"
+#include "cm.h"
+#include "cq.h"
+#include "mem.h"
+#include "mmap.h"
+#include "netdev.h"
+#include "qp.h"
+#include "qp_ref.h"
+#include "rq.h"
+#include "send.h"
+#include "stats.h"
+#include "verbs.h"
 
 #define IWM_TAG_OFF	8
 #define IWM_TAG_LEN	8

@@ -11,8 +11,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <rdma/uverbs_ioctl.h>
-
-#include "iwmpa.h"
+#include "mem.h"
 
 #define IWM_STAG_INDEX_SHIFT	8
 #define IWM_STAG_KEY		0xffu

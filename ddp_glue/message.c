@@ -4,7 +4,9 @@
  * checked, and becomes a message; so does a Read that the peer asked for.
  */
 #include <mpa/startup.h>
-#include "sq.h"
+#include "mem.h"
+#include "qp_state.h"
+#include "send.h"
 
 /* What user space may ask for; the rest of the ABI is the kernel's. */
 static bool opcode_allowed(const struct iwm_qp *qp, u8 opcode)

@@ -6,8 +6,7 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
-
-#include "iwmpa.h"
+#include "mmap.h"
 
 /*
  * A ring that user space may map. @lock keeps a mapping that is being made

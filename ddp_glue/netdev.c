@@ -4,8 +4,7 @@
  * whether it is going; and the queue that work runs on.
  */
 #include <net/net_namespace.h>
-
-#include "iwmpa.h"
+#include "netdev.h"
 
 struct workqueue_struct *iwm_wq;
 

@@ -11,8 +11,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/wait_bit.h>
-
-#include "iwmpa.h"
+#include "cq.h"
 
 /* On the vector's CPU with interrupts off, or where that was not possible. */
 static void iwm_notify_call(void *arg)

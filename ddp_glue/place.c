@@ -7,7 +7,7 @@
  * Pages are reached through the kernel's linear map, so nothing is mapped or
  * can fail here, and softirq is as good as process context.
  */
-#include "iwmpa.h"
+#include "place.h"
 
 static_assert(IS_ENABLED(CONFIG_64BIT) && !IS_ENABLED(CONFIG_HIGHMEM),
 	      "pages are reached through the linear map");

@@ -4,7 +4,9 @@
  * rings the doorbell.
  */
 #include <linux/sched/clock.h>
-#include "sq.h"
+#include "cq.h"
+#include "recv.h"
+#include "send.h"
 
 /* Doorbells closer together than this may be a burst. */
 #define SQ_BURST_NS	50000

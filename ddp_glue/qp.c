@@ -8,8 +8,15 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
+#include "mmap.h"
+#include "netdev.h"
 #include "qp.h"
-#include "sq.h"
+#include "qp_conn.h"
+#include "qp_ref.h"
+#include "qp_state.h"
+#include "recv.h"
+#include "rq.h"
+#include "send.h"
 
 #define QPN_MIN			2	/* 0 and 1 are special in InfiniBand */
 #define QPN_MAX			0xffffff

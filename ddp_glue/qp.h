@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the files of queue pairs share. What others call is in iwmpa.h.
- *
- * qp.c       verbs: create, modify, query, destroy, post_recv
- * qp_conn.c  connecting, closing, upcalls of MPA
- * qp_state.c states and ends, errors
- */
+/* Queue pairs: ib_device_ops, and the end of those that use a CQ. */
 #ifndef IWM_QP_H
 #define IWM_QP_H
 
-#include "iwmpa.h"
+#include "types.h"
 
-/* qp_conn.c, process context: these take conn_lock and the socket lock. */
-int iwm_qp_reset(struct iwm_qp *qp);
-int iwm_qp_close(struct iwm_qp *qp);
-void iwm_qp_die(struct iwm_qp *qp);
-void iwm_qp_close_work(struct work_struct *work);
-
-/* qp_conn.c, any context; takes the locks of the receive ring and its CQ. */
-void iwm_qp_flush_rq(struct iwm_qp *qp);
+int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata);
+int iwm_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+int iwm_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init_attr);
+int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad_wr);
+void iwm_qp_lost_cq(struct work_struct *work);
 
 #endif /* IWM_QP_H */

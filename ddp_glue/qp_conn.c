@@ -7,8 +7,13 @@
  * under the socket lock, or when no upcall can come any more.
  */
 #include <mpa/startup.h>
-#include "qp.h"
+#include "cep.h"
+#include "cq.h"
+#include "qp_conn.h"
 #include "qp_state.h"
+#include "recv.h"
+#include "rq.h"
+#include "send.h"
 
 #define DRAIN_POLL_MS		10	/* look at a draining SQ this often */
 #define DRAIN_MAX_MS		5000	/* for what was posted before closing */

@@ -2,7 +2,7 @@
 /*
  * References to queue pairs, and finding one by its number.
  */
-#include "iwmpa.h"
+#include "qp_ref.h"
 
 static void qp_last_put(struct kref *ref)
 {

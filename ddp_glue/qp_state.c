@@ -22,7 +22,10 @@
  * each end is reported once. The send queue is flushed with the change, the
  * receive queue by qp_conn.c where the receive direction ends.
  */
+#include "cep.h"
+#include "netdev.h"
 #include "qp_state.h"
+#include "sq.h"
 
 #define TERMINATE_MAX_MS	2000	/* for the Terminate to reach TCP */
 

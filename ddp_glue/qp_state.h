@@ -6,7 +6,7 @@
 #ifndef IWM_QP_STATE_H
 #define IWM_QP_STATE_H
 
-#include "iwmpa.h"
+#include "types.h"
 
 #define IWM_CLOSE_MAX_MS	5000	/* for the peer to close, too */
 
@@ -30,6 +30,12 @@ void iwm_qp_finish(struct iwm_qp *qp, int status);
 void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay);
 void iwm_qp_queue_close(struct iwm_qp *qp, unsigned int ms);
 void iwm_qp_set_deadline(struct iwm_qp *qp, unsigned int ms);
+
+void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
+		  const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr);
+void iwm_qp_terminated(struct iwm_qp *qp);
+void iwm_qp_terminate_received(struct iwm_qp *qp,
+			       const struct rdmap_error *err);
 
 /* Process context, conn_lock held. */
 void iwm_qp_send_fin(struct iwm_qp *qp);

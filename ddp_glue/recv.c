@@ -8,7 +8,13 @@
  * connection's socket locked, which is the lock of struct iwm_rx.
  */
 #include <linux/slab.h>
-#include "iwmpa.h"
+#include "cq.h"
+#include "mem.h"
+#include "place.h"
+#include "qp_state.h"
+#include "recv.h"
+#include "rq.h"
+#include "sq.h"
 
 /**
  * struct iwm_rx - receive state of a QP

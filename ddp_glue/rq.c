@@ -10,8 +10,8 @@
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
-
-#include "iwmpa.h"
+#include "mmap.h"
+#include "rq.h"
 
 static struct siw_rqe *iwm_rqe(const struct iwm_rq *rq, u32 index)
 {

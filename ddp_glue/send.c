@@ -5,7 +5,11 @@
  */
 #include <linux/sizes.h>
 #include <linux/wait_bit.h>
-#include "sq.h"
+#include "mem.h"
+#include "netdev.h"
+#include "place.h"
+#include "qp_state.h"
+#include "send.h"
 
 /* Octets that one call may transmit before it lets others run. */
 #define SQ_BUDGET		SZ_1M

@@ -6,6 +6,10 @@
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include "cq.h"
+#include "mem.h"
+#include "mmap.h"
+#include "netdev.h"
 #include "sq.h"
 
 /* ---- Notes for the transmit owner ---- */

@@ -25,7 +25,7 @@
 #define IWM_SQ_H
 
 #include <linux/hrtimer.h>
-#include "iwmpa.h"
+#include "types.h"
 
 /* Bits of iwm_sq.flags */
 enum {
@@ -248,22 +248,37 @@ static inline bool iwm_sq_responses(const struct iwm_sq *sq)
 	return smp_load_acquire(&sq->irq_put) != READ_ONCE(sq->irq_get);
 }
 
-/* sq.c */
+/* Notes for the transmit owner. Any context. */
+void iwm_sq_kick(struct iwm_qp *qp);
+void iwm_sq_kick_responses(struct iwm_qp *qp);
+void iwm_sq_flush(struct iwm_qp *qp);
+void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_error *err,
+		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr);
+
+/*
+ * Nothing posted, nothing being sent, no Read of ours without its Response
+ * and no Response of ours owed. Any context.
+ */
+bool iwm_sq_idle(struct iwm_qp *qp);
+
+/* Outstanding Reads. Context: receive upcall. */
+const struct iwm_read_out *iwm_sq_oldest_read(struct iwm_qp *qp);
+bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len);
+int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
+void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status);
+
+/* Lifetime. */
+int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work);
+void iwm_sq_destroy(struct iwm_qp *qp);
+void *iwm_sq_ring(struct iwm_qp *qp);
+size_t iwm_sq_ring_size(struct iwm_qp *qp);
+
+/* For the transmit owner, and completion. */
 void iwm_sq_defer(struct iwm_sq *sq, u64 ns);
 u32 iwm_sq_push(struct iwm_sq *sq, const struct siw_sqe *sqe);
 void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status);
 void iwm_sq_complete(struct iwm_qp *qp, bool flush);
 void iwm_sq_release(struct iwm_sq *sq);
 bool iwm_sq_flush_all(struct iwm_qp *qp);
-
-/* message.c; transmit owner */
-bool iwm_msg_next(struct iwm_qp *qp, bool worker);
-bool iwm_msg_wait_read(struct iwm_qp *qp);
-void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe,
-			 enum siw_wc_status status);
-
-/* send.c */
-void iwm_sq_run(struct iwm_qp *qp, bool worker);
-void iwm_sq_work(struct work_struct *work);
 
 #endif /* IWM_SQ_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Counters for "rdma statistic": those of mpa.ko, then the device's own. */
-#include "iwmpa.h"
+#include "cm.h"
+#include "stats.h"
 
 #define IWM_STAT(stat)	(MPA_NUM_STATS + IWM_STAT_##stat)
 

@@ -7,11 +7,10 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/uverbs_ioctl.h>
+#include "netdev.h"
+#include "verbs.h"
 
-#include "iwmpa.h"
-
-int iwm_query_device(struct ib_device *ibdev,
-		     struct ib_device_attr *attr,
+int iwm_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		     struct ib_udata *udata)
 {
 	struct iwm_dev *dev = to_iwm_dev(ibdev);
@@ -123,8 +122,7 @@ int iwm_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 }
 
 /* iWARP knows no partitions, but rdma_cm looks one up for 127.0.0.1. */
-int iwm_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index,
-		   u16 *pkey)
+int iwm_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
 {
 	if (index)
 		return -EINVAL;
@@ -137,8 +135,7 @@ struct net_device *iwm_get_netdev(struct ib_device *ibdev, u32 port_num)
 	return iwm_dev_get_netdev(to_iwm_dev(ibdev));
 }
 
-int iwm_alloc_ucontext(struct ib_ucontext *ibctx,
-		       struct ib_udata *udata)
+int iwm_alloc_ucontext(struct ib_ucontext *ibctx, struct ib_udata *udata)
 {
 	struct siw_uresp_alloc_ctx resp = {};
 

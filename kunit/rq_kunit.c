@@ -5,7 +5,8 @@
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/vmalloc.h>
-#include "iwmpa.h"
+#include "mmap.h"
+#include "rq.h"
 
 /* What rq.c wants of mmap.c. */
 void *iwm_ring_alloc(size_t len, bool user)

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Ceps: the ends of connections as iw_cm sees them.
+ *
+ * What iw_cm asks for, and a violation of which is a BUG or a hang there:
+ *  - connect() that returned 0 is followed by exactly one CONNECT_REPLY,
+ *    for which the destruction of the id waits;
+ *  - accept() that returned 0 is followed by exactly one ESTABLISHED. A failed
+ *    accept() and a reject() are followed by nothing at all;
+ *  - CLOSE comes after one of these, once. DISCONNECT is never sent: it keeps
+ *    a later iw_cm_disconnect() from closing our side;
+ *  - an id that is still being decided on gets no event.
+ * A CONNECT_REQUEST can be lost in iw_cm (no memory, listener destroyed), and
+ * then nobody ever accepts or rejects. Therefore iw_cm does not get a pointer
+ * for a request but a number, and a request that nobody decides on in time is
+ * dropped.
+ *
+ * Lock order: socket lock -> taps_lock -> xarray of ceps; socket lock ->
+ * cep->lock -> iw_cm's. qp->lock is not taken inside of cep->lock.
+ */
+#ifndef IWM_CEP_H
+#define IWM_CEP_H
+
+#include <mpa/startup.h>
+#include "types.h"
+
+/*
+ * Active:  CONNECTING -> CONNECTED -> CLOSED, or CONNECTING -> CLOSED; a
+ *          second attempt, with revision 1, is made within CONNECTING
+ * Passive: REQUEST -> ACCEPTING -> CONNECTED -> CLOSED; whoever takes the cep
+ *          out of REQUEST has to deal with its connection. REFUSED is for what
+ *          iw_cm cannot carry.
+ */
+enum cep_state {
+	CEP_CONNECTING,
+	CEP_REQUEST,
+	CEP_REFUSED,
+	CEP_ACCEPTING,
+	CEP_CONNECTED,
+	CEP_CLOSED,
+};
+
+/**
+ * struct cep_again - what a second attempt to connect needs
+ * @net: namespace, with a reference
+ * @memcg: memory cgroup of the program that connects, with a reference; NULL:
+ *	a kernel consumer
+ * @local: address, and any port: the first attempt's may be in use still
+ * @remote: whom to connect to
+ * @params: policy
+ * @pd_len: octets of @pd
+ * @pd: Private Data
+ */
+struct cep_again {
+	struct net *net;
+	struct mem_cgroup *memcg;
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	struct mpa_params params;
+	u8 pd_len;
+	u8 pd[];
+};
+
+/**
+ * struct iwm_cep - one end of a connection, as iw_cm sees it
+ * @ref: the QP's, the queued work's, those of calls that are running, and in
+ *	REQUEST and REFUSED the pending decision's
+ * @dev: device; waits for its ceps before it goes
+ * @index: in ceps; provider_data of a request
+ * @work: drops an undecided request; connects a second time; looks, while
+ *	CONNECTING, whether the device goes; ends a connection when it does
+ * @lock: guards what follows
+ * @state: enum cep_state
+ * @gone: the device is going
+ * @closed: the connection has ended while ACCEPTING, with @status
+ * @retry: the second attempt is due
+ * @again: for the second attempt, NULL once it has been made
+ * @status: for the CLOSE event; CONNECTING: why the Reply was refused, or 0
+ * @id: with a reference, until CLOSED
+ * @qp: with a reference, until CLOSED
+ * @conn: REQUEST and REFUSED: undecided connection
+ * @peer: what the Request offered, or the Reply that was refused
+ */
+struct iwm_cep {
+	struct kref ref;
+	struct iwm_dev *dev;
+	u32 index;
+	struct delayed_work work;
+
+	spinlock_t lock;		/* guards the rest */
+	enum cep_state state;
+	bool gone;
+	bool closed;
+	bool retry;
+	struct cep_again *again;
+	int status;
+	struct iw_cm_id *id;
+	struct iwm_qp *qp;
+	struct mpa_conn *conn;
+	struct mpa_offer peer;
+};
+
+/* A valid Request: @pd has @peer->pd_len octets. */
+struct cep_request {
+	struct mpa_conn *conn;
+	const struct mpa_offer *peer;
+	const void *pd;
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+};
+
+/*
+ * A cep begins with one reference, its maker's; one in REQUEST or REFUSED with
+ * the decision's. @work is iwm_cm_work().
+ */
+struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
+			      work_func_t work, gfp_t gfp);
+void iwm_cep_get(struct iwm_cep *cep);
+void iwm_cep_put(struct iwm_cep *cep);
+
+/* Any context without cep->lock, which these take. No event after close. */
+void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp);
+void iwm_cep_close(struct iwm_cep *cep);
+void iwm_cep_watch(struct iwm_cep *cep);	/* once it is CONNECTING */
+void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed);
+struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
+				     enum cep_state to, struct mpa_conn **conn);
+
+/* Socket lock and taps_lock held: @listen_id stays. */
+int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
+		  work_func_t work);
+
+/* For the work. */
+void iwm_cep_drop_request(struct iwm_cep *cep);
+void iwm_cep_refuse_request(struct iwm_cep *cep);
+struct cep_again *iwm_cep_take_again(struct iwm_cep *cep, struct iwm_qp **qp);
+void iwm_cep_free_again(struct cep_again *again);
+void iwm_cep_look_after_device(struct iwm_cep *cep);
+struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep);
+
+/* What QPs report. Any context that does not hold qp->lock. */
+int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer);
+int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
+		 const struct mpa_agreed *agreed, const void *pd);
+bool iwm_cm_retry(struct iwm_cep *cep);
+void iwm_cm_refuse(struct iwm_cep *cep, int status,
+		   const struct mpa_offer *peer);
+void iwm_cm_closed(struct iwm_cep *cep, int status);
+
+/* The end of a device. */
+void iwm_cm_dev_gone(struct iwm_dev *dev);
+void iwm_cm_dev_exit(struct iwm_dev *dev);
+
+#endif /* IWM_CEP_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory regions and their STags. */
+#ifndef IWM_MEM_H
+#define IWM_MEM_H
+
+#include "types.h"
+
+int iwm_mr_init(struct iwm_dev *dev);
+void iwm_mr_exit(struct iwm_dev *dev);
+struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag);
+void iwm_mr_put(struct iwm_mr *mr);
+
+/*
+ * As iwm_mr_get(), with a reference in *@cache for who looks the same region
+ * up again and again. The cache must be dropped at the end of each batch:
+ * deregistration waits for it.
+ */
+static inline struct iwm_mr *iwm_mr_get_cached(struct iwm_dev *dev,
+					       struct iwm_mr **cache, u32 stag)
+{
+	struct iwm_mr *mr = *cache;
+
+	if (likely(mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid))) {
+		refcount_inc(&mr->users);
+		return mr;
+	}
+	if (mr)
+		iwm_mr_put(mr);
+	mr = iwm_mr_get(dev, stag);
+	*cache = mr;
+	if (mr)
+		refcount_inc(&mr->users);
+	return mr;
+}
+
+static inline void iwm_mr_drop_cache(struct iwm_mr **cache)
+{
+	if (*cache)
+		iwm_mr_put(*cache);
+	*cache = NULL;
+}
+
+int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
+		 u64 len, int access);
+int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag);
+int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
+			    u32 stag, bool wait);
+int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
+		  struct ib_mr *ibmr, u32 key, int access);
+struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
+			      int access, struct ib_udata *udata);
+struct ib_mr *iwm_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			   u32 max_sg);
+int iwm_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
+		  unsigned int *sg_off);
+int iwm_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+#endif /* IWM_MEM_H */

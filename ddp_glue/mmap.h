@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Rings that user space maps. */
+#ifndef IWM_MMAP_H
+#define IWM_MMAP_H
+
+#include "types.h"
+
+void *iwm_ring_alloc(size_t len, bool user);	/* vfree() it */
+struct rdma_user_mmap_entry *
+iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key);
+/* Before the ring is freed; not rdma_user_mmap_entry_remove(). NULL is fine. */
+void iwm_mmap_remove(struct rdma_user_mmap_entry *entry);
+int iwm_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma);
+void iwm_mmap_free(struct rdma_user_mmap_entry *entry);
+
+#endif /* IWM_MMAP_H */

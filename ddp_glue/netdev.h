@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What everybody may ask of a device, and the queue that work runs on. */
+#ifndef IWM_NETDEV_H
+#define IWM_NETDEV_H
+
+#include "types.h"
+
+extern struct workqueue_struct *iwm_wq;	/* WQ_MEM_RECLAIM */
+
+struct net *iwm_dev_net(struct iwm_dev *dev);	/* put_net() it; or NULL */
+struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev); /* dev_put() */
+bool iwm_dev_going(struct iwm_dev *dev);
+
+#endif /* IWM_NETDEV_H */

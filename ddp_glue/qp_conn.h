@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How queue pairs are connected and closed. Process context, may sleep: these
+ * take conn_lock and the socket lock.
+ */
+#ifndef IWM_QP_CONN_H
+#define IWM_QP_CONN_H
+
+#include "types.h"
+
+int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
+		   const struct sockaddr *local, const struct sockaddr *remote,
+		   const struct mpa_params *params, const void *pd, u16 pd_len);
+int iwm_qp_reconnect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
+		     const struct sockaddr *local,
+		     const struct sockaddr *remote,
+		     const struct mpa_params *params, const void *pd,
+		     u16 pd_len);
+int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
+		  struct mpa_conn *conn, const struct mpa_params *params,
+		  const void *pd, u16 pd_len, struct mpa_agreed *agreed);
+void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status);
+
+/* What modify_qp asks for. */
+int iwm_qp_reset(struct iwm_qp *qp);
+int iwm_qp_close(struct iwm_qp *qp);
+void iwm_qp_die(struct iwm_qp *qp);
+void iwm_qp_close_work(struct work_struct *work);
+
+/* Any context; takes the locks of the receive ring and its CQ. */
+void iwm_qp_flush_rq(struct iwm_qp *qp);
+
+#endif /* IWM_QP_CONN_H */

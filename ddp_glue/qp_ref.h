@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* References to queue pairs, and finding one by its number. */
+#ifndef IWM_QP_REF_H
+#define IWM_QP_REF_H
+
+#include "types.h"
+
+struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn);
+void iwm_qp_put(struct iwm_qp *qp);
+void iwm_iw_add_ref(struct ib_qp *ibqp);
+void iwm_iw_rem_ref(struct ib_qp *ibqp);
+struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn);
+
+#endif /* IWM_QP_REF_H */

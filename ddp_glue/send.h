@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The transmit owner of a queue pair (send.c), what it sends next (message.c)
+ * and what wakes it (post.c). See sq.h.
+ */
+#ifndef IWM_SEND_H
+#define IWM_SEND_H
+
+#include "sq.h"
+
+/* post.c */
+int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad_wr);
+
+/* send.c */
+void iwm_sq_run(struct iwm_qp *qp, bool worker);
+void iwm_sq_work(struct work_struct *work);
+
+/*
+ * Wait until the transmit owner has left qp->conn and keep it out for good;
+ * posts are flushed from then on. A Terminate that is queued goes out first
+ * if TCP takes it. Process context, may sleep; callable more than once.
+ */
+void iwm_sq_stop(struct iwm_qp *qp);
+
+/* message.c; transmit owner */
+bool iwm_msg_next(struct iwm_qp *qp, bool worker);
+bool iwm_msg_wait_read(struct iwm_qp *qp);
+void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe,
+			 enum siw_wc_status status);
+
+#endif /* IWM_SEND_H */

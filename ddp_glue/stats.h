@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Counters for "rdma statistic": ib_device_ops. */
+#ifndef IWM_STATS_H
+#define IWM_STATS_H
+
+#include "types.h"
+
+struct rdma_hw_stats *iwm_alloc_hw_stats(struct ib_device *ibdev,
+					 u32 port_num);
+int iwm_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		     u32 port_num, int index);
+
+#endif /* IWM_STATS_H */

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The objects of the RDMA device, their limits, and who guards what.
+ *
+ * Lock order: socket lock (mpa.ko) -> each of qp->lock, rq->lock, cq->lock, and
+ * sq->lock -> cq->lock; Documentation/locking.md says more. All spinlocks here
+ * are taken with bottom halves or interrupts off, since receive upcalls come in
+ * softirq and kernel consumers post from anywhere.
+ */
+#ifndef IWM_TYPES_H
+#define IWM_TYPES_H
+
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/refcount.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
+#include <rdma/siw-abi.h>
+
+#include <mpa/mpa.h>
+#include <mpa/startup.h>
+#include "ddp.h"
+
+/* Nobody's OUI, as rxe has it: programs take 0 for no device. */
+#define IWM_VENDOR_ID		0xffffff
+
+/* Device limits: what query_device reports and create_* enforces. */
+#define IWM_MAX_QP		65536
+#define IWM_MAX_QP_WR		16384
+#define IWM_MAX_CQ		65536
+#define IWM_MAX_CQE		1048576
+#define IWM_MAX_SRQ		65536
+#define IWM_MAX_SRQ_WR		65536
+#define IWM_MAX_MR		1048576
+#define IWM_MAX_PD		1048576
+#define IWM_MAX_SGE		SIW_MAX_SGE
+#define IWM_MAX_SGE_RD		IWM_MAX_SGE	/* one Read Request each */
+#define IWM_MAX_INLINE		SIW_MAX_INLINE
+#define IWM_MAX_IRD		128
+#define IWM_MAX_ORD		128
+#define IWM_MAX_MSG		0x80000000u	/* octets of one message */
+#define IWM_MAX_PBL		1024	/* pages of a fast-register MR */
+
+/* Counters of the device beside those of mpa.ko. */
+enum iwm_stat {
+	IWM_STAT_RX_SENDS,		/* messages */
+	IWM_STAT_RX_WRITES,		/* segments with the Last bit */
+	IWM_STAT_RX_READ_REQUESTS,
+	IWM_STAT_RX_READ_RESPONSES,
+	IWM_STAT_RX_TERMINATES,
+	IWM_STAT_TX_SENDS,
+	IWM_STAT_TX_WRITES,
+	IWM_STAT_TX_READ_REQUESTS,
+	IWM_STAT_TX_READ_RESPONSES,
+	IWM_STAT_TX_TERMINATES,
+	IWM_STAT_RX_DDP_ERRORS,		/* segments refused by DDP */
+	IWM_STAT_RX_RDMAP_ERRORS,	/* messages refused by RDMAP */
+	IWM_STAT_RNR,			/* Sends that met no receive buffer */
+	IWM_STAT_LOCAL_ERRORS,		/* bad work requests */
+	IWM_STAT_CQ_OVERFLOWS,
+	IWM_STAT_DOORBELLS,
+	IWM_STAT_CM_REFUSED,		/* what iw_cm cannot carry */
+	IWM_STAT_CM_FALLBACKS,		/* second attempts, with revision 1 */
+	IWM_NUM_STATS
+};
+
+struct iwm_mib {
+	u64 v[IWM_NUM_STATS];
+};
+
+/* GIDs of a device: its netdev's, and the loopback netdev's (see device.c) */
+#define IWM_NUM_GIDS		2
+
+/**
+ * struct iwm_dev - one RDMA device on one netdev
+ * @netdev: under RCU; NULL once the netdev is going away, and so is then the
+ *	network namespace: see iwm_dev_net()
+ * @gids: written under rtnl, read without a lock
+ * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
+ */
+struct iwm_dev {
+	struct ib_device ibdev;		/* first */
+	struct net_device __rcu *netdev;
+	netdevice_tracker netdev_tracker;
+	struct list_head entry;		/* iwm_devices, iwm_devices_lock */
+	u8 mac[ETH_ALEN];		/* node GUID comes from it */
+	union ib_gid gids[IWM_NUM_GIDS];
+	u32 speed;
+	enum ib_port_state port_state;	/* as last reported; under rtnl */
+
+	/* QP number -> struct iwm_qp; XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ */
+	struct xarray qps;
+	struct xarray mrs;		/* STag >> 8 -> struct iwm_mr */
+	atomic_t num_qp, num_cq, num_srq, num_mr, num_pd;
+	atomic_t last_cq_id;		/* libsiw names CQs by it in messages */
+
+	struct mpa_mib __percpu *mpa_mib;
+	struct iwm_mib __percpu *mib;
+	struct work_struct remove_work;	/* the netdev has gone */
+	struct work_struct change_work;	/* it has changed */
+	work_func_t end_cq_users;	/* of iwm_cq.broken_work */
+};
+
+struct iwm_ucontext {
+	struct ib_ucontext ibctx;
+};
+
+struct iwm_pd {
+	struct ib_pd ibpd;
+};
+
+/**
+ * struct iwm_mr - a memory region (or the local DMA key's)
+ * @stag: key as seen on the wire: index << 8 | consumer key octet
+ * @valid: cleared by invalidation; segments check it
+ * @users: short-term references while octets are copied. The region is gone
+ *	only when it has dropped to zero: dereg waits for @drained. A consumer's
+ *	invalidation waits until it is alone
+ * @va: first address (Tagged Offset) of the region
+ * @len: octets
+ * @first_off: offset of @va in the first page
+ * @pages: user MR and fast-register MR: kernel addresses of the pages, in
+ *	order
+ * @staged: fast-register MR: the list that iwm_map_mr_sg() fills and
+ *	iwm_mr_enable() swaps with @pages, so that mapping a region anew never
+ *	changes what a still valid STag leads to
+ * @page_shift: of @pages entries, PAGE_SHIFT for user MRs
+ * @dma: DMA MR: addresses are kernel virtual addresses
+ */
+struct iwm_mr {
+	struct ib_mr ibmr;
+	struct iwm_dev *dev;
+	u32 stag;
+	bool valid;
+	bool dma;
+	int access;			/* IB_ACCESS_* */
+	refcount_t users;
+	struct completion drained;
+	u64 va;
+	u64 len;
+	u32 first_off;
+	u8 page_shift;
+	u32 num_pages;			/* capacity of @pages */
+	u32 used_pages;			/* entries in use */
+	u32 staged_pages;		/* of @staged, 0: no new list */
+	void **pages;
+	void **staged;
+	struct ib_umem *umem;
+	struct rcu_head rcu;
+};
+
+/* Bits of iwm_cq.flags */
+enum {
+	IWM_CQ_CALLED,	/* a call of the handler is on its way */
+};
+
+/**
+ * struct iwm_cq - completion queue
+ * @ring: @num_cqe entries; of a user CQ shared with user space, and @ctrl is
+ *	behind them. A kernel CQ's may be replaced (@lock)
+ * @ctrl: what the consumer is armed for; user space writes its own
+ * @own_ctrl: a kernel CQ's @ctrl
+ * @put: next entry to write (@lock)
+ * @get: next entry to poll, kernel CQ only (@lock)
+ * @cpu: CPU of the completion vector: kernel consumers' handlers run there
+ * @csd: calls the handler there; IWM_CQ_CALLED keeps it from being used twice
+ * @calls: calls of the handler that have not ended
+ * @mod_count: completions for which a notification may wait, 0: none (@lock)
+ * @mod_usec: how long it may wait (@lock)
+ * @held_back: completions that have matched the arm and not been announced;
+ *	@mod_timer runs while there are any (@lock)
+ */
+struct iwm_cq {
+	struct ib_cq ibcq;
+	struct iwm_dev *dev;
+	spinlock_t lock;		/* see above */
+	struct siw_cqe *ring;
+	struct siw_cq_ctrl *ctrl;
+	struct siw_cq_ctrl own_ctrl;
+	u32 num_cqe;			/* power of two */
+	u32 put;
+	u32 get;
+	u32 id;
+	bool user;
+	bool overflowed;		/* IB_EVENT_CQ_ERR was raised (@lock) */
+	struct work_struct broken_work;	/* takes the QPs into error */
+	struct rdma_user_mmap_entry *mmap_entry;
+
+	int cpu;
+	unsigned long flags;
+	call_single_data_t csd;
+	atomic_t calls;
+	u16 mod_count;
+	u16 mod_usec;
+	u16 held_back;
+	struct hrtimer mod_timer;
+};
+
+/**
+ * struct iwm_rq - a ring of receive work requests, of a QP or an SRQ
+ * @ring: shared with user space for a user QP or SRQ: copy, then validate
+ */
+struct iwm_rq {
+	spinlock_t lock;		/* see above */
+	struct siw_rqe *ring;
+	u32 num;			/* power of two */
+	u32 get;
+	u32 put;			/* kernel consumers only */
+	u32 max_sge;
+	bool user;
+};
+
+struct iwm_srq {
+	struct ib_srq ibsrq;
+	struct iwm_dev *dev;
+	struct iwm_rq rq;
+	u32 limit;			/* rq.lock */
+	bool armed;			/* rq.lock */
+	struct rdma_user_mmap_entry *mmap_entry;
+};
+
+/* One scatter element of a work request, checked against its MR at use. */
+struct iwm_sge {
+	u64 addr;
+	u32 len;
+	u32 lkey;
+};
+
+/* A receive work request that a message has been bound to. */
+struct iwm_rwr {
+	u64 id;
+	u32 num_sge;
+	u32 len;			/* octets that a message may have */
+	struct iwm_sge sge[IWM_MAX_SGE];
+};
+
+/* An RDMA Read of ours that waits for its Response: the sink buffer. */
+struct iwm_read_out {
+	u32 stag;
+	u32 len;
+	u64 to;
+};
+
+enum iwm_qp_state {
+	IWM_QP_IDLE,
+	IWM_QP_RTS,
+	IWM_QP_CLOSING,			/* FIN sent or being sent */
+	IWM_QP_TERMINATE,		/* Terminate sent or received */
+	IWM_QP_ERROR,
+};
+
+struct iwm_cep;
+struct iwm_sq;
+struct iwm_rx;
+
+/**
+ * struct iwm_qp - queue pair
+ * @lock: guards @state, @conn, @cep, @ird, @ord, @used and @dying
+ * @conn_lock: held to make, end or release @conn in process context.
+ *	@conn may appear a moment after the state has become RTS: there is a
+ *	kick when it does
+ * @close_work: sends our FIN and bounds the wait for the peer's; queued under
+ *	@lock, and not once @dying
+ * @fin_sent: our side is shut down or is being shut down (@conn_lock)
+ * @deadline: jiffies at which the current step of an end is given up
+ * @used: has been in RTS or ERROR; a QP carries one connection in its life
+ * @rx_ended: nothing more is received: what is posted is flushed at once
+ * @dying: is being destroyed: what is outstanding gets no completion (@lock to
+ *	set)
+ * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none. Set
+ *	before there is an owner, and then the owner's
+ * @responder: the peer is the Initiator; set before it can send
+ * @agreed: what startup came to; complete before Full Operation begins
+ * @owner: whose it is, NULL: a kernel consumer's. Nobody else connects it
+ * @sq: transmit side, see sq.h
+ * @rx: receive side, see recv.c; owned by whoever holds the socket lock
+ */
+struct iwm_qp {
+	struct ib_qp ibqp;
+	struct iwm_dev *dev;
+	struct kref ref;
+	struct completion freed;
+	u32 qpn;
+
+	spinlock_t lock;		/* see above */
+	enum iwm_qp_state state;
+	struct mpa_conn *conn;
+	struct iwm_cep *cep;
+
+	struct mutex conn_lock;		/* ranks above the socket lock */
+	struct delayed_work close_work;
+	bool fin_sent;
+	unsigned long deadline;
+	bool used;
+	bool rx_ended;
+	bool dying;
+	u8 rtr;
+	bool responder;
+	struct mpa_agreed agreed;
+
+	struct iwm_cq *scq;
+	struct iwm_cq *rcq;
+	struct iwm_srq *srq;
+	struct iwm_rq rq;
+	struct iwm_sq *sq;
+	struct iwm_rx *rx;
+
+	struct pid *owner;
+	bool user;
+	bool sig_all;
+	u16 ird;			/* inbound Reads in force */
+	u16 ord;			/* outbound Reads in force */
+	struct ib_qp_attr attr;		/* as set by modify_qp, for query_qp */
+	struct ib_qp_cap cap;
+
+	struct rdma_user_mmap_entry *sq_entry;
+	struct rdma_user_mmap_entry *rq_entry;
+};
+
+#define to_iwm_dev(p)	container_of(p, struct iwm_dev, ibdev)
+#define to_iwm_mr(p)	container_of(p, struct iwm_mr, ibmr)
+#define to_iwm_cq(p)	container_of(p, struct iwm_cq, ibcq)
+#define to_iwm_srq(p)	container_of(p, struct iwm_srq, ibsrq)
+#define to_iwm_qp(p)	container_of(p, struct iwm_qp, ibqp)
+
+/*
+ * Version of the DDP and RDMAP headers, both ways: that of MPA decides, for
+ * the three are never mixed (RFC 5044 section C.1).
+ */
+static inline u8 iwm_qp_version(const struct iwm_qp *qp)
+{
+	return qp->agreed.rev ? DDP_VERSION : DDP_VERSION_RDMAC;
+}
+
+/* One more of @count unless there are @max: release with atomic_dec(). */
+static inline int iwm_claim(atomic_t *count, int max)
+{
+	return atomic_add_unless(count, 1, max) ? 0 : -ENOMEM;
+}
+
+static inline void iwm_count(struct iwm_dev *dev, enum iwm_stat stat)
+{
+	this_cpu_inc(dev->mib->v[stat]);
+}
+
+/*
+ * How an object's memory is got: what user space makes is charged to its
+ * memory cgroup. Context: process of the user.
+ */
+static inline gfp_t iwm_gfp(bool user)
+{
+	return user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+}
+
+#endif /* IWM_TYPES_H */

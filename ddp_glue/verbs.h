@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the RDMA core asks of a device: ib_device_ops. */
+#ifndef IWM_VERBS_H
+#define IWM_VERBS_H
+
+#include "types.h"
+
+int iwm_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		     struct ib_udata *udata);
+int iwm_query_port(struct ib_device *ibdev, u32 port_num,
+		   struct ib_port_attr *attr);
+int iwm_get_port_immutable(struct ib_device *ibdev, u32 port_num,
+			   struct ib_port_immutable *immutable);
+int iwm_query_gid(struct ib_device *ibdev, u32 port_num, int index,
+		  union ib_gid *gid);
+int iwm_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey);
+struct net_device *iwm_get_netdev(struct ib_device *ibdev, u32 port_num);
+int iwm_alloc_ucontext(struct ib_ucontext *ibctx, struct ib_udata *udata);
+void iwm_dealloc_ucontext(struct ib_ucontext *ibctx);
+void iwm_disassociate_ucontext(struct ib_ucontext *ibctx);
+int iwm_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int iwm_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+#endif /* IWM_VERBS_H */
