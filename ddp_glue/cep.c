@@ -39,13 +39,13 @@ struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 	return cep;
 }
 
-void iwm_cep_free_again(struct cep_again *again)
+void iwm_cep_free_fallback(struct cep_fallback *fallback)
 {
-	if (!again)
+	if (!fallback)
 		return;
-	put_net(again->net);
-	mem_cgroup_put(again->memcg);
-	kfree(again);
+	put_net(fallback->attempt.net);
+	mem_cgroup_put(fallback->memcg);
+	kfree(fallback);
 }
 
 static void cep_free(struct kref *ref)
@@ -53,7 +53,7 @@ static void cep_free(struct kref *ref)
 	struct iwm_cep *cep = container_of(ref, struct iwm_cep, ref);
 
 	xa_erase_bh(&ceps, cep->index);
-	iwm_cep_free_again(cep->again);
+	iwm_cep_free_fallback(cep->fallback);
 	kfree(cep);
 	wake_up_all(&ceps_wait);
 }
@@ -278,15 +278,15 @@ int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
 int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 		 const struct mpa_agreed *agreed, const void *pd)
 {
-	struct cep_again *again;
+	struct cep_fallback *fallback;
 
 	spin_lock_bh(&cep->lock);
 	if (cep->state != CEP_CONNECTING) {
 		spin_unlock_bh(&cep->lock);
 		return -ECONNABORTED;
 	}
-	again = cep->again;
-	cep->again = NULL;
+	fallback = cep->fallback;
+	cep->fallback = NULL;
 	status = deliver_reply(cep, status, peer, agreed, pd);
 	if (status) {
 		cep_close_and_unlock(cep);
@@ -294,12 +294,12 @@ int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 		cep->state = CEP_CONNECTED;
 		spin_unlock_bh(&cep->lock);
 	}
-	iwm_cep_free_again(again);
+	iwm_cep_free_fallback(fallback);
 	return status;
 }
 
 /**
- * iwm_cm_retry() - the peer has closed in place of a Reply
+ * iwm_cm_fallback() - the peer has closed in place of a Reply
  * @cep: endpoint
  *
  * RFC 6581 section 10: that is what one does that knows revision 1 only. A
@@ -310,17 +310,17 @@ int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
  * Context: any. Return: whether there is a second attempt, which ends with
  * iwm_cm_reply() or iwm_cm_closed(), too.
  */
-bool iwm_cm_retry(struct iwm_cep *cep)
+bool iwm_cm_fallback(struct iwm_cep *cep)
 {
-	bool retry;
+	bool fall_back;
 
 	spin_lock_bh(&cep->lock);
-	retry = cep->state == CEP_CONNECTING && cep->again && !cep->gone;
-	cep->retry = retry;
+	fall_back = cep->state == CEP_CONNECTING && cep->fallback && !cep->gone;
+	cep->fall_back = fall_back;
 	spin_unlock_bh(&cep->lock);
-	if (retry)
+	if (fall_back)
 		cep_queue(cep, 0);
-	return retry;
+	return fall_back;
 }
 
 /**
@@ -436,20 +436,21 @@ void iwm_cep_refuse_request(struct iwm_cep *cep)
 }
 
 /* The second attempt, if one is due. */
-struct cep_again *iwm_cep_take_again(struct iwm_cep *cep, struct iwm_qp **qp)
+struct cep_fallback *iwm_cep_take_fallback(struct iwm_cep *cep,
+					   struct iwm_qp **qp)
 {
-	struct cep_again *again = NULL;
+	struct cep_fallback *fallback = NULL;
 
 	spin_lock_bh(&cep->lock);
-	if (cep->retry && !cep->gone && cep->state == CEP_CONNECTING) {
-		again = cep->again;
-		cep->again = NULL;
+	if (cep->fall_back && !cep->gone && cep->state == CEP_CONNECTING) {
+		fallback = cep->fallback;
+		cep->fallback = NULL;
 		*qp = cep->qp;
 		kref_get(&cep->qp->ref);
 	}
-	cep->retry = false;
+	cep->fall_back = false;
 	spin_unlock_bh(&cep->lock);
-	return again;
+	return fallback;
 }
 
 void iwm_cep_look_after_device(struct iwm_cep *cep)

@@ -41,23 +41,16 @@ enum cep_state {
 };
 
 /**
- * struct cep_again - what a second attempt to connect needs
- * @net: namespace, with a reference
+ * struct cep_fallback - a second attempt to connect, with revision 1
  * @memcg: memory cgroup of the program that connects, with a reference; NULL:
  *	a kernel consumer
- * @local: address, and any port: the first attempt's may be in use still
- * @remote: whom to connect to
- * @params: policy
- * @pd_len: octets of @pd
+ * @attempt: its net with a reference, and any port: that of the first attempt
+ *	may be in use still
  * @pd: Private Data
  */
-struct cep_again {
-	struct net *net;
+struct cep_fallback {
 	struct mem_cgroup *memcg;
-	struct sockaddr_storage local;
-	struct sockaddr_storage remote;
-	struct mpa_params params;
-	u8 pd_len;
+	struct mpa_attempt attempt;
 	u8 pd[];
 };
 
@@ -73,8 +66,8 @@ struct cep_again {
  * @state: enum cep_state
  * @gone: the device is going
  * @closed: the connection has ended while ACCEPTING, with @status
- * @retry: the second attempt is due
- * @again: for the second attempt, NULL once it has been made
+ * @fall_back: the second attempt is due
+ * @fallback: the second attempt, NULL once it has been made
  * @status: for the CLOSE event; CONNECTING: why the Reply was refused, or 0
  * @id: with a reference, until CLOSED
  * @qp: with a reference, until CLOSED
@@ -91,8 +84,8 @@ struct iwm_cep {
 	enum cep_state state;
 	bool gone;
 	bool closed;
-	bool retry;
-	struct cep_again *again;
+	bool fall_back;
+	struct cep_fallback *fallback;
 	int status;
 	struct iw_cm_id *id;
 	struct iwm_qp *qp;
@@ -133,8 +126,9 @@ int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 /* For the work. */
 void iwm_cep_drop_request(struct iwm_cep *cep);
 void iwm_cep_refuse_request(struct iwm_cep *cep);
-struct cep_again *iwm_cep_take_again(struct iwm_cep *cep, struct iwm_qp **qp);
-void iwm_cep_free_again(struct cep_again *again);
+struct cep_fallback *iwm_cep_take_fallback(struct iwm_cep *cep,
+					   struct iwm_qp **qp);
+void iwm_cep_free_fallback(struct cep_fallback *fallback);
 void iwm_cep_look_after_device(struct iwm_cep *cep);
 struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep);
 
@@ -142,7 +136,7 @@ struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep);
 int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer);
 int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 		 const struct mpa_agreed *agreed, const void *pd);
-bool iwm_cm_retry(struct iwm_cep *cep);
+bool iwm_cm_fallback(struct iwm_cep *cep);
 void iwm_cm_refuse(struct iwm_cep *cep, int status,
 		   const struct mpa_offer *peer);
 void iwm_cm_closed(struct iwm_cep *cep, int status);

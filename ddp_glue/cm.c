@@ -116,30 +116,27 @@ static struct iwm_qp *get_qp(struct iwm_dev *dev, const struct iw_cm_id *id,
 
 /* ---- Work of ceps ---- */
 
-static void connect_again(struct iwm_cep *cep)
+static void fall_back(struct iwm_cep *cep)
 {
-	struct cep_again *again;
+	struct cep_fallback *fallback;
 	struct mem_cgroup *active;
 	struct iwm_qp *qp;
 	unsigned int noio;
 	int ret;
 
-	again = iwm_cep_take_again(cep, &qp);
-	if (!again)
+	fallback = iwm_cep_take_fallback(cep, &qp);
+	if (!fallback)
 		return;
 	iwm_count(cep->dev, IWM_STAT_CM_FALLBACKS);
 	noio = memalloc_noio_save();	/* as iwm_cm_connect() */
-	active = set_active_memcg(again->memcg);
-	ret = iwm_qp_reconnect(qp, cep, again->net,
-			       (struct sockaddr *)&again->local,
-			       (struct sockaddr *)&again->remote,
-			       &again->params, again->pd, again->pd_len);
+	active = set_active_memcg(fallback->memcg);
+	ret = iwm_qp_fallback(qp, cep, &fallback->attempt);
 	set_active_memcg(active);
 	memalloc_noio_restore(noio);
 	if (ret)
 		iwm_cm_closed(cep, ret);
 	iwm_qp_put(qp);
-	iwm_cep_free_again(again);
+	iwm_cep_free_fallback(fallback);
 }
 
 /* The device goes: end the connection, if there is one. */
@@ -161,7 +158,7 @@ void iwm_cm_work(struct work_struct *work)
 
 	iwm_cep_drop_request(cep);
 	iwm_cep_refuse_request(cep);
-	connect_again(cep);
+	fall_back(cep);
 	iwm_cep_look_after_device(cep);
 	end_connection(cep);
 	iwm_cep_put(cep);
@@ -211,29 +208,28 @@ static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 	return ERR_PTR(-ENETUNREACH);
 }
 
-/* What iwm_cm_retry() needs, should it come to that. Takes over @net. */
-static int prepare_again(struct iwm_cep *cep, const struct iw_cm_id *id,
-			 struct net *net, const struct mpa_params *params,
-			 const struct iw_cm_conn_param *param)
+/*
+ * What iwm_cm_fallback() needs, should it come to that. Takes over @first's
+ * reference to the namespace.
+ */
+static int prepare_fallback(struct iwm_cep *cep, const struct mpa_attempt *first)
 {
-	struct cep_again *again;
+	struct cep_fallback *fallback;
 
-	again = kmalloc(struct_size(again, pd, param->private_data_len),
-			GFP_KERNEL);
-	if (!again) {
-		put_net(net);
+	fallback = kmalloc(struct_size(fallback, pd, first->pd_len),
+			   GFP_KERNEL);
+	if (!fallback) {
+		put_net(first->net);
 		return -ENOMEM;
 	}
-	again->net = net;
-	again->memcg = params->account ? get_mem_cgroup_from_mm(NULL) : NULL;
-	again->local = id->m_local_addr;
-	set_port(&again->local, 0);
-	again->remote = id->m_remote_addr;
-	again->params = *params;
-	again->params.max_rev = MPA_REV_IETF;
-	again->pd_len = param->private_data_len;
-	memcpy(again->pd, param->private_data, again->pd_len);
-	cep->again = again;
+	fallback->memcg = first->params.account ? get_mem_cgroup_from_mm(NULL) :
+						  NULL;
+	fallback->attempt = *first;
+	set_port(&fallback->attempt.local, 0);
+	fallback->attempt.params.max_rev = MPA_REV_IETF;
+	fallback->attempt.pd = fallback->pd;
+	memcpy(fallback->pd, first->pd, first->pd_len);
+	cep->fallback = fallback;
 	return 0;
 }
 
@@ -245,23 +241,24 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 		      struct iw_cm_id *id,
 		      const struct iw_cm_conn_param *param)
 {
-	struct sockaddr_storage local = id->m_local_addr;
-	struct net *net = connect_net(qp->dev, id);
-	struct mpa_params params;
+	struct mpa_attempt attempt = {
+		.net = connect_net(qp->dev, id),
+		.local = id->m_local_addr,
+		.remote = id->m_remote_addr,
+		.pd = param->private_data,
+		.pd_len = param->private_data_len,
+	};
 	int ret, tries = 2;
 
-	if (IS_ERR(net))
-		return PTR_ERR(net);
-	connect_params(&params, qp, param);
-	ret = prepare_again(cep, id, net, &params, param);
+	if (IS_ERR(attempt.net))
+		return PTR_ERR(attempt.net);
+	connect_params(&attempt.params, qp, param);
+	ret = prepare_fallback(cep, &attempt);
 	if (ret)
 		return ret;
 	do {
-		ret = iwm_qp_connect(qp, cep, net, (struct sockaddr *)&local,
-				     (struct sockaddr *)&id->m_remote_addr,
-				     &params, param->private_data,
-				     param->private_data_len);
-		set_port(&local, 0);
+		ret = iwm_qp_connect(qp, cep, &attempt);
+		set_port(&attempt.local, 0);
 	} while (--tries && ret == -EADDRINUSE);
 	return ret;
 }

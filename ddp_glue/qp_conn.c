@@ -384,7 +384,7 @@ static void abandon(struct iwm_qp *qp)
 static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 			   const struct mpa_offer *peer, const void *pd)
 {
-	if (status == -ECONNRESET && iwm_cm_retry(cep))
+	if (status == -ECONNRESET && iwm_cm_fallback(cep))
 		return;
 	iwm_cm_reply(cep, status, peer, NULL, pd);
 	abandon(qp);
@@ -468,14 +468,9 @@ static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
 	spin_unlock_bh(&qp->lock);
 }
 
-static int start_conn(struct iwm_qp *qp, struct net *net,
-		      const struct sockaddr *local,
-		      const struct sockaddr *remote,
-		      const struct mpa_params *params, const void *pd,
-		      u16 pd_len)
+static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
 {
-	struct mpa_conn *conn = mpa_connect(net, local, remote, params, pd,
-					    pd_len, &qp_ops, qp,
+	struct mpa_conn *conn = mpa_connect(attempt, &qp_ops, qp,
 					    qp->dev->mpa_mib);
 
 	if (IS_ERR(conn)) {
@@ -489,21 +484,16 @@ static int start_conn(struct iwm_qp *qp, struct net *net,
 /**
  * iwm_qp_connect() - connect a queue pair as Initiator
  * @qp: queue pair in IDLE
- * @cep: who is told; the QP takes a reference until the end is reported
- * @net: namespace of the addresses
- * @local: local address
- * @remote: remote address
- * @params: policy
- * @pd: Private Data
- * @pd_len: octets of @pd
+ * @cep: endpoint that is told; the QP takes a reference until the end is
+ *	reported
+ * @attempt: with whom, and how
  *
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: iwm_cm_reply() follows or has come already. -EISCONN when the
  * QP is busy, -EINVAL when it was used before, or an errno of mpa_connect().
  */
-int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
-		   const struct sockaddr *local, const struct sockaddr *remote,
-		   const struct mpa_params *params, const void *pd, u16 pd_len)
+int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
+		   const struct mpa_attempt *attempt)
 {
 	int ret;
 
@@ -511,7 +501,7 @@ int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
 	ret = claim(qp, cep);
 	if (!ret) {
 		qp->responder = false;
-		ret = start_conn(qp, net, local, remote, params, pd, pd_len);
+		ret = start_conn(qp, attempt);
 	}
 	mutex_unlock(&qp->conn_lock);
 	if (!ret)
@@ -532,36 +522,27 @@ static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
 }
 
 /**
- * iwm_qp_reconnect() - connect a second time, when the first has failed
+ * iwm_qp_fallback() - connect a second time, when the first has failed
  * @qp: queue pair
- * @cep: that of iwm_qp_connect(), after iwm_cm_retry()
- * @net: namespace of the addresses
- * @local: local address
- * @remote: remote address
- * @params: policy; startup has as long as the first attempt has left over
- * @pd: Private Data
- * @pd_len: octets of @pd
+ * @cep: that of iwm_qp_connect(), after iwm_cm_fallback()
+ * @attempt: startup gets as long as the first attempt has left over
  *
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: iwm_cm_reply() follows, or @cep was disconnected meanwhile.
  * -ETIMEDOUT when no time is left, or an errno of mpa_connect().
  */
-int iwm_qp_reconnect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
-		     const struct sockaddr *local,
-		     const struct sockaddr *remote,
-		     const struct mpa_params *params, const void *pd,
-		     u16 pd_len)
+int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
+		    struct mpa_attempt *attempt)
 {
-	struct mpa_params rest = *params;
 	int ret = 0;
 
 	mutex_lock(&qp->conn_lock);
 	if (!is_connecting(qp, cep))
 		goto out;
-	rest.startup_ms = mpa_startup_left(qp->conn);
+	attempt->params.startup_ms = mpa_startup_left(qp->conn);
 	drop_conn(qp);
-	if (rest.startup_ms) {
-		ret = start_conn(qp, net, local, remote, &rest, pd, pd_len);
+	if (attempt->params.startup_ms) {
+		ret = start_conn(qp, attempt);
 	} else {
 		ret = -ETIMEDOUT;
 		unclaim(qp);

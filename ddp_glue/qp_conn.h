@@ -8,14 +8,10 @@
 
 #include "types.h"
 
-int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
-		   const struct sockaddr *local, const struct sockaddr *remote,
-		   const struct mpa_params *params, const void *pd, u16 pd_len);
-int iwm_qp_reconnect(struct iwm_qp *qp, struct iwm_cep *cep, struct net *net,
-		     const struct sockaddr *local,
-		     const struct sockaddr *remote,
-		     const struct mpa_params *params, const void *pd,
-		     u16 pd_len);
+int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
+		   const struct mpa_attempt *attempt);
+int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
+		    struct mpa_attempt *attempt);
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 		  struct mpa_conn *conn, const struct mpa_params *params,
 		  const void *pd, u16 pd_len, struct mpa_agreed *agreed);

@@ -16,12 +16,7 @@ static int addr_len(const struct sockaddr *addr)
 
 /**
  * mpa_connect() - start as Initiator
- * @net: network namespace
- * @local: address to bind to, port 0 for any; or NULL
- * @remote: the peer's address
- * @params: policy
- * @pd: Private Data, copied
- * @pd_len: octets of @pd: up to 512, or 508 with max_rev MPA_REV_ENHANCED
+ * @attempt: with whom, and how; not needed any more when this returns
  * @ops: upcalls; reply() tells how it went
  * @consumer: their argument
  * @mib: counters
@@ -30,48 +25,44 @@ static int addr_len(const struct sockaddr *addr)
  * Return: the connection, with a reference that mpa_destroy() returns, or an
  * ERR_PTR; then no upcall comes.
  */
-struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
-			     const struct sockaddr *remote,
-			     const struct mpa_params *params,
-			     const void *pd, u16 pd_len,
+struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			     const struct mpa_consumer_ops *ops, void *consumer,
 			     struct mpa_mib __percpu *mib)
 {
+	struct sockaddr *remote = (struct sockaddr *)&attempt->remote;
+	struct sockaddr *local = (struct sockaddr *)&attempt->local;
 	struct mpa_conn *conn;
 	struct socket *sock;
 	int ret;
 
 	might_sleep();
-	ret = mpa_sock_create(net, remote->sa_family, &sock);
+	ret = mpa_sock_create(attempt->net, remote->sa_family, &sock);
 	if (ret)
 		return ERR_PTR(ret);
-	conn = mpa_conn_alloc(sock->sk, sock, params, mib, mpa_conn_work);
+	conn = mpa_conn_alloc(sock->sk, sock, &attempt->params, mib,
+			      mpa_conn_work);
 	if (!conn) {
 		sock_release(sock);
 		return ERR_PTR(-ENOMEM);
 	}
-	ret = mpa_handshake_initiate(conn, pd, pd_len);
+	ret = mpa_handshake_initiate(conn, attempt->pd, attempt->pd_len);
 	if (ret)
 		goto err_put_conn;
-	if (local) {
-		sock_set_reuseaddr(sock->sk);
-		ret = kernel_bind(sock, (struct sockaddr *)local,
-				  addr_len(local));
-		if (ret)
-			goto err_put_conn;
-	}
+	sock_set_reuseaddr(sock->sk);
+	ret = kernel_bind(sock, local, addr_len(local));
+	if (ret)
+		goto err_put_conn;
 
 	lock_sock(sock->sk);
 	conn->ops = ops;
 	conn->consumer = consumer;
 	mpa_conn_attach(conn);
 	release_sock(sock->sk);
-	if (params->memalloc)
+	if (attempt->params.memalloc)
 		sk_set_memalloc(sock->sk);	/* mpa_sock_release() ends it */
 	mpa_conn_start_timer(conn);
 
-	ret = kernel_connect(sock, (struct sockaddr *)remote,
-			     addr_len(remote), O_NONBLOCK);
+	ret = kernel_connect(sock, remote, addr_len(remote), O_NONBLOCK);
 	if (ret && ret != -EINPROGRESS)
 		goto err_let_go;
 	mpa_conn_queue(conn);

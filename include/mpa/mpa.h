@@ -101,6 +101,24 @@ struct mpa_params {
 	bool account;
 };
 
+/**
+ * struct mpa_attempt - to connect, as Initiator
+ * @net: network namespace
+ * @local: address to bind to, port 0 for any
+ * @remote: the peer's address
+ * @params: policy
+ * @pd: Private Data, copied
+ * @pd_len: octets of @pd: up to 512, or 508 with max_rev MPA_REV_ENHANCED
+ */
+struct mpa_attempt {
+	struct net *net;
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	struct mpa_params params;
+	const void *pd;
+	u16 pd_len;
+};
+
 /* Octets of a ULPDU that are kept when its payload is placed early. */
 #define MPA_PLACED_HDR_MAX	24
 
@@ -160,10 +178,7 @@ struct mpa_consumer_ops {
 };
 
 /* Startup */
-struct mpa_conn *mpa_connect(struct net *net, const struct sockaddr *local,
-			     const struct sockaddr *remote,
-			     const struct mpa_params *params,
-			     const void *pd, u16 pd_len,
+struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			     const struct mpa_consumer_ops *ops, void *consumer,
 			     struct mpa_mib __percpu *mib);
 struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
