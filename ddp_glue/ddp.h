@@ -21,6 +21,20 @@ struct rdmap_error {
 };
 
 /**
+ * struct rdmap_fault - what ends a stream, for a Terminate
+ * @err: layer, type and code
+ * @ddp_hdr: the DDP header of the segment at fault, or NULL
+ * @ddp_len: octets of that segment (the ULPDU), at most 65535
+ * @read_hdr: the Read Request header at fault, or NULL
+ */
+struct rdmap_fault {
+	struct rdmap_error err;
+	const __u8 *ddp_hdr;
+	__u32 ddp_len;
+	const __u8 *read_hdr;
+};
+
+/**
  * struct ddp_segment - one DDP segment header in host order
  * @opcode: enum rdmap_opcode
  * @tagged: DDP's T bit
@@ -93,9 +107,7 @@ __u32 ddp_segment_payload(__u32 left, __u32 room, __u32 hdr_len, bool *last);
 void rdmap_read_build(__u8 *body, const struct rdmap_read *rr);
 void rdmap_read_parse(const __u8 *body, struct rdmap_read *rr);
 
-__u32 rdmap_terminate_build(__u8 *body, const struct rdmap_error *err,
-			    const __u8 *ddp_hdr, __u32 ddp_seg_len,
-			    const __u8 *read_hdr);
+__u32 rdmap_terminate_build(__u8 *body, const struct rdmap_fault *fault);
 int rdmap_terminate_parse(const __u8 *body, __u32 len,
 			  struct rdmap_error *err);
 

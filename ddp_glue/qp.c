@@ -434,9 +434,9 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 void iwm_qp_lost_cq(struct work_struct *work)
 {
 	struct iwm_cq *cq = container_of(work, struct iwm_cq, broken_work);
-	static const struct rdmap_error err = {
-		.layer = TERM_LAYER_RDMAP,
-		.etype = RDMAP_ETYPE_LOCAL,
+	static const struct rdmap_fault fault = {
+		.err.layer = TERM_LAYER_RDMAP,
+		.err.etype = RDMAP_ETYPE_LOCAL,
 	};
 	unsigned long qpn;
 	struct iwm_qp *qp;
@@ -447,7 +447,7 @@ void iwm_qp_lost_cq(struct work_struct *work)
 		if (!qp)
 			continue;
 		if (qp->scq == cq || qp->rcq == cq)
-			iwm_qp_error(qp, &err, NULL, 0, NULL);
+			iwm_qp_error(qp, &fault);
 		iwm_qp_put(qp);
 	}
 }

@@ -257,10 +257,10 @@ static void lost(struct iwm_qp *qp, int status)
 
 static void upcall_closed(void *consumer, enum mpa_error err, int status)
 {
-	const struct rdmap_error mpa_err = {
-		.layer = TERM_LAYER_LLP,
-		.etype = LLP_ETYPE_MPA,
-		.ecode = err,
+	const struct rdmap_fault fault = {
+		.err.layer = TERM_LAYER_LLP,
+		.err.etype = LLP_ETYPE_MPA,
+		.err.ecode = err,
 	};
 	struct iwm_qp *qp = consumer;
 
@@ -269,7 +269,7 @@ static void upcall_closed(void *consumer, enum mpa_error err, int status)
 		return;
 	}
 	/* TCP is intact: the peer gets to know the reason. */
-	iwm_qp_error(qp, &mpa_err, NULL, 0, NULL);
+	iwm_qp_error(qp, &fault);
 	rx_end(qp);
 }
 
@@ -333,49 +333,50 @@ static void unclaim(struct iwm_qp *qp)
 
 /*
  * What a Terminate says about a failure of startup: RFC 6581 section 8. The
- * code of "any error locally" is the enhanced protocol's (section 9.3): whoever
- * speaks another revision knows RDMAP's.
+ * code of "any error locally" is the enhanced protocol's (section 9.3): a peer
+ * that speaks another revision knows RDMAP's.
  */
-static struct rdmap_error startup_error(const struct iwm_qp *qp, int status)
+static struct rdmap_fault startup_fault(const struct iwm_qp *qp, int status)
 {
-	struct rdmap_error err = {
-		.layer = TERM_LAYER_LLP,
-		.etype = LLP_ETYPE_MPA,
-		.ecode = MPA_ERR_LOCAL,
+	struct rdmap_fault fault = {
+		.err.layer = TERM_LAYER_LLP,
+		.err.etype = LLP_ETYPE_MPA,
+		.err.ecode = MPA_ERR_LOCAL,
 	};
 
 	if (status == -ENOBUFS)
-		err.ecode = MPA_ERR_IRD;
+		fault.err.ecode = MPA_ERR_IRD;
 	else if (status == -ENOPROTOOPT)
-		err.ecode = MPA_ERR_RTR;
+		fault.err.ecode = MPA_ERR_RTR;
 	else if (qp->agreed.rev < MPA_REV_ENHANCED)
-		err = (struct rdmap_error) {
+		fault.err = (struct rdmap_error) {
 			.layer = TERM_LAYER_RDMAP,
 			.etype = RDMAP_ETYPE_LOCAL,
 		};
-	return err;
+	return fault;
 }
 
 /*
  * The peer has accepted, and we cannot go on. It is told so first, and the CM
- * then: who hears of it there may take the QP down.
+ * then, whose consumer may take the QP down when it hears of that.
  */
 static void refuse_reply(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 			 const struct mpa_offer *peer)
 {
-	struct rdmap_error err = startup_error(qp, status);
+	struct rdmap_fault fault = startup_fault(qp, status);
 
 	iwm_cm_refuse(cep, status, peer);
-	iwm_qp_refuse(qp, cep, &err);
+	iwm_qp_refuse(qp, cep, &fault);
 }
+
 /* The CM has not taken the end of startup as it was. */
 static void abandon(struct iwm_qp *qp)
 {
-	struct rdmap_error err = startup_error(qp, -ENOMEM);
+	struct rdmap_fault fault = startup_fault(qp, -ENOMEM);
 
 	unclaim(qp);
 	if (READ_ONCE(qp->state) == IWM_QP_RTS)
-		iwm_qp_error(qp, &err, NULL, 0, NULL);
+		iwm_qp_error(qp, &fault);
 	else
 		iwm_qp_queue_close(qp, 0);
 }

@@ -171,11 +171,10 @@ static enum ib_event_type event_of(const struct rdmap_error *err)
 }
 
 /* Send a Terminate as the last message, in state TERMINATE. */
-static void terminate(struct iwm_qp *qp, const struct rdmap_error *err,
-		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr)
+static void terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 {
 	iwm_qp_set_deadline(qp, TERMINATE_MAX_MS);
-	iwm_sq_terminate(qp, err, ddp_hdr, ddp_len, read_hdr);
+	iwm_sq_terminate(qp, fault);
 	iwm_sq_flush(qp);
 	iwm_qp_queue_close(qp, TERMINATE_MAX_MS);
 }
@@ -183,25 +182,21 @@ static void terminate(struct iwm_qp *qp, const struct rdmap_error *err,
 /**
  * iwm_qp_error() - a protocol error ends the stream: Terminate it
  * @qp: queue pair; its state becomes TERMINATE
- * @err: what the Terminate says (RFC 5040 section 4.8)
- * @ddp_hdr: DDP header of the segment at fault, or NULL
- * @ddp_len: octets of that segment
- * @read_hdr: RDMAP header of the Read Request at fault, or NULL
+ * @fault: what the Terminate says (RFC 5040 section 4.8)
  *
  * Raises the QP's event. Does nothing when the stream has ended already. From
  * a receive upcall: return non-zero from it, which flushes the receive queue.
  *
  * Context: any that does not hold qp->lock.
  */
-void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
-		  const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr)
+void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_fault *fault)
 {
 	enum iwm_qp_state from;
 
 	if (!iwm_qp_move(qp, IWM_QP_TERMINATE, &from))
 		return;
-	terminate(qp, err, ddp_hdr, ddp_len, read_hdr);
-	iwm_qp_event(qp, event_of(err));
+	terminate(qp, fault);
+	iwm_qp_event(qp, event_of(&fault->err));
 	iwm_qp_last_wqe(qp);
 }
 
@@ -291,7 +286,7 @@ void iwm_qp_leave_rts(struct iwm_qp *qp)
  * @cep is of no use any more.
  */
 void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
-		   const struct rdmap_error *err)
+		   const struct rdmap_fault *fault)
 {
 	bool moved;
 
@@ -303,5 +298,5 @@ void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
 	}
 	spin_unlock_bh(&qp->lock);
 	if (moved)
-		terminate(qp, err, NULL, 0, NULL);
+		terminate(qp, fault);
 }

@@ -21,7 +21,7 @@ bool iwm_qp_move(struct iwm_qp *qp, enum iwm_qp_state to,
 int iwm_qp_enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr);
 void iwm_qp_leave_rts(struct iwm_qp *qp);
 void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
-		   const struct rdmap_error *err);
+		   const struct rdmap_fault *fault);
 struct iwm_cep *iwm_qp_take_cep(struct iwm_qp *qp);
 void iwm_qp_event(struct iwm_qp *qp, enum ib_event_type type);
 void iwm_qp_last_wqe(struct iwm_qp *qp);
@@ -31,8 +31,7 @@ void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay);
 void iwm_qp_queue_close(struct iwm_qp *qp, unsigned int ms);
 void iwm_qp_set_deadline(struct iwm_qp *qp, unsigned int ms);
 
-void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_error *err,
-		  const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr);
+void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_fault *fault);
 void iwm_qp_terminated(struct iwm_qp *qp);
 void iwm_qp_terminate_received(struct iwm_qp *qp,
 			       const struct rdmap_error *err);

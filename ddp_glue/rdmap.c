@@ -173,10 +173,7 @@ static __u8 terminate_headers(const struct rdmap_error *err)
 /**
  * rdmap_terminate_build() - write a Terminate header
  * @body: room for RDMAP_TERM_MAX_LEN octets
- * @err: layer, type and code
- * @ddp_hdr: the DDP header of the segment at fault, or NULL
- * @ddp_seg_len: octets of that segment (the ULPDU), at most 65535
- * @read_hdr: the Read Request header at fault, or NULL
+ * @fault: what went wrong
  *
  * A header that is given goes in where RFC 5040 Figure 10 allows it for this
  * error, with its M, D and R bits; all other calls leave it out. The reserved
@@ -184,16 +181,15 @@ static __u8 terminate_headers(const struct rdmap_error *err)
  *
  * Return: octets written, 4 to RDMAP_TERM_MAX_LEN.
  */
-__u32 rdmap_terminate_build(__u8 *body, const struct rdmap_error *err,
-			    const __u8 *ddp_hdr, __u32 ddp_seg_len,
-			    const __u8 *read_hdr)
+__u32 rdmap_terminate_build(__u8 *body, const struct rdmap_fault *fault)
 {
+	const struct rdmap_error *err = &fault->err;
 	__u8 hdrct = terminate_headers(err);
 	__u32 len = RDMAP_TERM_CTRL_LEN;
 
-	if (!ddp_hdr)
+	if (!fault->ddp_hdr)
 		hdrct &= ~(RDMAP_TERM_M | RDMAP_TERM_D);
-	if (!read_hdr)
+	if (!fault->read_hdr)
 		hdrct &= ~RDMAP_TERM_R;
 
 	body[0] = err->layer << 4 | (err->etype & 0xf);
@@ -201,14 +197,14 @@ __u32 rdmap_terminate_build(__u8 *body, const struct rdmap_error *err,
 	body[2] = hdrct;
 	body[3] = 0;
 	if (hdrct & RDMAP_TERM_D) {
-		__u32 hdr_len = ddp_hdr_len(ddp_hdr[0]);
+		__u32 hdr_len = ddp_hdr_len(fault->ddp_hdr[0]);
 
-		put_unaligned_be16(ddp_seg_len, body + len);
-		memcpy(body + len + 2, ddp_hdr, hdr_len);
+		put_unaligned_be16(fault->ddp_len, body + len);
+		memcpy(body + len + 2, fault->ddp_hdr, hdr_len);
 		len += 2 + hdr_len;
 	}
 	if (hdrct & RDMAP_TERM_R) {
-		memcpy(body + len, read_hdr, RDMAP_READ_REQUEST_LEN);
+		memcpy(body + len, fault->read_hdr, RDMAP_READ_REQUEST_LEN);
 		len += RDMAP_READ_REQUEST_LEN;
 	}
 	return len;

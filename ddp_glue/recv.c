@@ -458,6 +458,26 @@ static bool wants_read_hdr(const struct rx_segment *s)
 	       s->err.etype == RDMAP_ETYPE_PROTECTION;
 }
 
+/*
+ * Count it, and tell the peer: the stream ends. Apart, so that good segments
+ * do not pay for it.
+ */
+static noinline void segment_refused(struct rx_segment *s, const u8 *hdr,
+				     u32 len, const u8 *read_body)
+{
+	bool has_hdr = len && len >= ddp_hdr_len(hdr[0]);
+	const struct rdmap_fault fault = {
+		.err = s->err,
+		.ddp_hdr = has_hdr ? hdr : NULL,
+		.ddp_len = len,
+		.read_hdr = wants_read_hdr(s) ? read_body : NULL,
+	};
+
+	iwm_count(s->qp->dev, s->err.layer == TERM_LAYER_DDP ?
+		  IWM_STAT_RX_DDP_ERRORS : IWM_STAT_RX_RDMAP_ERRORS);
+	iwm_qp_error(s->qp, &fault);
+}
+
 /**
  * iwm_receive() - one ULPDU: mpa_consumer_ops.receive()
  * @consumer: the QP
@@ -474,7 +494,6 @@ int iwm_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 	struct rx_segment s = { .qp = qp, .rx = qp->rx, .cur = cur };
 	u8 read_body[RDMAP_READ_REQUEST_LEN];
 	u8 hdr[DDP_MAX_HDR_LEN];
-	bool has_hdr;
 	int ret;
 
 	read_header(&s, hdr, len);
@@ -482,14 +501,8 @@ int iwm_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 	WRITE_ONCE(qp->rx->segments, qp->rx->segments + 1);
 	if (likely(!ret))
 		ret = dispatch(&s, read_body);
-	if (likely(ret != -EPROTO))
-		return ret;
-
-	iwm_count(qp->dev, s.err.layer == TERM_LAYER_DDP ?
-		  IWM_STAT_RX_DDP_ERRORS : IWM_STAT_RX_RDMAP_ERRORS);
-	has_hdr = len && len >= ddp_hdr_len(hdr[0]);
-	iwm_qp_error(qp, &s.err, has_hdr ? hdr : NULL, len,
-		     wants_read_hdr(&s) ? read_body : NULL);
+	if (unlikely(ret == -EPROTO))
+		segment_refused(&s, hdr, len, read_body);
 	return ret;
 }
 

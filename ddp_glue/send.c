@@ -158,10 +158,12 @@ static void response_failed(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 	const struct rdmap_read *rr = &sq->irq[sq->irq_get % IWM_MAX_IRD];
-	const struct rdmap_error err = {
-		.layer = TERM_LAYER_RDMAP,
-		.etype = RDMAP_ETYPE_PROTECTION,
-		.ecode = RDMAP_ECODE_INVALID_STAG,
+	u8 read_hdr[RDMAP_READ_REQUEST_LEN];
+	const struct rdmap_fault fault = {
+		.err.layer = TERM_LAYER_RDMAP,
+		.err.etype = RDMAP_ETYPE_PROTECTION,
+		.err.ecode = RDMAP_ECODE_INVALID_STAG,
+		.read_hdr = read_hdr,
 	};
 	u32 done = rr->size - sq->msg.left;
 	struct rdmap_read at = {
@@ -171,10 +173,9 @@ static void response_failed(struct iwm_qp *qp)
 		.source_stag = rr->source_stag,
 		.source_to = rr->source_to + done,
 	};
-	u8 read_hdr[RDMAP_READ_REQUEST_LEN];
 
 	rdmap_read_build(read_hdr, &at);
-	iwm_qp_error(qp, &err, NULL, 0, read_hdr);
+	iwm_qp_error(qp, &fault);
 }
 
 static void segment_failed(struct iwm_qp *qp)

@@ -73,21 +73,16 @@ void iwm_sq_flush(struct iwm_qp *qp)
 /**
  * iwm_sq_terminate() - send a Terminate as the last message
  * @qp: QP
- * @err: what went wrong
- * @ddp_hdr: header of the segment at fault, or NULL
- * @ddp_len: octets of that segment
- * @read_hdr: Read Request at fault, RDMAP_READ_REQUEST_LEN octets, or NULL
+ * @fault: what it says
  *
  * iwm_qp_terminated() follows when it is on its way or cannot be sent. Only
  * the first one counts. Context: any; qp->lock makes it the first.
  */
-void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_error *err,
-		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr)
+void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 {
 	struct iwm_sq *sq = qp->sq;
 
-	sq->term_len = rdmap_terminate_build(sq->term, err, ddp_hdr, ddp_len,
-					     read_hdr);
+	sq->term_len = rdmap_terminate_build(sq->term, fault);
 	/* Pairs with test_bit() in serve(): the body is complete */
 	smp_mb__before_atomic();
 	set_bit(SQ_TERMINATE, &sq->flags);

@@ -252,8 +252,7 @@ static inline bool iwm_sq_responses(const struct iwm_sq *sq)
 void iwm_sq_kick(struct iwm_qp *qp);
 void iwm_sq_kick_responses(struct iwm_qp *qp);
 void iwm_sq_flush(struct iwm_qp *qp);
-void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_error *err,
-		      const u8 *ddp_hdr, u32 ddp_len, const u8 *read_hdr);
+void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);
 
 /*
  * Nothing posted, nothing being sent, no Read of ours without its Response

@@ -114,11 +114,14 @@ static void check_terminate(struct kunit *test, const struct terminate *row)
 	u32 n = hex_decode(want, row->expected);
 	bool have_ddp = hex_decode(ddp, row->ddp);
 	bool have_read = hex_decode(read, row->read);
+	const struct rdmap_fault fault = {
+		.err = err,
+		.ddp_hdr = have_ddp ? ddp : NULL,
+		.ddp_len = row->len,
+		.read_hdr = have_read ? read : NULL,
+	};
 
-	KUNIT_ASSERT_EQ_MSG(test,
-			    rdmap_terminate_build(body, &err, have_ddp ? ddp : NULL, row->len,
-						  have_read ? read : NULL),
-			    n, "%s", row->what);
+	KUNIT_ASSERT_EQ_MSG(test, rdmap_terminate_build(body, &fault), n, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, memcmp(body, want, n), 0, "%s", row->what);
 	KUNIT_ASSERT_EQ(test, rdmap_terminate_parse(body, n, &again), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(&err, &again, sizeof(err)), 0);

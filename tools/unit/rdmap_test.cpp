@@ -35,7 +35,8 @@ const Octets readHeader = hex("11223344 0102030405060708 00001000 55667788 80706
 
 Octets terminate(const rdmap_error& error, const Octets* ddp, std::uint32_t length, const Octets* read) {
   Octets body(RDMAP_TERM_MAX_LEN, 0xcc);
-  body.resize(rdmap_terminate_build(body.data(), &error, ddp ? ddp->data() : nullptr, length, read ? read->data() : nullptr));
+  const rdmap_fault fault = {error, ddp ? ddp->data() : nullptr, length, read ? read->data() : nullptr};
+  body.resize(rdmap_terminate_build(body.data(), &fault));
   return body;
 }
 
