@@ -314,19 +314,21 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
 			struct iwm_qp *qp, struct iw_cm_id *id,
 			const struct iw_cm_conn_param *param)
 {
-	struct mpa_params params;
-	struct mpa_agreed agreed;
+	struct iwm_answer answer = {
+		.conn = conn,
+		.pd = param->private_data,
+		.pd_len = param->private_data_len,
+	};
 	int ret;
 
-	accept_params(&params, param, &cep->peer);
-	params.account = qp->user;
+	accept_params(&answer.params, param, &cep->peer);
+	answer.params.account = qp->user;
 	iwm_cep_bind(cep, id, qp);
-	ret = iwm_qp_accept(qp, cep, conn, &params, param->private_data,
-			    param->private_data_len, &agreed);
+	ret = iwm_qp_accept(qp, cep, &answer);
 	if (ret)
 		iwm_cep_close(cep);
 	else
-		iwm_cep_accepted(cep, &agreed);
+		iwm_cep_accepted(cep, &qp->agreed);
 	return ret;
 }
 

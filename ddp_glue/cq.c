@@ -117,12 +117,12 @@ static void iwm_cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
  * @qp: queue pair whose work request completes
  * @wc: the completion
  *
+ * When the queue has overflowed the completion is lost, the queue pairs go into
+ * error, and the first time the consumer gets IB_EVENT_CQ_ERR.
+ *
  * Context: any; the consumer's handlers run in it, without cq->lock.
- * Return: 0; -ENOMEM when the queue has overflowed: the completion is lost,
- * the queue pairs go into error, and the first time the consumer gets
- * IB_EVENT_CQ_ERR.
  */
-int iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
+void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 {
 	bool notify = false, first = false;
 	unsigned long flags;
@@ -142,7 +142,6 @@ int iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 		iwm_notify(cq);
 	if (unlikely(err))
 		iwm_cq_overflow(cq, qp, first);
-	return err;
 }
 
 static void iwm_cqe_read(const struct siw_cqe *cqe, struct ib_wc *wc)

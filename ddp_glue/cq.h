@@ -26,7 +26,7 @@ static inline bool iwm_cq_unpolled(const struct iwm_cq *cq)
 	return READ_ONCE(cq->ring[last].flags) & SIW_WQE_VALID;
 }
 
-int iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc);
+void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc);
 int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct ib_udata *udata);
 int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);

@@ -28,13 +28,10 @@
 /**
  * iwm_mr_init - prepare a device's table of memory regions
  * @dev: new device
- *
- * Return: 0.
  */
-int iwm_mr_init(struct iwm_dev *dev)
+void iwm_mr_init(struct iwm_dev *dev)
 {
 	xa_init(&dev->mrs);
-	return 0;
 }
 
 /**
@@ -217,16 +214,6 @@ int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
 	return 0;
 }
 
-static int iwm_mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd)
-{
-	if (mr->ibmr.pd != pd)
-		return -EPERM;
-	if (mr->dma)
-		return -EACCES;
-	WRITE_ONCE(mr->valid, false);
-	return 0;
-}
-
 /*
  * A peer may take away what it was given: a fast-register region with remote
  * rights. All other memory is its consumer's alone.
@@ -235,6 +222,19 @@ static bool iwm_mr_is_lent(const struct iwm_mr *mr)
 {
 	return mr->staged &&
 	       mr->access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
+}
+
+static int iwm_mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
+			 bool for_peer)
+{
+	if (mr->ibmr.pd != pd)
+		return -EPERM;
+	if (for_peer && !iwm_mr_is_lent(mr))
+		return -EBUSY;
+	if (mr->dma)
+		return -EACCES;
+	WRITE_ONCE(mr->valid, false);
+	return 0;
 }
 
 /**
@@ -254,12 +254,11 @@ static bool iwm_mr_is_lent(const struct iwm_mr *mr)
 int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
 {
 	struct iwm_mr *mr = iwm_mr_get(dev, stag);
-	int err = -EPERM;
+	int err;
 
 	if (!mr)
 		return -ENOENT;
-	if (mr->ibmr.pd == pd)
-		err = iwm_mr_is_lent(mr) ? iwm_mr_revoke(mr, pd) : -EBUSY;
+	err = iwm_mr_revoke(mr, pd, true);
 	iwm_mr_put(mr);
 	return err;
 }
@@ -285,7 +284,7 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 
 	if (!mr)
 		return -ENOENT;
-	err = iwm_mr_revoke(mr, pd);
+	err = iwm_mr_revoke(mr, pd, false);
 	if (!err && wait)
 		iwm_mr_quiesce(mr, 2);	/* its creator and this */
 	iwm_mr_put(mr);

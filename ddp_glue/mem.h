@@ -5,7 +5,7 @@
 
 #include "types.h"
 
-int iwm_mr_init(struct iwm_dev *dev);
+void iwm_mr_init(struct iwm_dev *dev);
 void iwm_mr_exit(struct iwm_dev *dev);
 struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag);
 void iwm_mr_put(struct iwm_mr *mr);

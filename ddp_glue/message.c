@@ -121,21 +121,21 @@ static void prepare_tagged(struct tx_msg *msg, u8 opcode, u32 stag, u64 to)
 /* A Read Request for the next sink of @sq->rest, which is there. */
 static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg)
 {
-	struct out_read *out = &sq->orq[sq->orq_put % IWM_MAX_ORD];
+	struct orq_entry *out = &sq->orq[sq->orq_put % IWM_MAX_ORD];
 	struct read_rest *rest = &sq->rest;
-	const struct iwm_sge *sink = &rest->sge[rest->cur++];
+	const struct iwm_sge *sge = &rest->sge[rest->cur++];
 	struct rdmap_read rr = {
-		.sink_stag = sink->lkey,
-		.sink_to = sink->addr,
-		.size = sink->len,
+		.sink_stag = sge->lkey,
+		.sink_to = sge->addr,
+		.size = sge->len,
 		.source_stag = rest->stag,
 		.source_to = rest->to,
 	};
 
-	rest->to += sink->len;
-	out->rd.stag = rr.sink_stag;
-	out->rd.to = rr.sink_to;
-	out->rd.len = rr.size;
+	rest->to += sge->len;
+	out->sink.stag = rr.sink_stag;
+	out->sink.to = rr.sink_to;
+	out->sink.len = rr.size;
 	out->wqe = msg->wqe;
 	out->rtr = false;
 	out->more = iwm_sq_has_rest(sq);
@@ -404,10 +404,10 @@ static bool next_rtr(struct iwm_qp *qp)
 	if (rtr & MPA_RTR_WRITE) {
 		prepare_tagged(msg, RDMAP_WRITE, 0, 0);
 	} else if (rtr & MPA_RTR_READ) {
-		struct out_read *out = &sq->orq[sq->orq_put % IWM_MAX_ORD];
+		struct orq_entry *out = &sq->orq[sq->orq_put % IWM_MAX_ORD];
 		struct rdmap_read rr = { };
 
-		*out = (struct out_read) { .rtr = true };
+		*out = (struct orq_entry) { .rtr = true };
 		/* Pairs with iwm_sq_oldest_read(): the entry is complete */
 		smp_store_release(&sq->orq_put, sq->orq_put + 1);
 		rdmap_read_build(msg->body, &rr);

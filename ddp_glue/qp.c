@@ -274,7 +274,8 @@ static int modify_state(struct iwm_qp *qp, enum ib_qp_state state)
 {
 	switch (state) {
 	case IB_QPS_RESET:
-		return iwm_qp_reset(qp);
+		iwm_qp_reset(qp);
+		return 0;
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		return READ_ONCE(qp->state) == IWM_QP_IDLE ? 0 : -EINVAL;

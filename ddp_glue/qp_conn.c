@@ -202,16 +202,14 @@ void iwm_qp_close_work(struct work_struct *work)
  * @qp: queue pair; its state is IDLE afterwards
  *
  * Context: process, may sleep; takes conn_lock and the socket lock.
- * Return: 0.
  */
-int iwm_qp_reset(struct iwm_qp *qp)
+void iwm_qp_reset(struct iwm_qp *qp)
 {
 	enum iwm_qp_state from;
 
 	if (READ_ONCE(qp->state) != IWM_QP_IDLE || READ_ONCE(qp->cep))
 		iwm_qp_disconnect(qp, false, -ECONNABORTED);
 	iwm_qp_move(qp, IWM_QP_IDLE, &from);
-	return 0;
 }
 
 /**
@@ -558,24 +556,21 @@ out:
 /**
  * iwm_qp_accept() - make a queue pair the end of a Responder's connection
  * @qp: queue pair in IDLE
- * @cep: who is told of the end
- * @conn: undecided connection; the QP's when this succeeds
- * @params: IRD and ORD to answer with; the ORD is one that the peer can take
- * @pd: Private Data
- * @pd_len: octets of @pd
- * @agreed: set to what is in force
+ * @cep: endpoint that is told of the end
+ * @answer: the undecided connection, which is the QP's when this succeeds, and
+ *	the answer; its ORD is one that the peer can take
  *
- * The QP is in RTS before the Reply leaves, since the peer may answer at
- * once. iwm_cm_closed() may come before this returns.
+ * The QP is in RTS before the Reply leaves, since the peer may answer at once.
+ * iwm_cm_closed() may come before this returns. @qp->agreed is in force then.
  *
  * Context: process, may sleep; takes the socket lock.
  * Return: 0, -EISCONN, -EINVAL, or an errno of mpa_accept(): the caller has
- * to destroy @conn then.
+ * to destroy the connection then.
  */
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
-		  struct mpa_conn *conn, const struct mpa_params *params,
-		  const void *pd, u16 pd_len, struct mpa_agreed *agreed)
+		  const struct iwm_answer *answer)
 {
+	const struct mpa_params *params = &answer->params;
 	int ret;
 
 	mutex_lock(&qp->conn_lock);
@@ -586,14 +581,13 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 	ret = iwm_qp_enter_rts(qp, params->ird, params->ord, 0);
 	if (ret)
 		goto out_unclaim;
-	ret = mpa_accept(conn, params, pd, pd_len, &qp_ops, qp,
-			 qp->dev->mpa_mib, &qp->agreed);
+	ret = mpa_accept(answer->conn, params, answer->pd, answer->pd_len,
+			 &qp_ops, qp, qp->dev->mpa_mib, &qp->agreed);
 	if (ret) {
 		iwm_qp_leave_rts(qp);
 		goto out_unclaim;
 	}
-	*agreed = qp->agreed;
-	publish_conn(qp, conn);
+	publish_conn(qp, answer->conn);
 	goto out;
 
 out_unclaim:

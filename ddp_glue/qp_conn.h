@@ -8,17 +8,24 @@
 
 #include "types.h"
 
+/* The answer to the Request of an undecided connection. */
+struct iwm_answer {
+	struct mpa_conn *conn;
+	struct mpa_params params;
+	const void *pd;
+	u16 pd_len;
+};
+
 int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 		   const struct mpa_attempt *attempt);
 int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 		    struct mpa_attempt *attempt);
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
-		  struct mpa_conn *conn, const struct mpa_params *params,
-		  const void *pd, u16 pd_len, struct mpa_agreed *agreed);
+		  const struct iwm_answer *answer);
 void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status);
 
 /* What modify_qp asks for. */
-int iwm_qp_reset(struct iwm_qp *qp);
+void iwm_qp_reset(struct iwm_qp *qp);
 int iwm_qp_close(struct iwm_qp *qp);
 void iwm_qp_die(struct iwm_qp *qp);
 void iwm_qp_close_work(struct work_struct *work);

@@ -159,19 +159,19 @@ static int receive_write(struct rx_segment *s)
 }
 
 /* The segment must be what is missing of the oldest outstanding Read. */
-static int check_response(struct rx_segment *s, const struct iwm_read_out *rd)
+static int check_response(struct rx_segment *s, const struct iwm_read_sink *sink)
 {
 	const struct ddp_segment *seg = &s->seg;
 	u32 left;
 
-	if (!rd)
+	if (!sink)
 		return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
 			     RDMAP_ECODE_OPCODE);
-	left = rd->len - s->rx->read_done;
-	if (seg->stag != rd->stag && rd->len)
+	left = sink->len - s->rx->read_done;
+	if (seg->stag != sink->stag && sink->len)
 		return tagged_fault(s, -ENOENT);
 	if (seg->payload_len > left ||
-	    (seg->payload_len && seg->to != rd->to + s->rx->read_done))
+	    (seg->payload_len && seg->to != sink->to + s->rx->read_done))
 		return tagged_fault(s, -ERANGE);
 	/* The last segment may be an empty one, as any message's. */
 	if (seg->last && seg->payload_len != left)
@@ -182,13 +182,13 @@ static int check_response(struct rx_segment *s, const struct iwm_read_out *rd)
 
 static int receive_response(struct rx_segment *s)
 {
-	const struct iwm_read_out *rd = iwm_sq_oldest_read(s->qp);
-	int ret = check_response(s, rd);
+	const struct iwm_read_sink *sink = iwm_sq_oldest_read(s->qp);
+	int ret = check_response(s, sink);
 
 	if (ret)
 		return ret;
 	if (s->seg.payload_len) {
-		ret = place(s, rd->stag, s->seg.to, s->seg.payload_len,
+		ret = place(s, sink->stag, s->seg.to, s->seg.payload_len,
 			    IB_ACCESS_LOCAL_WRITE);
 		if (ret) {
 			iwm_sq_read_done(s->qp, SIW_WC_LOC_PROT_ERR);

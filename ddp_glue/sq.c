@@ -240,14 +240,14 @@ int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr)
 }
 
 /* The Read whose Response is due next, or NULL. Context: receive upcall. */
-const struct iwm_read_out *iwm_sq_oldest_read(struct iwm_qp *qp)
+const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
 	/* Pairs with prepare_read() and next_rtr() */
 	if (smp_load_acquire(&sq->orq_put) == sq->orq_get)
 		return NULL;
-	return &sq->orq[sq->orq_get % IWM_MAX_ORD].rd;
+	return &sq->orq[sq->orq_get % IWM_MAX_ORD].sink;
 }
 
 /**
@@ -267,18 +267,18 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len)
 	u32 end = smp_load_acquire(&sq->orq_put), i;
 
 	for (i = sq->orq_get; i != end; i++) {
-		const struct iwm_read_out *rd =
-			&sq->orq[i % IWM_MAX_ORD].rd;
+		const struct iwm_read_sink *sink =
+			&sq->orq[i % IWM_MAX_ORD].sink;
 
-		if (rd->stag == stag && len <= rd->len &&
-		    to - rd->to <= rd->len - len)
+		if (sink->stag == stag && len <= sink->len &&
+		    to - sink->to <= sink->len - len)
 			return true;
 	}
 	return false;
 }
 
 /* A Read of a work request has ended: the last one, or a bad one, ends it. */
-static void wqe_read_done(struct iwm_qp *qp, const struct out_read *out,
+static void wqe_read_done(struct iwm_qp *qp, const struct orq_entry *out,
 			  enum siw_wc_status status)
 {
 	struct iwm_wqe *wqe = iwm_sq_wqe(qp->sq, out->wqe);
@@ -303,7 +303,7 @@ static void wqe_read_done(struct iwm_qp *qp, const struct out_read *out,
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status)
 {
 	struct iwm_sq *sq = qp->sq;
-	const struct out_read *out = &sq->orq[sq->orq_get % IWM_MAX_ORD];
+	const struct orq_entry *out = &sq->orq[sq->orq_get % IWM_MAX_ORD];
 
 	if (!out->rtr)
 		wqe_read_done(qp, out, status);

@@ -63,11 +63,11 @@ struct iwm_wqe {
 };
 
 /*
- * An outstanding Read. @rtr: no work request belongs to it. @more: it is not
- * the last one of its work request.
+ * An outstanding Read of ours. @rtr: no work request belongs to it. @more: it
+ * is not the last one of its work request.
  */
-struct out_read {
-	struct iwm_read_out rd;
+struct orq_entry {
+	struct iwm_read_sink sink;
 	u32 wqe;
 	bool rtr;
 	bool more;
@@ -187,7 +187,7 @@ struct iwm_sq {
 	u32 fifo_put;
 	u64 accepted;
 
-	struct out_read orq[IWM_MAX_ORD];
+	struct orq_entry orq[IWM_MAX_ORD];
 	u32 orq_get;
 	u32 orq_put;
 	struct rdmap_read irq[IWM_MAX_IRD];
@@ -261,7 +261,7 @@ void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);
 bool iwm_sq_idle(struct iwm_qp *qp);
 
 /* Outstanding Reads. Context: receive upcall. */
-const struct iwm_read_out *iwm_sq_oldest_read(struct iwm_qp *qp);
+const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp);
 bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len);
 int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status);

@@ -244,7 +244,7 @@ struct iwm_rwr {
 };
 
 /* An RDMA Read of ours that waits for its Response: the sink buffer. */
-struct iwm_read_out {
+struct iwm_read_sink {
 	u32 stag;
 	u32 len;
 	u64 to;
