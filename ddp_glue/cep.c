@@ -124,7 +124,7 @@ static void cep_cancel(struct iwm_cep *cep)
  * iw_cm has set entries aside for all events that an id may get: this can
  * only fail for want of memory for Private Data.
  */
-static int deliver(struct iwm_cep *cep, struct iw_cm_event *event)
+static int deliver_event(struct iwm_cep *cep, struct iw_cm_event *event)
 {
 	int ret;
 
@@ -138,7 +138,8 @@ static int deliver(struct iwm_cep *cep, struct iw_cm_event *event)
  * Depths in events are the peer's: what rdma_cm calls initiator_depth is how
  * many Reads we may have outstanding there.
  */
-static void set_depths(struct iw_cm_event *event, u16 peer_ird, u16 peer_ord)
+static void event_set_depths(struct iw_cm_event *event, u16 peer_ird,
+			     u16 peer_ord)
 {
 	event->ird = min_t(u16, peer_ird, IWM_MAX_ORD);
 	event->ord = min_t(u16, peer_ord, IWM_MAX_IRD);
@@ -161,19 +162,19 @@ static int deliver_reply(struct iwm_cep *cep, int status,
 		event.remote_addr = cep->id->remote_addr;
 		/* RFC 6581 9.1: the peer's depths reach the ULP here, too. */
 		if (peer)
-			set_depths(&event, peer->ird, peer->ord);
+			event_set_depths(&event, peer->ird, peer->ord);
 	} else {
-		set_depths(&event, agreed->ord, agreed->ird);
+		event_set_depths(&event, agreed->ord, agreed->ird);
 	}
 	if (peer && peer->pd_len <= MAX_EVENT_PD) {
 		event.private_data = (void *)pd;
 		event.private_data_len = peer->pd_len;
 	}
-	if (!deliver(cep, &event))
+	if (!deliver_event(cep, &event))
 		return status;
 	event.status = status ? status : -ENOMEM;
 	event.private_data_len = 0;
-	deliver(cep, &event);
+	deliver_event(cep, &event);
 	return event.status;
 }
 
@@ -186,8 +187,8 @@ static void deliver_established(struct iwm_cep *cep,
 		.remote_addr = cep->id->m_remote_addr,
 	};
 
-	set_depths(&event, agreed->ord, agreed->ird);
-	deliver(cep, &event);
+	event_set_depths(&event, agreed->ord, agreed->ird);
+	deliver_event(cep, &event);
 }
 
 static void deliver_close(struct iwm_cep *cep, int status)
@@ -199,7 +200,7 @@ static void deliver_close(struct iwm_cep *cep, int status)
 		.remote_addr = cep->id->m_remote_addr,
 	};
 
-	deliver(cep, &event);
+	deliver_event(cep, &event);
 }
 
 void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp)
@@ -239,7 +240,7 @@ void iwm_cep_close(struct iwm_cep *cep)
 /* ---- What QPs report ---- */
 
 /* iw_cm has 8 bits for a length: nothing may wrap, nothing is cut off. */
-static int check_pd(struct iwm_dev *dev, const struct mpa_offer *peer)
+static int check_private_data(struct iwm_dev *dev, const struct mpa_offer *peer)
 {
 	if (peer->pd_len <= MAX_EVENT_PD)
 		return 0;
@@ -259,7 +260,7 @@ static int check_pd(struct iwm_dev *dev, const struct mpa_offer *peer)
  */
 int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
 {
-	return check_pd(cep->dev, peer);
+	return check_private_data(cep->dev, peer);
 }
 
 /**
@@ -503,7 +504,7 @@ static int deliver_request(struct iwm_cep *cep, struct iw_cm_id *listen_id,
 		.provider_data = (void *)(unsigned long)cep->index,
 	};
 
-	set_depths(&event, cep->peer.ird, cep->peer.ord);
+	event_set_depths(&event, cep->peer.ird, cep->peer.ord);
 	return listen_id->event_handler(listen_id, &event);
 }
 
@@ -515,7 +516,7 @@ int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 		  work_func_t work)
 {
 	struct iwm_dev *dev = to_iwm_dev(listen_id->device);
-	bool fits = !check_pd(dev, req->peer);
+	bool fits = !check_private_data(dev, req->peer);
 	struct iwm_cep *cep;
 	int ret;
 

@@ -15,7 +15,7 @@
  * for a request but a number, and a request that nobody decides on in time is
  * dropped.
  *
- * Lock order: socket lock -> taps_lock -> xarray of ceps; socket lock ->
+ * Lock order: socket lock -> subs_lock -> xarray of ceps; socket lock ->
  * cep->lock -> iw_cm's. qp->lock is not taken inside of cep->lock.
  */
 #ifndef IWM_CEP_H
@@ -119,7 +119,7 @@ void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed);
 struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
 				     enum cep_state to, struct mpa_conn **conn);
 
-/* Socket lock and taps_lock held: @listen_id stays. */
+/* Socket lock and subs_lock held: @listen_id stays. */
 int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 		  work_func_t work);
 

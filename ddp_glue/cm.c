@@ -98,8 +98,8 @@ static bool may_connect(const struct iw_cm_id *id, const struct iwm_qp *qp)
  * The QP that a consumer has named, with a reference. Context: the consumer's
  * own process.
  */
-static struct iwm_qp *get_qp(struct iwm_dev *dev, const struct iw_cm_id *id,
-			     u32 qpn)
+static struct iwm_qp *consumer_qp(struct iwm_dev *dev,
+				  const struct iw_cm_id *id, u32 qpn)
 {
 	struct iwm_qp *qp = iwm_qp_get(dev, qpn);
 
@@ -140,7 +140,7 @@ static void fall_back(struct iwm_cep *cep)
 }
 
 /* The device goes: end the connection, if there is one. */
-static void end_connection(struct iwm_cep *cep)
+static void end_gone_connection(struct iwm_cep *cep)
 {
 	struct iwm_qp *qp = iwm_cep_gone_qp(cep);
 
@@ -160,13 +160,13 @@ void iwm_cm_work(struct work_struct *work)
 	iwm_cep_refuse_request(cep);
 	fall_back(cep);
 	iwm_cep_look_after_device(cep);
-	end_connection(cep);
+	end_gone_connection(cep);
 	iwm_cep_put(cep);
 }
 
 /* ---- Initiator ---- */
 
-static void set_port(struct sockaddr_storage *addr, __be16 port)
+static void addr_set_port(struct sockaddr_storage *addr, __be16 port)
 {
 	if (addr->ss_family == AF_INET6)
 		((struct sockaddr_in6 *)addr)->sin6_port = port;
@@ -174,7 +174,7 @@ static void set_port(struct sockaddr_storage *addr, __be16 port)
 		((struct sockaddr_in *)addr)->sin_port = port;
 }
 
-static bool is_loopback(const struct sockaddr_storage *addr)
+static bool addr_is_loopback(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *a6 = (const void *)addr;
 	const struct sockaddr_in *a4 = (const void *)addr;
@@ -194,7 +194,7 @@ static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 {
 	struct net *net = owner_net(id);
 
-	if (net && is_loopback(&id->m_remote_addr))
+	if (net && addr_is_loopback(&id->m_remote_addr))
 		return get_net(net);
 	net = iwm_dev_net(dev);
 	if (!net)
@@ -212,7 +212,8 @@ static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
  * What iwm_cm_fallback() needs, should it come to that. Takes over @first's
  * reference to the namespace.
  */
-static int prepare_fallback(struct iwm_cep *cep, const struct mpa_attempt *first)
+static int prepare_fallback(struct iwm_cep *cep,
+			    const struct mpa_attempt *first)
 {
 	struct cep_fallback *fallback;
 
@@ -225,7 +226,7 @@ static int prepare_fallback(struct iwm_cep *cep, const struct mpa_attempt *first
 	fallback->memcg = first->params.account ? get_mem_cgroup_from_mm(NULL) :
 						  NULL;
 	fallback->attempt = *first;
-	set_port(&fallback->attempt.local, 0);
+	addr_set_port(&fallback->attempt.local, 0);
 	fallback->attempt.params.max_rev = MPA_REV_IETF;
 	fallback->attempt.pd = fallback->pd;
 	memcpy(fallback->pd, first->pd, first->pd_len);
@@ -258,7 +259,7 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 		return ret;
 	do {
 		ret = iwm_qp_connect(qp, cep, &attempt);
-		set_port(&attempt.local, 0);
+		addr_set_port(&attempt.local, 0);
 	} while (--tries && ret == -EADDRINUSE);
 	return ret;
 }
@@ -285,7 +286,7 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ret = check_depths(dev, param);
 	if (ret)
 		return ret;
-	qp = get_qp(dev, id, param->qpn);
+	qp = consumer_qp(dev, id, param->qpn);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
 	/* Memory may be waiting for what this connection is to carry. */
@@ -358,7 +359,7 @@ int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ret = check_depths(dev, param);
 	if (ret)
 		goto out;
-	qp = get_qp(dev, id, param->qpn);
+	qp = consumer_qp(dev, id, param->qpn);
 	ret = PTR_ERR_OR_ZERO(qp);
 	if (ret)
 		goto out;

@@ -20,24 +20,24 @@
  * @entry: in ports (ports_mutex)
  * @net: namespace
  * @addr: local address and port
- * @taps: who listens (ports_mutex to change, and taps_lock)
+ * @subs: subscriptions of its listeners (ports_mutex to change, and subs_lock)
  * @mpa: the listener
  */
 struct iwm_port {
 	struct list_head entry;
 	struct net *net;
 	struct sockaddr_storage addr;
-	struct list_head taps;
+	struct list_head subs;
 	struct mpa_listener *mpa;
 };
 
 /**
- * struct iwm_tap - one iw_cm listener's share in a port
- * @entry: in @port->taps
- * @port: NULL when this tap is not in use
- * @listen: whose tap it is
+ * struct iwm_subscription - of one iw_cm listener to the Requests of a port
+ * @entry: in @port->subs
+ * @port: NULL when it is not in use
+ * @listen: its listener
  */
-struct iwm_tap {
+struct iwm_subscription {
 	struct list_head entry;
 	struct iwm_port *port;
 	struct iwm_listen *listen;
@@ -47,18 +47,18 @@ struct iwm_tap {
  * struct iwm_listen - provider_data of a listening iw_cm_id
  * @id: with a reference
  * @dev: device
- * @taps: the second is for IPv4 when "::" takes both families; none for an id
+ * @subs: the second is for IPv4 when "::" takes both families; none for an id
  *	of another namespace
  */
 struct iwm_listen {
 	struct iw_cm_id *id;
 	struct iwm_dev *dev;
-	struct iwm_tap taps[2];
+	struct iwm_subscription subs[2];
 };
 
 static LIST_HEAD(ports);
 static DEFINE_MUTEX(ports_mutex);
-static DEFINE_SPINLOCK(taps_lock);
+static DEFINE_SPINLOCK(subs_lock);
 
 /*
  * Startups on a listener that several devices share are nobody's: a device's
@@ -67,14 +67,14 @@ static DEFINE_SPINLOCK(taps_lock);
 DEFINE_PER_CPU(struct mpa_mib, iwm_listen_mib);
 
 /* The netdev that owns a local address, or NULL. */
-static const struct net_device *owner4(struct net *net,
-				       const struct sockaddr_in *addr)
+static const struct net_device *addr_owner4(struct net *net,
+					    const struct sockaddr_in *addr)
 {
 	return __ip_dev_find(net, addr->sin_addr.s_addr, false);
 }
 
-static const struct net_device *owner6(struct net *net,
-				       const struct sockaddr_in6 *addr)
+static const struct net_device *addr_owner6(struct net *net,
+					    const struct sockaddr_in6 *addr)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	/* Those are unique on their link only. */
@@ -86,23 +86,25 @@ static const struct net_device *owner6(struct net *net,
 #endif
 }
 
-static const struct net_device *owner_of(struct net *net,
-					 const struct sockaddr_storage *addr)
+static const struct net_device *addr_owner(struct net *net,
+					   const struct sockaddr_storage *addr)
 {
 	if (addr->ss_family == AF_INET6)
-		return owner6(net, (const void *)addr);
-	return owner4(net, (const void *)addr);
+		return addr_owner6(net, (const void *)addr);
+	return addr_owner4(net, (const void *)addr);
 }
 
 /*
  * rdma_cm finds the device of a connection by a GID, which for the addresses
  * of lo every device of the namespace has: it takes the first that was made,
- * and so must we. Its listeners, and with them the taps, come in that order.
+ * and so must we. Its listeners, and with them the subscriptions, come in that
+ * order.
  */
-static bool serves(const struct iwm_tap *tap, const struct net_device *owner)
+static bool subscription_serves(const struct iwm_subscription *sub,
+				const struct net_device *owner)
 {
 	return owner->flags & IFF_LOOPBACK ||
-	       rcu_dereference(tap->listen->dev->netdev) == owner;
+	       rcu_dereference(sub->listen->dev->netdev) == owner;
 }
 
 /* Who listens on the netdev that owns this local address? */
@@ -111,16 +113,16 @@ static struct iwm_listen *find_listen(struct iwm_port *port,
 {
 	const struct net_device *owner;
 	struct iwm_listen *listen = NULL;
-	struct iwm_tap *tap;
+	struct iwm_subscription *sub;
 
-	lockdep_assert_held(&taps_lock);
+	lockdep_assert_held(&subs_lock);
 	rcu_read_lock();
-	owner = owner_of(port->net, local);
+	owner = addr_owner(port->net, local);
 	if (!owner)
 		goto out;
-	list_for_each_entry(tap, &port->taps, entry) {
-		if (serves(tap, owner)) {
-			listen = tap->listen;
+	list_for_each_entry(sub, &port->subs, entry) {
+		if (subscription_serves(sub, owner)) {
+			listen = sub->listen;
 			break;
 		}
 	}
@@ -139,11 +141,11 @@ static int port_request(void *consumer, struct mpa_conn *conn,
 	int ret = -EADDRNOTAVAIL;
 
 	mpa_conn_addrs(conn, &req.local, &req.remote);
-	spin_lock_bh(&taps_lock);
+	spin_lock_bh(&subs_lock);
 	listen = find_listen(port, &req.local);
 	if (listen)
 		ret = iwm_cep_offer(listen->id, &req, iwm_cm_work);
-	spin_unlock_bh(&taps_lock);
+	spin_unlock_bh(&subs_lock);
 	return ret;
 }
 
@@ -151,8 +153,8 @@ static const struct mpa_consumer_ops port_ops = {
 	.request = port_request,
 };
 
-static bool same_addr(const struct sockaddr_storage *a,
-		      const struct sockaddr_storage *b)
+static bool addr_equal(const struct sockaddr_storage *a,
+		       const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
 	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
@@ -174,37 +176,38 @@ static struct iwm_port *port_find(struct net *net,
 
 	lockdep_assert_held(&ports_mutex);
 	list_for_each_entry(port, &ports, entry)
-		if (net_eq(port->net, net) && same_addr(&port->addr, addr))
+		if (net_eq(port->net, net) && addr_equal(&port->addr, addr))
 			return port;
 	return NULL;
 }
 
-static void tap_on(struct iwm_tap *tap, struct iwm_port *port)
+static void port_subscribe(struct iwm_subscription *sub, struct iwm_port *port)
 {
-	spin_lock_bh(&taps_lock);
-	list_add_tail(&tap->entry, &port->taps);
-	tap->port = port;
-	spin_unlock_bh(&taps_lock);
+	spin_lock_bh(&subs_lock);
+	list_add_tail(&sub->entry, &port->subs);
+	sub->port = port;
+	spin_unlock_bh(&subs_lock);
 }
 
-static void tap_off(struct iwm_tap *tap)
+static void port_unsubscribe(struct iwm_subscription *sub)
 {
-	spin_lock_bh(&taps_lock);
-	list_del(&tap->entry);
-	tap->port = NULL;
-	spin_unlock_bh(&taps_lock);
+	spin_lock_bh(&subs_lock);
+	list_del(&sub->entry);
+	sub->port = NULL;
+	spin_unlock_bh(&subs_lock);
 }
 
 /* The errno alone does not say whose port it is, and some consumers hide it. */
-static void say_in_use(struct iwm_dev *dev, const struct sockaddr_storage *addr)
+static void warn_in_use(struct iwm_dev *dev,
+			const struct sockaddr_storage *addr)
 {
 	ibdev_warn_ratelimited(&dev->ibdev,
 			       "cannot listen on %pISpc: a TCP socket has this port (ss -ltn), close it or use another port\n",
 			       addr);
 }
 
-/* A new port, with @tap on it before the first request can come. */
-static int port_create(struct iwm_tap *tap, struct net *net,
+/* A new port, with @sub on it before the first request can come. */
+static int port_create(struct iwm_subscription *sub, struct net *net,
 		       const struct sockaddr_storage *addr, int backlog)
 {
 	struct iwm_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
@@ -214,8 +217,8 @@ static int port_create(struct iwm_tap *tap, struct net *net,
 		return -ENOMEM;
 	port->net = net;
 	port->addr = *addr;
-	INIT_LIST_HEAD(&port->taps);
-	tap_on(tap, port);
+	INIT_LIST_HEAD(&port->subs);
+	port_subscribe(sub, port);
 	port->mpa = mpa_listen(net, (struct sockaddr *)&port->addr, backlog,
 			       &iwm_cm_listen_params, &port_ops, port,
 			       &iwm_listen_mib);
@@ -223,8 +226,8 @@ static int port_create(struct iwm_tap *tap, struct net *net,
 		int ret = PTR_ERR(port->mpa);
 
 		if (ret == -EADDRINUSE)
-			say_in_use(tap->listen->dev, addr);
-		tap_off(tap);
+			warn_in_use(sub->listen->dev, addr);
+		port_unsubscribe(sub);
 		kfree(port);
 		return ret;
 	}
@@ -232,8 +235,9 @@ static int port_create(struct iwm_tap *tap, struct net *net,
 	return 0;
 }
 
-static int tap_open(struct iwm_tap *tap, struct iwm_listen *listen,
-		    const struct sockaddr_storage *addr, int backlog)
+static int subscription_open(struct iwm_subscription *sub,
+			     struct iwm_listen *listen,
+			     const struct sockaddr_storage *addr, int backlog)
 {
 	struct net *net = iwm_dev_net(listen->dev);
 	struct iwm_port *port;
@@ -241,28 +245,28 @@ static int tap_open(struct iwm_tap *tap, struct iwm_listen *listen,
 
 	if (!net)
 		return -ENODEV;
-	tap->listen = listen;
+	sub->listen = listen;
 	mutex_lock(&ports_mutex);
 	port = port_find(net, addr);
 	if (port)
-		tap_on(tap, port);
+		port_subscribe(sub, port);
 	else
-		ret = port_create(tap, net, addr, backlog);
+		ret = port_create(sub, net, addr, backlog);
 	mutex_unlock(&ports_mutex);
 	/* The listening socket holds the namespace. */
 	put_net(net);
 	return ret;
 }
 
-static void tap_close(struct iwm_tap *tap)
+static void subscription_close(struct iwm_subscription *sub)
 {
-	struct iwm_port *port = tap->port;
+	struct iwm_port *port = sub->port;
 
 	if (!port)
 		return;
 	mutex_lock(&ports_mutex);
-	tap_off(tap);
-	if (list_empty(&port->taps)) {
+	port_unsubscribe(sub);
+	if (list_empty(&port->subs)) {
 		list_del(&port->entry);
 		mpa_listener_destroy(port->mpa);
 		kfree(port);
@@ -284,7 +288,7 @@ static bool takes_both_families(const struct iw_cm_id *id)
  * it has no business there: who listens in that namespace would lose its
  * connections to it.
  */
-static bool is_foreign(const struct iwm_listen *listen)
+static bool listen_is_foreign(const struct iwm_listen *listen)
 {
 	struct net *net = iwm_dev_net(listen->dev);
 	bool foreign;
@@ -296,23 +300,23 @@ static bool is_foreign(const struct iwm_listen *listen)
 	return foreign;
 }
 
-static int open_taps(struct iwm_listen *listen, int backlog)
+static int listen_open(struct iwm_listen *listen, int backlog)
 {
 	const struct sockaddr_storage *addr = &listen->id->m_local_addr;
 	struct sockaddr_in any4 = { .sin_family = AF_INET };
 	struct sockaddr_storage addr4 = { };
 	int ret;
 
-	if (is_foreign(listen))
+	if (listen_is_foreign(listen))
 		return 0;
-	ret = tap_open(&listen->taps[0], listen, addr, backlog);
+	ret = subscription_open(&listen->subs[0], listen, addr, backlog);
 	if (ret || !takes_both_families(listen->id))
 		return ret;
 	any4.sin_port = ((const struct sockaddr_in6 *)addr)->sin6_port;
 	memcpy(&addr4, &any4, sizeof(any4));
-	ret = tap_open(&listen->taps[1], listen, &addr4, backlog);
+	ret = subscription_open(&listen->subs[1], listen, &addr4, backlog);
 	if (ret)
-		tap_close(&listen->taps[0]);
+		subscription_close(&listen->subs[0]);
 	return ret;
 }
 
@@ -338,7 +342,7 @@ int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 	listen->dev = to_iwm_dev(id->device);
 	listen->id = id;
 	id->add_ref(id);
-	ret = open_taps(listen, backlog);
+	ret = listen_open(listen, backlog);
 	if (ret) {
 		id->rem_ref(id);
 		kfree(listen);
@@ -366,8 +370,8 @@ int iwm_cm_destroy_listen(struct iw_cm_id *id)
 	if (!listen)
 		return 0;
 	id->provider_data = NULL;
-	tap_close(&listen->taps[0]);
-	tap_close(&listen->taps[1]);
+	subscription_close(&listen->subs[0]);
+	subscription_close(&listen->subs[1]);
 	id->rem_ref(id);
 	kfree(listen);
 	return 0;

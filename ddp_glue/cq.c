@@ -15,7 +15,7 @@
 #include "mmap.h"
 #include "netdev.h"
 
-static const u8 iwm_wc_opcode[SIW_NUM_OPCODES] = {
+static const u8 wc_opcodes[SIW_NUM_OPCODES] = {
 	[SIW_OP_WRITE]		 = IB_WC_RDMA_WRITE,
 	[SIW_OP_READ]		 = IB_WC_RDMA_READ,
 	[SIW_OP_READ_LOCAL_INV]	 = IB_WC_RDMA_READ,
@@ -29,7 +29,7 @@ static const u8 iwm_wc_opcode[SIW_NUM_OPCODES] = {
 	[SIW_OP_REG_MR]		 = IB_WC_REG_MR,
 };
 
-static const u8 iwm_wc_status[SIW_NUM_WC_STATUS] = {
+static const u8 wc_statuses[SIW_NUM_WC_STATUS] = {
 	[SIW_WC_SUCCESS]	 = IB_WC_SUCCESS,
 	[SIW_WC_LOC_LEN_ERR]	 = IB_WC_LOC_LEN_ERR,
 	[SIW_WC_LOC_PROT_ERR]	 = IB_WC_LOC_PROT_ERR,
@@ -42,26 +42,26 @@ static const u8 iwm_wc_status[SIW_NUM_WC_STATUS] = {
 	[SIW_WC_GENERAL_ERR]	 = IB_WC_GENERAL_ERR,
 };
 
-static struct siw_cqe *iwm_cqe(const struct iwm_cq *cq, u32 index)
+static struct siw_cqe *cqe_at(const struct iwm_cq *cq, u32 index)
 {
 	return &cq->ring[index & (cq->num_cqe - 1)];
 }
 
-static bool iwm_cqe_valid(const struct siw_cqe *cqe)
+static bool cqe_valid(const struct siw_cqe *cqe)
 {
 	/* Pairs with the other side's release of the entry */
 	return smp_load_acquire(&cqe->flags) & SIW_WQE_VALID;
 }
 
-static int iwm_cq_put(struct iwm_cq *cq, struct iwm_qp *qp,
-		      const struct iwm_wc *wc)
+static int cq_put(struct iwm_cq *cq, struct iwm_qp *qp,
+		  const struct iwm_wc *wc)
 {
-	struct siw_cqe *cqe = iwm_cqe(cq, cq->put);
+	struct siw_cqe *cqe = cqe_at(cq, cq->put);
 	u8 flags = SIW_WQE_VALID;
 
 	lockdep_assert_held(&cq->lock);
 
-	if (iwm_cqe_valid(cqe))
+	if (cqe_valid(cqe))
 		return -ENOMEM;
 
 	cqe->id = wc->id;
@@ -85,7 +85,7 @@ static int iwm_cq_put(struct iwm_cq *cq, struct iwm_qp *qp,
 	return 0;
 }
 
-static void iwm_cq_error_event(struct iwm_cq *cq)
+static void cq_error_event(struct iwm_cq *cq)
 {
 	struct ib_cq *ibcq = &cq->ibcq;
 	struct ib_event event = {
@@ -102,13 +102,13 @@ static void iwm_cq_error_event(struct iwm_cq *cq)
  * A completion is lost. The queue pairs that use the queue go into error, as
  * soon as that can be done without the locks that are held here.
  */
-static void iwm_cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
+static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
 {
 	iwm_count(cq->dev, IWM_STAT_CQ_OVERFLOWS);
 	if (first || READ_ONCE(qp->state) <= IWM_QP_CLOSING)
 		queue_work(iwm_wq, &cq->broken_work);
 	if (first)
-		iwm_cq_error_event(cq);
+		cq_error_event(cq);
 }
 
 /**
@@ -129,7 +129,7 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	int err;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	err = iwm_cq_put(cq, qp, wc);
+	err = cq_put(cq, qp, wc);
 	if (likely(!err)) {
 		notify = iwm_notify_due(cq, wc);
 	} else if (!cq->overflowed) {
@@ -141,15 +141,15 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	if (notify)
 		iwm_notify(cq);
 	if (unlikely(err))
-		iwm_cq_overflow(cq, qp, first);
+		cq_overflow(cq, qp, first);
 }
 
-static void iwm_cqe_read(const struct siw_cqe *cqe, struct ib_wc *wc)
+static void cqe_read(const struct siw_cqe *cqe, struct ib_wc *wc)
 {
 	*wc = (struct ib_wc) {
 		.wr_id = cqe->id,
-		.status = iwm_wc_status[cqe->status],
-		.opcode = iwm_wc_opcode[cqe->opcode],
+		.status = wc_statuses[cqe->status],
+		.opcode = wc_opcodes[cqe->opcode],
 		.byte_len = cqe->bytes,
 		.qp = cqe->base_qp,
 	};
@@ -180,11 +180,11 @@ int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	for (n = 0; n < num; n++) {
-		cqe = iwm_cqe(cq, cq->get);
-		if (!iwm_cqe_valid(cqe))
+		cqe = cqe_at(cq, cq->get);
+		if (!cqe_valid(cqe))
 			break;
-		iwm_cqe_read(cqe, &wc[n]);
-		/* It is read: iwm_cq_put() may write it again */
+		cqe_read(cqe, &wc[n]);
+		/* It is read: cq_put() may write it again */
 		smp_store_release(&cqe->flags, 0);
 		cq->get++;
 	}
@@ -193,13 +193,13 @@ int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 }
 
 /* Do completions of a kernel consumer wait to be polled? */
-static bool iwm_cq_waiting(struct iwm_cq *cq)
+static bool cq_waiting(struct iwm_cq *cq)
 {
 	unsigned long flags;
 	bool waiting;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	waiting = iwm_cqe_valid(iwm_cqe(cq, cq->get));
+	waiting = cqe_valid(cqe_at(cq, cq->get));
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return waiting;
 }
@@ -226,11 +226,11 @@ int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	smp_store_mb(cq->ctrl->flags, arm);
 	if (!(flags & IB_CQ_REPORT_MISSED_EVENTS))
 		return 0;
-	return iwm_cq_waiting(cq);
+	return cq_waiting(cq);
 }
 
 /* Replace the ring by one of @num entries, and take over what waits. */
-static int iwm_cq_swap_ring(struct iwm_cq *cq, struct siw_cqe **ring, u32 num)
+static int cq_swap_ring(struct iwm_cq *cq, struct siw_cqe **ring, u32 num)
 {
 	u32 waiting = cq->put - cq->get, i;
 
@@ -239,7 +239,7 @@ static int iwm_cq_swap_ring(struct iwm_cq *cq, struct siw_cqe **ring, u32 num)
 	if (waiting > num)
 		return -EINVAL;
 	for (i = 0; i < waiting; i++)
-		(*ring)[i] = *iwm_cqe(cq, cq->get + i);
+		(*ring)[i] = *cqe_at(cq, cq->get + i);
 	swap(cq->ring, *ring);
 	cq->num_cqe = num;
 	cq->get = 0;
@@ -278,7 +278,7 @@ int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 		return -ENOMEM;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	err = iwm_cq_swap_ring(cq, &ring, num);
+	err = cq_swap_ring(cq, &ring, num);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (!err)
 		ibcq->cqe = num;
@@ -286,12 +286,12 @@ int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	return err;
 }
 
-static size_t iwm_cq_size(const struct iwm_cq *cq)
+static size_t cq_size(const struct iwm_cq *cq)
 {
 	return cq->num_cqe * sizeof(*cq->ring) + sizeof(*cq->ctrl);
 }
 
-static int iwm_cq_share(struct iwm_cq *cq, struct ib_udata *udata)
+static int cq_share(struct iwm_cq *cq, struct ib_udata *udata)
 {
 	struct iwm_ucontext *ctx =
 		rdma_udata_to_drv_context(udata, struct iwm_ucontext, ibctx);
@@ -305,7 +305,7 @@ static int iwm_cq_share(struct iwm_cq *cq, struct ib_udata *udata)
 		return -EINVAL;
 
 	cq->mmap_entry = iwm_mmap_insert(&ctx->ibctx, cq->ring,
-					 iwm_cq_size(cq), &resp.cq_key);
+					 cq_size(cq), &resp.cq_key);
 	if (!cq->mmap_entry)
 		return -ENOMEM;
 
@@ -346,7 +346,7 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->num_cqe = roundup_pow_of_two(attr->cqe);
 	spin_lock_init(&cq->lock);
 	INIT_WORK(&cq->broken_work, dev->end_cq_users);
-	cq->ring = iwm_ring_alloc(iwm_cq_size(cq), udata);
+	cq->ring = iwm_ring_alloc(cq_size(cq), udata);
 	if (!cq->ring) {
 		err = -ENOMEM;
 		goto drop_claim;
@@ -357,7 +357,7 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	iwm_notify_init(cq, attr->comp_vector);
 
 	if (udata) {
-		err = iwm_cq_share(cq, udata);
+		err = cq_share(cq, udata);
 		if (err)
 			goto free_ring;
 	}

@@ -15,7 +15,8 @@
 #define HDR_MSN		10u
 #define HDR_MO		14u
 
-static int fail(struct rdmap_error *err, __u8 layer, __u8 etype, __u8 ecode)
+static int segment_fail(struct rdmap_error *err, __u8 layer, __u8 etype,
+			__u8 ecode)
 {
 	err->layer = layer;
 	err->etype = etype;
@@ -94,10 +95,10 @@ static int control_check(const __u8 *hdr, __u8 version,
 	if ((ctrl & DDP_CTRL_VERSION) == version)
 		return 0;
 	if (ctrl & DDP_CTRL_TAGGED)
-		return fail(err, TERM_LAYER_DDP, DDP_ETYPE_TAGGED,
-			    DDP_ECODE_T_VERSION);
-	return fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
-		    DDP_ECODE_UT_VERSION);
+		return segment_fail(err, TERM_LAYER_DDP, DDP_ETYPE_TAGGED,
+				    DDP_ECODE_T_VERSION);
+	return segment_fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
+			    DDP_ECODE_UT_VERSION);
 }
 
 /*
@@ -109,17 +110,17 @@ static int untagged_check(const struct ddp_segment *seg,
 			  struct rdmap_error *err)
 {
 	if (seg->qn >= DDP_NUM_QUEUES)
-		return fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
-			    DDP_ECODE_UT_INVALID_QN);
+		return segment_fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
+				    DDP_ECODE_UT_INVALID_QN);
 	if (seg->qn == DDP_QN_SEND)
 		return 0;
 	if (seg->mo)
-		return fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
-			    DDP_ECODE_UT_INVALID_MO);
+		return segment_fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
+				    DDP_ECODE_UT_INVALID_MO);
 	if (seg->qn == DDP_QN_READ_REQUEST &&
 	    seg->payload_len > RDMAP_READ_REQUEST_LEN)
-		return fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
-			    DDP_ECODE_UT_TOO_LONG);
+		return segment_fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
+				    DDP_ECODE_UT_TOO_LONG);
 	return 0;
 }
 

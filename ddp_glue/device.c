@@ -7,7 +7,7 @@
  * finds by that id: the core never learns the netdev from here (get_netdev
  * tells it), and devices are found in a list of our own, also on unload.
  *
- * Lock order: rtnl -> iwm_devices_lock.
+ * Lock order: rtnl -> devices_lock.
  *
  * rdma_cm picks a device by comparing a GID with the first 16 octets of the
  * link address of the netdev that has the local IP address. For 127.0.0.1 and
@@ -47,17 +47,17 @@
 #define IWM_TAG_LEN	8
 #define IWM_TAG_MAGIC	"iw"	/* first octets of a tag, to know it again */
 
-static LIST_HEAD(iwm_devices);
-static DEFINE_MUTEX(iwm_devices_lock);
+static LIST_HEAD(devices);
+static DEFINE_MUTEX(devices_lock);
 
-static bool iwm_addr_tagged(const struct net_device *netdev)
+static bool addr_tagged(const struct net_device *netdev)
 {
 	return netdev->addr_len <= IWM_TAG_OFF &&
 	       !memcmp(netdev->dev_addr + IWM_TAG_OFF, IWM_TAG_MAGIC,
 		       strlen(IWM_TAG_MAGIC));
 }
 
-static void iwm_addr_tag(struct net_device *netdev)
+static void addr_tag(struct net_device *netdev)
 {
 	u8 tag[IWM_TAG_LEN];
 
@@ -66,7 +66,7 @@ static void iwm_addr_tag(struct net_device *netdev)
 	dev_addr_mod(netdev, IWM_TAG_OFF, tag, sizeof(tag));
 }
 
-static void iwm_addr_untag(struct net_device *netdev)
+static void addr_untag(struct net_device *netdev)
 {
 	static const u8 none[IWM_TAG_LEN];
 
@@ -74,19 +74,19 @@ static void iwm_addr_untag(struct net_device *netdev)
 }
 
 /* GID that rdma_cm looks for when a local address is @netdev's: see above */
-static void iwm_netdev_gid(struct net_device *netdev, union ib_gid *gid)
+static void netdev_gid(struct net_device *netdev, union ib_gid *gid)
 {
 	ASSERT_RTNL();
 
 	if (!memchr_inv(netdev->dev_addr, 0, sizeof(*gid)))
-		iwm_addr_tag(netdev);
-	else if (iwm_addr_tagged(netdev) &&
+		addr_tag(netdev);
+	else if (addr_tagged(netdev) &&
 		 memchr_inv(netdev->dev_addr, 0, netdev->addr_len))
-		iwm_addr_untag(netdev);	/* was given a real address */
+		addr_untag(netdev);	/* was given a real address */
 	memcpy(gid, netdev->dev_addr, sizeof(*gid));
 }
 
-static void iwm_untag_all(void)
+static void addr_untag_all(void)
 {
 	struct net_device *netdev;
 	struct net *net;
@@ -95,28 +95,28 @@ static void iwm_untag_all(void)
 	down_read(&net_rwsem);
 	for_each_net(net)
 		for_each_netdev(net, netdev)
-			if (iwm_addr_tagged(netdev))
-				iwm_addr_untag(netdev);
+			if (addr_tagged(netdev))
+				addr_untag(netdev);
 	up_read(&net_rwsem);
 	rtnl_unlock();
 }
 
 /* Returns whether a GID has changed. */
-static bool iwm_dev_set_gids(struct iwm_dev *dev, struct net_device *netdev)
+static bool dev_set_gids(struct iwm_dev *dev, struct net_device *netdev)
 {
 	struct net_device *lo = dev_net(netdev)->loopback_dev;
 	union ib_gid gids[IWM_NUM_GIDS] = {};
 
-	iwm_netdev_gid(netdev, &gids[0]);
+	netdev_gid(netdev, &gids[0]);
 	if (netdev != lo)
-		iwm_netdev_gid(lo, &gids[1]);
+		netdev_gid(lo, &gids[1]);
 	if (!memcmp(dev->gids, gids, sizeof(gids)))
 		return false;
 	memcpy(dev->gids, gids, sizeof(gids));
 	return true;
 }
 
-static void iwm_dev_set_speed(struct iwm_dev *dev, struct net_device *netdev)
+static void dev_set_speed(struct iwm_dev *dev, struct net_device *netdev)
 {
 	struct ethtool_link_ksettings link;
 	u32 speed = 0;
@@ -127,14 +127,14 @@ static void iwm_dev_set_speed(struct iwm_dev *dev, struct net_device *netdev)
 	WRITE_ONCE(dev->speed, speed);
 }
 
-static enum ib_port_state iwm_netdev_state(const struct net_device *netdev)
+static enum ib_port_state netdev_port_state(const struct net_device *netdev)
 {
 	return netif_running(netdev) && netif_carrier_ok(netdev) ?
 		IB_PORT_ACTIVE : IB_PORT_DOWN;
 }
 
 /* Can @netdev carry TCP/IP of its own, and does rdma_cm understand it? */
-static int iwm_netdev_check(struct net_device *netdev)
+static int netdev_check(struct net_device *netdev)
 {
 	switch (netdev->type) {
 	case ARPHRD_ETHER:
@@ -156,42 +156,42 @@ static int iwm_netdev_check(struct net_device *netdev)
 	return 0;
 }
 
-static struct net_device *iwm_dev_netdev(const struct iwm_dev *dev)
+static struct net_device *dev_netdev(const struct iwm_dev *dev)
 {
 	return rcu_dereference_protected(dev->netdev,
-					 lockdep_is_held(&iwm_devices_lock));
+					 lockdep_is_held(&devices_lock));
 }
 
-static struct iwm_dev *iwm_dev_find(const struct net_device *netdev)
+static struct iwm_dev *dev_find(const struct net_device *netdev)
 {
 	struct iwm_dev *dev;
 
-	lockdep_assert_held(&iwm_devices_lock);
+	lockdep_assert_held(&devices_lock);
 
-	list_for_each_entry(dev, &iwm_devices, entry)
-		if (iwm_dev_netdev(dev) == netdev)
+	list_for_each_entry(dev, &devices, entry)
+		if (dev_netdev(dev) == netdev)
 			return dev;
 	return NULL;
 }
 
 /**
- * iwm_dev_dealloc - ib_device_ops.dealloc_driver: the end of a device
+ * dev_dealloc - ib_device_ops.dealloc_driver: the end of a device
  * @ibdev: device that is not registered (any more), perhaps half made
  *
  * Context: process.
  */
-static void iwm_dev_dealloc(struct ib_device *ibdev)
+static void dev_dealloc(struct ib_device *ibdev)
 {
 	struct iwm_dev *dev = to_iwm_dev(ibdev);
 	struct net_device *netdev;
 
 	iwm_cm_dev_exit(dev);
 
-	mutex_lock(&iwm_devices_lock);
+	mutex_lock(&devices_lock);
 	list_del_init(&dev->entry);
-	netdev = iwm_dev_netdev(dev);
+	netdev = dev_netdev(dev);
 	RCU_INIT_POINTER(dev->netdev, NULL);
-	mutex_unlock(&iwm_devices_lock);
+	mutex_unlock(&devices_lock);
 	netdev_put(netdev, &dev->netdev_tracker);
 
 	WARN_ON(!xa_empty(&dev->qps));
@@ -202,7 +202,7 @@ static void iwm_dev_dealloc(struct ib_device *ibdev)
 }
 
 /* The netdev has gone: no rtnl here, so connections can be waited for. */
-static void iwm_dev_remove(struct work_struct *work)
+static void dev_remove(struct work_struct *work)
 {
 	struct iwm_dev *dev = container_of(work, struct iwm_dev, remove_work);
 
@@ -211,7 +211,7 @@ static void iwm_dev_remove(struct work_struct *work)
 	ib_device_put(&dev->ibdev);
 }
 
-static void iwm_port_event(struct iwm_dev *dev, enum ib_event_type type)
+static void port_event(struct iwm_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
 		.event = type,
@@ -223,19 +223,19 @@ static void iwm_port_event(struct iwm_dev *dev, enum ib_event_type type)
 }
 
 /* Follow the netdev, and say what has changed. */
-static void iwm_dev_follow(struct iwm_dev *dev, struct net_device *netdev)
+static void dev_follow(struct iwm_dev *dev, struct net_device *netdev)
 {
-	enum ib_port_state state = iwm_netdev_state(netdev);
+	enum ib_port_state state = netdev_port_state(netdev);
 
 	ASSERT_RTNL();
 
-	iwm_dev_set_speed(dev, netdev);
-	if (iwm_dev_set_gids(dev, netdev))
-		iwm_port_event(dev, IB_EVENT_GID_CHANGE);
+	dev_set_speed(dev, netdev);
+	if (dev_set_gids(dev, netdev))
+		port_event(dev, IB_EVENT_GID_CHANGE);
 	if (state == dev->port_state)
 		return;
 	dev->port_state = state;
-	iwm_port_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+	port_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
 						      IB_EVENT_PORT_ERR);
 }
 
@@ -244,29 +244,29 @@ static void iwm_dev_follow(struct iwm_dev *dev, struct net_device *netdev)
  * netdev that is deleted goes down first: the core would ask after a port
  * whose netdev has gone, and complain. rtnl is free again when both are over.
  */
-static void iwm_dev_changed(struct work_struct *work)
+static void dev_changed(struct work_struct *work)
 {
 	struct iwm_dev *dev = container_of(work, struct iwm_dev, change_work);
 	struct net_device *netdev;
 
 	rtnl_lock();
-	mutex_lock(&iwm_devices_lock);
-	netdev = iwm_dev_netdev(dev);
+	mutex_lock(&devices_lock);
+	netdev = dev_netdev(dev);
 	if (netdev)
-		iwm_dev_follow(dev, netdev);
-	mutex_unlock(&iwm_devices_lock);
+		dev_follow(dev, netdev);
+	mutex_unlock(&devices_lock);
 	rtnl_unlock();
 	ib_device_put(&dev->ibdev);
 }
 
 /* Have a work item of @dev run; none when it is not registered. */
-static void iwm_dev_queue(struct iwm_dev *dev, struct work_struct *work)
+static void dev_queue(struct iwm_dev *dev, struct work_struct *work)
 {
 	if (ib_device_try_get(&dev->ibdev) && !queue_work(iwm_wq, work))
 		ib_device_put(&dev->ibdev);
 }
 
-static const struct ib_device_ops iwm_device_ops = {
+static const struct ib_device_ops device_ops = {
 	.owner = THIS_MODULE,
 	/* Debian's libsiw is to drive this device: its id, its ABI. */
 	.driver_id = RDMA_DRIVER_SIW,
@@ -279,7 +279,7 @@ static const struct ib_device_ops iwm_device_ops = {
 	.create_cq = iwm_create_cq,
 	.create_qp = iwm_create_qp,
 	.create_srq = iwm_create_srq,
-	.dealloc_driver = iwm_dev_dealloc,
+	.dealloc_driver = dev_dealloc,
 	.dealloc_pd = iwm_dealloc_pd,
 	.dealloc_ucontext = iwm_dealloc_ucontext,
 	.dereg_mr = iwm_dereg_mr,
@@ -327,16 +327,16 @@ static const struct ib_device_ops iwm_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, iwm_ucontext, ibctx),
 };
 
-static struct iwm_dev *iwm_dev_alloc(void)
+static struct iwm_dev *dev_alloc(void)
 {
 	struct iwm_dev *dev = ib_alloc_device(iwm_dev, ibdev);
 
 	if (!dev)
 		return NULL;
-	ib_set_device_ops(&dev->ibdev, &iwm_device_ops);
+	ib_set_device_ops(&dev->ibdev, &device_ops);
 	INIT_LIST_HEAD(&dev->entry);
-	INIT_WORK(&dev->remove_work, iwm_dev_remove);
-	INIT_WORK(&dev->change_work, iwm_dev_changed);
+	INIT_WORK(&dev->remove_work, dev_remove);
+	INIT_WORK(&dev->change_work, dev_changed);
 	dev->end_cq_users = iwm_qp_lost_cq;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	iwm_mr_init(dev);
@@ -350,19 +350,20 @@ static struct iwm_dev *iwm_dev_alloc(void)
 	return dev;
 }
 
-static void iwm_dev_describe(struct iwm_dev *dev, struct net_device *netdev)
+static void dev_describe(struct iwm_dev *dev, struct net_device *netdev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
 	ASSERT_RTNL();
 
-	if (netdev->addr_len == ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr))
+	if (netdev->addr_len == ETH_ALEN &&
+	    !is_zero_ether_addr(netdev->dev_addr))
 		ether_addr_copy(dev->mac, netdev->dev_addr);
 	else
 		eth_random_addr(dev->mac);
-	iwm_dev_set_gids(dev, netdev);
-	iwm_dev_set_speed(dev, netdev);
-	dev->port_state = iwm_netdev_state(netdev);
+	dev_set_gids(dev, netdev);
+	dev_set_speed(dev, netdev);
+	dev->port_state = netdev_port_state(netdev);
 
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = 1;
@@ -377,14 +378,14 @@ static void iwm_dev_describe(struct iwm_dev *dev, struct net_device *netdev)
 }
 
 /* Bind @dev to @netdev; from now on the notifier finds it. */
-static int iwm_dev_attach(struct iwm_dev *dev, struct net_device *netdev)
+static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 {
 	struct iwm_dev *other;
 	int err = 0;
 
 	rtnl_lock();
-	mutex_lock(&iwm_devices_lock);
-	other = iwm_dev_find(netdev);
+	mutex_lock(&devices_lock);
+	other = dev_find(netdev);
 	if (other) {
 		pr_err("%s: already carries %s\n", netdev->name,
 		       other->ibdev.name[0] ? other->ibdev.name : "a device");
@@ -395,44 +396,44 @@ static int iwm_dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 		err = -ENODEV;
 		goto unlock;
 	}
-	iwm_dev_describe(dev, netdev);
+	dev_describe(dev, netdev);
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	rcu_assign_pointer(dev->netdev, netdev);
-	list_add_tail(&dev->entry, &iwm_devices);
+	list_add_tail(&dev->entry, &devices);
 unlock:
-	mutex_unlock(&iwm_devices_lock);
+	mutex_unlock(&devices_lock);
 	rtnl_unlock();
 	return err;
 }
 
 /* Catch up with what the notifier could not do while @dev was registering. */
-static int iwm_dev_settle(struct iwm_dev *dev)
+static int dev_settle(struct iwm_dev *dev)
 {
 	int err = 0;
 
-	mutex_lock(&iwm_devices_lock);
-	if (iwm_dev_netdev(dev)) {
-		iwm_dev_queue(dev, &dev->change_work);
+	mutex_lock(&devices_lock);
+	if (dev_netdev(dev)) {
+		dev_queue(dev, &dev->change_work);
 	} else {
-		iwm_dev_queue(dev, &dev->remove_work);
+		dev_queue(dev, &dev->remove_work);
 		err = -ENODEV;
 	}
-	mutex_unlock(&iwm_devices_lock);
+	mutex_unlock(&devices_lock);
 	return err;
 }
 
-static int iwm_newlink(const char *name, struct net_device *netdev)
+static int link_new(const char *name, struct net_device *netdev)
 {
 	struct iwm_dev *dev;
 	int err;
 
-	err = iwm_netdev_check(netdev);
+	err = netdev_check(netdev);
 	if (err)
 		return err;
-	dev = iwm_dev_alloc();
+	dev = dev_alloc();
 	if (!dev)
 		return -ENOMEM;
-	err = iwm_dev_attach(dev, netdev);
+	err = dev_attach(dev, netdev);
 	if (err)
 		goto free_dev;
 
@@ -441,7 +442,7 @@ static int iwm_newlink(const char *name, struct net_device *netdev)
 	err = ib_register_device(&dev->ibdev, name, NULL);
 	if (err)
 		goto put_dev;
-	err = iwm_dev_settle(dev);
+	err = dev_settle(dev);
 	put_device(&dev->ibdev.dev);
 	return err;
 
@@ -460,88 +461,88 @@ free_dev:
 	return err;
 }
 
-static struct rdma_link_ops iwm_link_ops = {
+static struct rdma_link_ops link_ops = {
 	.type = "iwmpa",
-	.newlink = iwm_newlink,
+	.newlink = link_new,
 };
 
 /* Let the netdev go at once, and the device soon. */
-static void iwm_netdev_gone(struct iwm_dev *dev, struct net_device *netdev)
+static void netdev_gone(struct iwm_dev *dev, struct net_device *netdev)
 {
 	RCU_INIT_POINTER(dev->netdev, NULL);
 	netdev_put(netdev, &dev->netdev_tracker);
-	iwm_dev_queue(dev, &dev->remove_work);
+	dev_queue(dev, &dev->remove_work);
 }
 
 /* lo's link address is a GID of all devices in its namespace. */
-static void iwm_lo_changed(const struct net_device *lo)
+static void lo_changed(const struct net_device *lo)
 {
 	struct net_device *netdev;
 	struct iwm_dev *dev;
 
-	list_for_each_entry(dev, &iwm_devices, entry) {
-		netdev = iwm_dev_netdev(dev);
+	list_for_each_entry(dev, &devices, entry) {
+		netdev = dev_netdev(dev);
 		if (netdev && net_eq(dev_net(netdev), dev_net(lo)))
-			iwm_dev_queue(dev, &dev->change_work);
+			dev_queue(dev, &dev->change_work);
 	}
 }
 
-static int iwm_netdev_event(struct notifier_block *nb, unsigned long event,
-			    void *info)
+static int netdev_event(struct notifier_block *nb, unsigned long event,
+			void *info)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(info);
 	struct iwm_dev *dev;
 
-	mutex_lock(&iwm_devices_lock);
-	dev = iwm_dev_find(netdev);
+	mutex_lock(&devices_lock);
+	dev = dev_find(netdev);
 	switch (event) {
 	case NETDEV_CHANGEADDR:
 		if (netdev->flags & IFF_LOOPBACK)
-			iwm_lo_changed(netdev);
+			lo_changed(netdev);
 		fallthrough;
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		if (dev)
-			iwm_dev_queue(dev, &dev->change_work);
+			dev_queue(dev, &dev->change_work);
 		break;
 	case NETDEV_UNREGISTER:
 		if (dev)
-			iwm_netdev_gone(dev, netdev);
+			netdev_gone(dev, netdev);
 		break;
 	}
-	mutex_unlock(&iwm_devices_lock);
+	mutex_unlock(&devices_lock);
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block iwm_netdev_nb = {
-	.notifier_call = iwm_netdev_event,
+static struct notifier_block netdev_notifier = {
+	.notifier_call = netdev_event,
 };
 
-static struct iwm_dev *iwm_dev_first(void)
+static struct iwm_dev *dev_first(void)
 {
 	struct iwm_dev *dev;
 
-	mutex_lock(&iwm_devices_lock);
-	dev = list_first_entry_or_null(&iwm_devices, struct iwm_dev, entry);
+	mutex_lock(&devices_lock);
+	dev = list_first_entry_or_null(&devices, struct iwm_dev, entry);
 	if (dev)
 		get_device(&dev->ibdev.dev);
-	mutex_unlock(&iwm_devices_lock);
+	mutex_unlock(&devices_lock);
 	return dev;
 }
 
 /* Each call returns when the device is gone, whoever else is removing it. */
-static void iwm_remove_all(void)
+static void dev_remove_all(void)
 {
 	struct iwm_dev *dev;
 
-	while ((dev = iwm_dev_first())) {
+	while ((dev = dev_first())) {
 		ib_unregister_device(&dev->ibdev);
 		put_device(&dev->ibdev.dev);
 	}
 }
 
-static int __init iwm_init(void)
+static int __init iwmpa_init(void)
 {
 	int err;
 
@@ -552,10 +553,10 @@ static int __init iwm_init(void)
 	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM, 0);
 	if (!iwm_wq)
 		return -ENOMEM;
-	err = register_netdevice_notifier(&iwm_netdev_nb);
+	err = register_netdevice_notifier(&netdev_notifier);
 	if (err)
 		goto destroy_wq;
-	rdma_link_register(&iwm_link_ops);
+	rdma_link_register(&link_ops);
 	return 0;
 
 destroy_wq:
@@ -563,20 +564,20 @@ destroy_wq:
 	return err;
 }
 
-static void __exit iwm_exit(void)
+static void __exit iwmpa_exit(void)
 {
 	/* 1. no new devices, 2. none that live, 3. what they ran on */
-	rdma_link_unregister(&iwm_link_ops);
-	iwm_remove_all();
-	unregister_netdevice_notifier(&iwm_netdev_nb);
+	rdma_link_unregister(&link_ops);
+	dev_remove_all();
+	unregister_netdevice_notifier(&netdev_notifier);
 	destroy_workqueue(iwm_wq);
-	iwm_untag_all();
+	addr_untag_all();
 	/* Objects that were freed with functions of this module */
 	rcu_barrier();
 }
 
-module_init(iwm_init);
-module_exit(iwm_exit);
+module_init(iwmpa_init);
+module_exit(iwmpa_exit);
 
 MODULE_DESCRIPTION("iWARP (RFC 5040, RFC 5041) on software MPA");
 MODULE_LICENSE("GPL");

@@ -47,7 +47,7 @@ void iwm_mr_exit(struct iwm_dev *dev)
 /* Publish @mr under an index that can be neither guessed nor met again soon.
  * STag 0 stays invalid.
  */
-static int iwm_mr_publish(struct iwm_mr *mr, u8 key)
+static int mr_publish(struct iwm_mr *mr, u8 key)
 {
 	int tries, err;
 	u32 index;
@@ -66,14 +66,14 @@ static int iwm_mr_publish(struct iwm_mr *mr, u8 key)
 	return -ENOSPC;
 }
 
-static void iwm_mr_withdraw(struct iwm_mr *mr)
+static void mr_withdraw(struct iwm_mr *mr)
 {
 	xa_erase(&mr->dev->mrs, mr->stag >> IWM_STAG_INDEX_SHIFT);
 	iwm_mr_put(mr);
 	wait_for_completion(&mr->drained);
 }
 
-static struct iwm_mr *iwm_mr_alloc(struct ib_pd *ibpd, int access)
+static struct iwm_mr *mr_alloc(struct ib_pd *ibpd, int access)
 {
 	struct iwm_dev *dev = to_iwm_dev(ibpd->device);
 	struct iwm_mr *mr;
@@ -99,7 +99,7 @@ static struct iwm_mr *iwm_mr_alloc(struct ib_pd *ibpd, int access)
 	return mr;
 }
 
-static void iwm_mr_free(struct iwm_mr *mr)
+static void mr_free(struct iwm_mr *mr)
 {
 	kvfree(mr->pages);
 	kvfree(mr->staged);
@@ -109,7 +109,7 @@ static void iwm_mr_free(struct iwm_mr *mr)
 }
 
 /* The region of this STag, valid or not, with a reference; or NULL */
-static struct iwm_mr *iwm_mr_find(struct iwm_dev *dev, u32 stag)
+static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
 {
 	struct iwm_mr *mr;
 
@@ -135,11 +135,11 @@ static struct iwm_mr *iwm_mr_find(struct iwm_dev *dev, u32 stag)
  */
 struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag)
 {
-	struct iwm_mr *mr = iwm_mr_find(dev, stag);
+	struct iwm_mr *mr = mr_find(dev, stag);
 
 	if (!mr)
 		return NULL;
-	/* Pairs with the release in iwm_mr_set_valid() */
+	/* Pairs with the release in mr_set_valid() */
 	if (smp_load_acquire(&mr->valid) && READ_ONCE(mr->stag) == stag)
 		return mr;
 	iwm_mr_put(mr);
@@ -158,7 +158,7 @@ void iwm_mr_put(struct iwm_mr *mr)
 	if (refcount_dec_and_test(&mr->users)) {
 		complete(&mr->drained);
 	} else {
-		/* Pairs with iwm_mr_quiesce(): let go, then look */
+		/* Pairs with mr_quiesce(): let go, then look */
 		smp_mb__after_atomic();
 		if (unlikely(!READ_ONCE(mr->valid)))
 			wake_up_var(&mr->users);
@@ -170,13 +170,13 @@ void iwm_mr_put(struct iwm_mr *mr)
  * Wait until nobody but @holders uses a region that is invalid: it cannot be
  * looked up any more, and each use is short.
  */
-static void iwm_mr_quiesce(struct iwm_mr *mr, unsigned int holders)
+static void mr_quiesce(struct iwm_mr *mr, unsigned int holders)
 {
 	/* Waiting begins with a full barrier: see iwm_mr_put() */
 	wait_var_event(&mr->users, refcount_read(&mr->users) <= holders);
 }
 
-static void iwm_mr_set_valid(struct iwm_mr *mr)
+static void mr_set_valid(struct iwm_mr *mr)
 {
 	/* All that a reader needs is written: see iwm_mr_get() */
 	smp_store_release(&mr->valid, true);
@@ -218,18 +218,18 @@ int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
  * A peer may take away what it was given: a fast-register region with remote
  * rights. All other memory is its consumer's alone.
  */
-static bool iwm_mr_is_lent(const struct iwm_mr *mr)
+static bool mr_is_lent(const struct iwm_mr *mr)
 {
 	return mr->staged &&
 	       mr->access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
 }
 
-static int iwm_mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
-			 bool for_peer)
+static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
+		     bool for_peer)
 {
 	if (mr->ibmr.pd != pd)
 		return -EPERM;
-	if (for_peer && !iwm_mr_is_lent(mr))
+	if (for_peer && !mr_is_lent(mr))
 		return -EBUSY;
 	if (mr->dma)
 		return -EACCES;
@@ -258,7 +258,7 @@ int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
 
 	if (!mr)
 		return -ENOENT;
-	err = iwm_mr_revoke(mr, pd, true);
+	err = mr_revoke(mr, pd, true);
 	iwm_mr_put(mr);
 	return err;
 }
@@ -279,14 +279,14 @@ int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
 int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 			    u32 stag, bool wait)
 {
-	struct iwm_mr *mr = iwm_mr_find(dev, stag);
+	struct iwm_mr *mr = mr_find(dev, stag);
 	int err;
 
 	if (!mr)
 		return -ENOENT;
-	err = iwm_mr_revoke(mr, pd, false);
+	err = mr_revoke(mr, pd, false);
 	if (!err && wait)
-		iwm_mr_quiesce(mr, 2);	/* its creator and this */
+		mr_quiesce(mr, 2);	/* its creator and this */
 	iwm_mr_put(mr);
 	return err;
 }
@@ -318,7 +318,7 @@ int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
 	if (READ_ONCE(mr->valid))
 		return -EBUSY;
 
-	iwm_mr_quiesce(mr, 1);
+	mr_quiesce(mr, 1);
 	/* Without a new list the one that was in force is used again. */
 	if (mr->staged_pages) {
 		swap(mr->pages, mr->staged);
@@ -331,7 +331,7 @@ int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
 	mr->len = ibmr->length;
 	mr->access = access & IWM_ACCESS;
 	WRITE_ONCE(mr->stag, key);
-	iwm_mr_set_valid(mr);
+	mr_set_valid(mr);
 	return 0;
 }
 
@@ -355,25 +355,25 @@ struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access)
 	if (WARN_ON_ONCE(ibpd->uobject))
 		return ERR_PTR(-EPERM);
 
-	mr = iwm_mr_alloc(ibpd, access);
+	mr = mr_alloc(ibpd, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->dma = true;
 	mr->len = U64_MAX;
 	mr->valid = true;
 
-	err = iwm_mr_publish(mr, 0);
+	err = mr_publish(mr, 0);
 	if (err)
 		goto free_mr;
 	return &mr->ibmr;
 
 free_mr:
-	iwm_mr_free(mr);
+	mr_free(mr);
 	return ERR_PTR(err);
 }
 
 /* The kernel addresses of a pinned region's pages, in order */
-static int iwm_mr_take_pages(struct iwm_mr *mr)
+static int mr_take_pages(struct iwm_mr *mr)
 {
 	size_t num = ib_umem_num_pages(mr->umem);
 	struct sg_page_iter iter;
@@ -395,13 +395,13 @@ static int iwm_mr_take_pages(struct iwm_mr *mr)
 	return 0;
 }
 
-static struct iwm_mr *iwm_mr_pin(struct ib_pd *ibpd, u64 start, u64 len,
-				 u64 va, int access)
+static struct iwm_mr *mr_pin(struct ib_pd *ibpd, u64 start, u64 len,
+			     u64 va, int access)
 {
 	struct iwm_mr *mr;
 	int err;
 
-	mr = iwm_mr_alloc(ibpd, access);
+	mr = mr_alloc(ibpd, access);
 	if (IS_ERR(mr))
 		return mr;
 
@@ -411,7 +411,7 @@ static struct iwm_mr *iwm_mr_pin(struct ib_pd *ibpd, u64 start, u64 len,
 		mr->umem = NULL;
 		goto free_mr;
 	}
-	err = iwm_mr_take_pages(mr);
+	err = mr_take_pages(mr);
 	if (err)
 		goto free_mr;
 
@@ -421,7 +421,7 @@ static struct iwm_mr *iwm_mr_pin(struct ib_pd *ibpd, u64 start, u64 len,
 	return mr;
 
 free_mr:
-	iwm_mr_free(mr);
+	mr_free(mr);
 	return ERR_PTR(err);
 }
 
@@ -455,10 +455,10 @@ struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
 	if (err)
 		return ERR_PTR(err);
 
-	mr = iwm_mr_pin(ibpd, start, len, va, access);
+	mr = mr_pin(ibpd, start, len, va, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	err = iwm_mr_publish(mr, req.stag_key);
+	err = mr_publish(mr, req.stag_key);
 	if (err)
 		goto free_mr;
 
@@ -466,13 +466,13 @@ struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (err)
 		goto withdraw_mr;
-	iwm_mr_set_valid(mr);
+	mr_set_valid(mr);
 	return &mr->ibmr;
 
 withdraw_mr:
-	iwm_mr_withdraw(mr);
+	mr_withdraw(mr);
 free_mr:
-	iwm_mr_free(mr);
+	mr_free(mr);
 	return ERR_PTR(err);
 }
 
@@ -496,7 +496,7 @@ struct ib_mr *iwm_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 	if (!max_sg || max_sg > IWM_MAX_PBL)
 		return ERR_PTR(-EINVAL);
 
-	mr = iwm_mr_alloc(ibpd, 0);
+	mr = mr_alloc(ibpd, 0);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->num_pages = max_sg;
@@ -506,18 +506,18 @@ struct ib_mr *iwm_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 		err = -ENOMEM;
 		goto free_mr;
 	}
-	err = iwm_mr_publish(mr, 0);
+	err = mr_publish(mr, 0);
 	if (err)
 		goto free_mr;
 	return &mr->ibmr;
 
 free_mr:
-	iwm_mr_free(mr);
+	mr_free(mr);
 	return ERR_PTR(err);
 }
 
 /* Without a DMA device a "DMA address" is a kernel address. */
-static int iwm_stage_page(struct ib_mr *ibmr, u64 addr)
+static int mr_stage_page(struct ib_mr *ibmr, u64 addr)
 {
 	struct iwm_mr *mr = to_iwm_mr(ibmr);
 
@@ -546,7 +546,7 @@ int iwm_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 	if (!mr->staged || !is_power_of_2(ibmr->page_size))
 		return -EINVAL;
 	mr->staged_pages = 0;
-	return ib_sg_to_pages(ibmr, sg, num_sg, sg_off, iwm_stage_page);
+	return ib_sg_to_pages(ibmr, sg, num_sg, sg_off, mr_stage_page);
 }
 
 /**
@@ -562,7 +562,7 @@ int iwm_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct iwm_mr *mr = to_iwm_mr(ibmr);
 
 	WRITE_ONCE(mr->valid, false);
-	iwm_mr_withdraw(mr);
-	iwm_mr_free(mr);
+	mr_withdraw(mr);
+	mr_free(mr);
 	return 0;
 }

@@ -94,7 +94,7 @@ void iwm_mmap_free(struct rdma_user_mmap_entry *entry)
 }
 
 /* The mapping holds each page; @vma is as long as the ring. */
-static int iwm_map_ring(struct vm_area_struct *vma, void *ring)
+static int vma_insert_ring(struct vm_area_struct *vma, void *ring)
 {
 	unsigned long at;
 	int err = 0;
@@ -117,7 +117,7 @@ int iwm_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
 	map = to_iwm_mmap(entry);
 	mutex_lock(&map->lock);
 	if (map->addr)
-		err = iwm_map_ring(vma, map->addr);
+		err = vma_insert_ring(vma, map->addr);
 	mutex_unlock(&map->lock);
 	rdma_user_mmap_entry_put(entry);
 	return err;

@@ -14,7 +14,7 @@
 #include "cq.h"
 
 /* On the vector's CPU with interrupts off, or where that was not possible. */
-static void iwm_notify_call(void *arg)
+static void notify_call(void *arg)
 {
 	struct iwm_cq *cq = arg;
 
@@ -48,14 +48,14 @@ void iwm_notify(struct iwm_cq *cq)
 	atomic_inc(&cq->calls);
 	/* It fails when the CPU is offline. */
 	if (smp_call_function_single_async(cq->cpu, &cq->csd))
-		iwm_notify_call(cq);
+		notify_call(cq);
 }
 
 /*
  * Moderation: is this completion to be announced later? The first one that is
  * held back starts the timer.
  */
-static bool iwm_notify_later(struct iwm_cq *cq)
+static bool notify_later(struct iwm_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
 
@@ -69,7 +69,7 @@ static bool iwm_notify_later(struct iwm_cq *cq)
 }
 
 /* The consumer has waited long enough. */
-static enum hrtimer_restart iwm_notify_timeout(struct hrtimer *timer)
+static enum hrtimer_restart notify_timeout(struct hrtimer *timer)
 {
 	struct iwm_cq *cq = container_of(timer, struct iwm_cq, mod_timer);
 	bool notify = false;
@@ -108,7 +108,7 @@ bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc)
 		match |= SIW_NOTIFY_SOLICITED;
 
 	smp_mb();	/* see above */
-	if (!(READ_ONCE(cq->ctrl->flags) & match) || iwm_notify_later(cq))
+	if (!(READ_ONCE(cq->ctrl->flags) & match) || notify_later(cq))
 		return false;
 	if (cq->held_back) {
 		cq->held_back = 0;
@@ -151,10 +151,10 @@ void iwm_notify_init(struct iwm_cq *cq, u32 vector)
 	cpus_read_lock();
 	cq->cpu = cpumask_local_spread(vector, NUMA_NO_NODE);
 	cpus_read_unlock();
-	INIT_CSD(&cq->csd, iwm_notify_call, cq);
+	INIT_CSD(&cq->csd, notify_call, cq);
 	atomic_set(&cq->calls, 0);
 	hrtimer_init(&cq->mod_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	cq->mod_timer.function = iwm_notify_timeout;
+	cq->mod_timer.function = notify_timeout;
 }
 
 /**

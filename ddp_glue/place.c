@@ -20,7 +20,7 @@ static_assert(IS_ENABLED(CONFIG_64BIT) && !IS_ENABLED(CONFIG_HIGHMEM),
  * 0 when @addr is outside of the page list: a region of a kernel consumer
  * can be invalidated and registered anew under a caller's feet.
  */
-static u32 iwm_span(const struct iwm_mr *mr, u64 addr, u32 len, void **at)
+static u32 mr_span(const struct iwm_mr *mr, u64 addr, u32 len, void **at)
 {
 	void **pages = mr->pages;
 	u64 off, size, i, n;
@@ -62,7 +62,7 @@ int iwm_place(struct iwm_mr *mr, u64 addr, struct mpa_cursor *cur, u32 len)
 	u32 n;
 
 	for (; len; addr += n, len -= n) {
-		n = iwm_span(mr, addr, len, &at);
+		n = mr_span(mr, addr, len, &at);
 		if (unlikely(!n))
 			return -ERANGE;
 		err = mpa_cursor_copy(cur, at, n);
@@ -88,7 +88,7 @@ int iwm_gather(struct iwm_mr *mr, u64 addr, struct mpa_conn *conn, u32 len)
 	u32 n;
 
 	for (; len; addr += n, len -= n) {
-		n = iwm_span(mr, addr, len, &at);
+		n = mr_span(mr, addr, len, &at);
 		if (unlikely(!n))
 			return -ERANGE;
 		mpa_tx_put(conn, at, n);

@@ -21,7 +21,7 @@
 #define QPN_MIN			2	/* 0 and 1 are special in InfiniBand */
 #define QPN_MAX			0xffffff
 
-static int check_attr(const struct ib_qp_init_attr *attr)
+static int check_qp_attr(const struct ib_qp_init_attr *attr)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
 
@@ -109,8 +109,8 @@ static void destroy_queues(struct iwm_qp *qp)
 	iwm_sq_destroy(qp);
 }
 
-static int map_ring(struct ib_ucontext *ctx, void *ring, size_t size,
-		    struct rdma_user_mmap_entry **slot, u64 *key)
+static int qp_share_ring(struct ib_ucontext *ctx, void *ring, size_t size,
+			 struct rdma_user_mmap_entry **slot, u64 *key)
 {
 	struct rdma_user_mmap_entry *entry;
 
@@ -121,23 +121,23 @@ static int map_ring(struct ib_ucontext *ctx, void *ring, size_t size,
 	return 0;
 }
 
-static int map_rings(struct iwm_qp *qp, struct ib_udata *udata,
-		     struct siw_uresp_create_qp *resp)
+static int qp_share_rings(struct iwm_qp *qp, struct ib_udata *udata,
+			  struct siw_uresp_create_qp *resp)
 {
 	struct iwm_ucontext *ctx =
 		rdma_udata_to_drv_context(udata, struct iwm_ucontext, ibctx);
 	size_t rq_size = (size_t)qp->rq.num * sizeof(*qp->rq.ring);
 	int ret;
 
-	ret = map_ring(&ctx->ibctx, iwm_sq_ring(qp), iwm_sq_ring_size(qp),
-		       &qp->sq_entry, &resp->sq_key);
+	ret = qp_share_ring(&ctx->ibctx, iwm_sq_ring(qp), iwm_sq_ring_size(qp),
+			    &qp->sq_entry, &resp->sq_key);
 	if (ret || qp->srq)
 		return ret;
-	return map_ring(&ctx->ibctx, qp->rq.ring, rq_size, &qp->rq_entry,
-			&resp->rq_key);
+	return qp_share_ring(&ctx->ibctx, qp->rq.ring, rq_size, &qp->rq_entry,
+			     &resp->rq_key);
 }
 
-static int respond(struct iwm_qp *qp, struct ib_udata *udata)
+static int qp_respond(struct iwm_qp *qp, struct ib_udata *udata)
 {
 	struct siw_uresp_create_qp resp = {
 		.qp_id = qp->qpn,
@@ -153,14 +153,14 @@ static int respond(struct iwm_qp *qp, struct ib_udata *udata)
 		return 0;
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
-	ret = map_rings(qp, udata, &resp);
+	ret = qp_share_rings(qp, udata, &resp);
 	if (ret)
 		return ret;
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
 /* A number that leads nowhere yet. They come in turn, from a random one on. */
-static int reserve_number(struct iwm_qp *qp)
+static int qp_reserve_number(struct iwm_qp *qp)
 {
 	static u32 next;
 	int ret;
@@ -177,19 +177,19 @@ static int reserve_number(struct iwm_qp *qp)
 }
 
 /* Make the QP findable. That takes no memory: the number has its place. */
-static void publish(struct iwm_qp *qp)
+static void qp_publish(struct iwm_qp *qp)
 {
 	xa_store_irq(&qp->dev->qps, qp->qpn, qp, GFP_KERNEL);
 }
 
 /* Nobody finds it any more, and its number is free. */
-static void unpublish(struct iwm_qp *qp)
+static void qp_unpublish(struct iwm_qp *qp)
 {
 	xa_erase_irq(&qp->dev->qps, qp->qpn);
 }
 
 /* Nobody who has found it still uses it. */
-static void wait_unused(struct iwm_qp *qp)
+static void qp_wait_unused(struct iwm_qp *qp)
 {
 	iwm_qp_put(qp);
 	wait_for_completion(&qp->freed);
@@ -212,7 +212,7 @@ int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct iwm_qp *qp = to_iwm_qp(ibqp);
 	int ret;
 
-	ret = check_attr(attr);
+	ret = check_qp_attr(attr);
 	if (ret)
 		return ret;
 	ret = iwm_claim(&dev->num_qp, IWM_MAX_QP);
@@ -223,17 +223,17 @@ int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	ret = create_queues(qp);
 	if (ret)
 		goto err_owner;
-	ret = reserve_number(qp);
+	ret = qp_reserve_number(qp);
 	if (ret)
 		goto err_queues;
-	ret = respond(qp, udata);
+	ret = qp_respond(qp, udata);
 	if (ret)
 		goto err_number;
-	publish(qp);
+	qp_publish(qp);
 	return 0;
 
 err_number:
-	unpublish(qp);
+	qp_unpublish(qp);
 err_queues:
 	destroy_queues(qp);
 err_owner:
@@ -258,11 +258,11 @@ int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	might_sleep();
 	/* 1: nobody finds it */
-	unpublish(qp);
+	qp_unpublish(qp);
 	/* 2: no connection, no upcall, no transmit owner, no closing work */
 	iwm_qp_die(qp);
 	/* 3: the CM has dropped it */
-	wait_unused(qp);
+	qp_wait_unused(qp);
 	/* 4: memory */
 	destroy_queues(qp);
 	put_pid(qp->owner);
@@ -324,7 +324,7 @@ int iwm_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
-static enum ib_qp_state ib_state(const struct iwm_qp *qp)
+static enum ib_qp_state qp_ib_state(const struct iwm_qp *qp)
 {
 	switch (READ_ONCE(qp->state)) {
 	case IWM_QP_IDLE:
@@ -372,7 +372,7 @@ int iwm_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	memset(attr, 0, sizeof(*attr));
 	memset(init_attr, 0, sizeof(*init_attr));
-	attr->qp_state = ib_state(qp);
+	attr->qp_state = qp_ib_state(qp);
 	attr->cur_qp_state = attr->qp_state;
 	attr->path_mtu = path_mtu(qp->dev);
 	attr->qp_access_flags = qp->attr.qp_access_flags;
@@ -435,7 +435,7 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 void iwm_qp_lost_cq(struct work_struct *work)
 {
 	struct iwm_cq *cq = container_of(work, struct iwm_cq, broken_work);
-	static const struct rdmap_fault fault = {
+	static const struct rdmap_fault cq_fault = {
 		.err.layer = TERM_LAYER_RDMAP,
 		.err.etype = RDMAP_ETYPE_LOCAL,
 	};
@@ -448,7 +448,7 @@ void iwm_qp_lost_cq(struct work_struct *work)
 		if (!qp)
 			continue;
 		if (qp->scq == cq || qp->rcq == cq)
-			iwm_qp_error(qp, &fault);
+			iwm_qp_error(qp, &cq_fault);
 		iwm_qp_put(qp);
 	}
 }

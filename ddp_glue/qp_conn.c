@@ -129,7 +129,7 @@ void iwm_qp_die(struct iwm_qp *qp)
 	cancel_delayed_work_sync(&qp->close_work);
 }
 
-static void shut_down(struct iwm_qp *qp)
+static void qp_shut_down(struct iwm_qp *qp)
 {
 	iwm_sq_stop(qp);
 	mutex_lock(&qp->conn_lock);
@@ -165,7 +165,7 @@ static void wait_for_peer(struct iwm_qp *qp)
 		iwm_qp_disconnect(qp, reset, -ETIMEDOUT);
 }
 
-static bool is_late(const struct iwm_qp *qp)
+static bool close_is_late(const struct iwm_qp *qp)
 {
 	return time_after_eq(jiffies, READ_ONCE(qp->deadline));
 }
@@ -182,10 +182,11 @@ static void close_step(struct iwm_qp *qp)
 		drop_dead_conn(qp);
 	else if (state == IWM_QP_TERMINATE || READ_ONCE(qp->fin_sent))
 		wait_for_peer(qp);
-	else if (state == IWM_QP_CLOSING && !iwm_sq_idle(qp) && !is_late(qp))
+	else if (state == IWM_QP_CLOSING && !iwm_sq_idle(qp) &&
+		 !close_is_late(qp))
 		iwm_qp_queue_close(qp, DRAIN_POLL_MS);
 	else if (state != IWM_QP_RTS)
-		shut_down(qp);
+		qp_shut_down(qp);
 }
 
 /* iwm_qp.close_work: one step at a time */
@@ -235,7 +236,7 @@ int iwm_qp_close(struct iwm_qp *qp)
 /* ---- Upcalls of MPA. Context: socket lock held, softirq or process. ---- */
 
 /* TCP is gone in the receive direction, or altogether. */
-static void lost(struct iwm_qp *qp, int status)
+static void tcp_lost(struct iwm_qp *qp, int status)
 {
 	enum iwm_qp_state from;
 
@@ -263,7 +264,7 @@ static void upcall_closed(void *consumer, enum mpa_error err, int status)
 	struct iwm_qp *qp = consumer;
 
 	if (err != MPA_ERR_CRC && err != MPA_ERR_MARKER) {
-		lost(qp, status);
+		tcp_lost(qp, status);
 		return;
 	}
 	/* TCP is intact: the peer gets to know the reason. */
@@ -308,7 +309,7 @@ static void upcall_writable(void *consumer)
 }
 
 /* The cep with a reference, or NULL. */
-static struct iwm_cep *get_cep(struct iwm_qp *qp)
+static struct iwm_cep *qp_cep_get(struct iwm_qp *qp)
 {
 	struct iwm_cep *cep;
 
@@ -321,7 +322,7 @@ static struct iwm_cep *get_cep(struct iwm_qp *qp)
 }
 
 /* The cep is of no use any more, if it is still there. */
-static void unclaim(struct iwm_qp *qp)
+static void unclaim_cep(struct iwm_qp *qp)
 {
 	struct iwm_cep *cep = iwm_qp_take_cep(qp);
 
@@ -368,11 +369,11 @@ static void refuse_reply(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 }
 
 /* The CM has not taken the end of startup as it was. */
-static void abandon(struct iwm_qp *qp)
+static void abandon_startup(struct iwm_qp *qp)
 {
 	struct rdmap_fault fault = startup_fault(qp, -ENOMEM);
 
-	unclaim(qp);
+	unclaim_cep(qp);
 	if (READ_ONCE(qp->state) == IWM_QP_RTS)
 		iwm_qp_error(qp, &fault);
 	else
@@ -386,7 +387,7 @@ static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 	if (status == -ECONNRESET && iwm_cm_fallback(cep))
 		return;
 	iwm_cm_reply(cep, status, peer, NULL, pd);
-	abandon(qp);
+	abandon_startup(qp);
 }
 
 static void reply_accepted(struct iwm_qp *qp, struct iwm_cep *cep, int status,
@@ -402,15 +403,16 @@ static void reply_accepted(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 	}
 	status = iwm_qp_enter_rts(qp, agreed->ird, agreed->ord, agreed->rtr);
 	if (iwm_cm_reply(cep, status, peer, agreed, pd))
-		abandon(qp);
+		abandon_startup(qp);
 }
 
 /* The Initiator's startup is over. */
-static void upcall_reply(void *consumer, int status, const struct mpa_offer *peer,
+static void upcall_reply(void *consumer, int status,
+			 const struct mpa_offer *peer,
 			 const struct mpa_agreed *agreed, const void *pd)
 {
 	struct iwm_qp *qp = consumer;
-	struct iwm_cep *cep = get_cep(qp);
+	struct iwm_cep *cep = qp_cep_get(qp);
 
 	if (!cep)
 		return;		/* disconnected meanwhile */
@@ -436,7 +438,7 @@ static const struct mpa_consumer_ops qp_ops = {
 /* ---- Connecting, for cm.c ---- */
 
 /* Bind a cep to the QP; it can be bound to one at a time. */
-static int claim(struct iwm_qp *qp, struct iwm_cep *cep)
+static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep)
 {
 	int ret = 0;
 
@@ -473,7 +475,7 @@ static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
 					    qp->dev->mpa_mib);
 
 	if (IS_ERR(conn)) {
-		unclaim(qp);
+		unclaim_cep(qp);
 		return PTR_ERR(conn);
 	}
 	publish_conn(qp, conn);
@@ -497,7 +499,7 @@ int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 	int ret;
 
 	mutex_lock(&qp->conn_lock);
-	ret = claim(qp, cep);
+	ret = claim_cep(qp, cep);
 	if (!ret) {
 		qp->responder = false;
 		ret = start_conn(qp, attempt);
@@ -544,7 +546,7 @@ int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 		ret = start_conn(qp, attempt);
 	} else {
 		ret = -ETIMEDOUT;
-		unclaim(qp);
+		unclaim_cep(qp);
 	}
 out:
 	mutex_unlock(&qp->conn_lock);
@@ -574,7 +576,7 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 	int ret;
 
 	mutex_lock(&qp->conn_lock);
-	ret = claim(qp, cep);
+	ret = claim_cep(qp, cep);
 	if (ret)
 		goto out;
 	qp->responder = true;
@@ -591,7 +593,7 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 	goto out;
 
 out_unclaim:
-	unclaim(qp);
+	unclaim_cep(qp);
 out:
 	mutex_unlock(&qp->conn_lock);
 	if (!ret)

@@ -151,7 +151,7 @@ void iwm_qp_send_fin(struct iwm_qp *qp)
 
 /* ---- Errors ---- */
 
-static enum ib_event_type event_of(const struct rdmap_error *err)
+static enum ib_event_type fault_event(const struct rdmap_error *err)
 {
 	switch (err->layer) {
 	case TERM_LAYER_RDMAP:
@@ -171,7 +171,7 @@ static enum ib_event_type event_of(const struct rdmap_error *err)
 }
 
 /* Send a Terminate as the last message, in state TERMINATE. */
-static void terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
+static void start_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 {
 	iwm_qp_set_deadline(qp, TERMINATE_MAX_MS);
 	iwm_sq_terminate(qp, fault);
@@ -195,8 +195,8 @@ void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_fault *fault)
 
 	if (!iwm_qp_move(qp, IWM_QP_TERMINATE, &from))
 		return;
-	terminate(qp, fault);
-	iwm_qp_event(qp, event_of(&fault->err));
+	start_terminate(qp, fault);
+	iwm_qp_event(qp, fault_event(&fault->err));
 	iwm_qp_last_wqe(qp);
 }
 
@@ -298,5 +298,5 @@ void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
 	}
 	spin_unlock_bh(&qp->lock);
 	if (moved)
-		terminate(qp, fault);
+		start_terminate(qp, fault);
 }

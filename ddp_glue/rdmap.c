@@ -23,7 +23,7 @@ struct opcode_rule {
 	__u8 qn;
 };
 
-static const struct opcode_rule rules[RDMAP_NUM_OPCODES] = {
+static const struct opcode_rule opcode_rules[RDMAP_NUM_OPCODES] = {
 	[RDMAP_WRITE]		= { .tagged = true },
 	[RDMAP_READ_REQUEST]	= { .qn = DDP_QN_READ_REQUEST },
 	[RDMAP_READ_RESPONSE]	= { .tagged = true },
@@ -70,7 +70,7 @@ static bool opcode_expected(const struct ddp_segment *seg)
 
 	if (seg->opcode >= RDMAP_NUM_OPCODES)
 		return false;
-	rule = &rules[seg->opcode];
+	rule = &opcode_rules[seg->opcode];
 	if (rule->tagged != seg->tagged)
 		return false;
 	return seg->tagged || rule->qn == seg->qn;

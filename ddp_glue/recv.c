@@ -75,7 +75,7 @@ u32 iwm_rx_segments(const struct iwm_qp *qp)
 	return READ_ONCE(qp->rx->segments);
 }
 
-static int fault(struct rx_segment *s, u8 layer, u8 etype, u8 ecode)
+static int segment_fault(struct rx_segment *s, u8 layer, u8 etype, u8 ecode)
 {
 	s->err.layer = layer;
 	s->err.etype = etype;
@@ -85,12 +85,12 @@ static int fault(struct rx_segment *s, u8 layer, u8 etype, u8 ecode)
 
 static int untagged_fault(struct rx_segment *s, enum ddp_untagged_ecode ecode)
 {
-	return fault(s, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED, ecode);
+	return segment_fault(s, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED, ecode);
 }
 
 static int local_fault(struct rx_segment *s)
 {
-	return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_LOCAL, 0);
+	return segment_fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_LOCAL, 0);
 }
 
 /*
@@ -108,7 +108,7 @@ static int tagged_fault(struct rx_segment *s, int mr_error)
 		ecode = DDP_ECODE_T_BOUNDS;
 	else if (mr_error == -EOVERFLOW)
 		ecode = DDP_ECODE_T_TO_WRAP;
-	return fault(s, TERM_LAYER_DDP, DDP_ETYPE_TAGGED, ecode);
+	return segment_fault(s, TERM_LAYER_DDP, DDP_ETYPE_TAGGED, ecode);
 }
 
 /* What iwm_mr_check() found as an RDMAP Remote Protection Error. */
@@ -126,11 +126,13 @@ static int protection_fault(struct rx_segment *s, int mr_error)
 		ecode = RDMAP_ECODE_TO_WRAP;
 	else if (mr_error == -EBUSY)
 		ecode = RDMAP_ECODE_CANNOT_INVALIDATE;
-	return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_PROTECTION, ecode);
+	return segment_fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_PROTECTION,
+			     ecode);
 }
 
 /* Copy octets of the segment to where @stag, checked now, allows. */
-static int place(struct rx_segment *s, u32 stag, u64 addr, u32 len, int access)
+static int place_payload(struct rx_segment *s, u32 stag, u64 addr, u32 len,
+			 int access)
 {
 	struct iwm_mr *mr = iwm_mr_get_cached(s->qp->dev, &s->rx->mr, stag);
 	int ret;
@@ -149,8 +151,8 @@ static int receive_write(struct rx_segment *s)
 	int ret = 0;
 
 	if (s->seg.payload_len)
-		ret = place(s, s->seg.stag, s->seg.to, s->seg.payload_len,
-			    IB_ACCESS_REMOTE_WRITE);
+		ret = place_payload(s, s->seg.stag, s->seg.to,
+				    s->seg.payload_len, IB_ACCESS_REMOTE_WRITE);
 	if (ret)
 		return tagged_fault(s, ret);
 	if (s->seg.last)
@@ -159,14 +161,15 @@ static int receive_write(struct rx_segment *s)
 }
 
 /* The segment must be what is missing of the oldest outstanding Read. */
-static int check_response(struct rx_segment *s, const struct iwm_read_sink *sink)
+static int check_response(struct rx_segment *s,
+			  const struct iwm_read_sink *sink)
 {
 	const struct ddp_segment *seg = &s->seg;
 	u32 left;
 
 	if (!sink)
-		return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
-			     RDMAP_ECODE_OPCODE);
+		return segment_fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
+				     RDMAP_ECODE_OPCODE);
 	left = sink->len - s->rx->read_done;
 	if (seg->stag != sink->stag && sink->len)
 		return tagged_fault(s, -ENOENT);
@@ -175,8 +178,8 @@ static int check_response(struct rx_segment *s, const struct iwm_read_sink *sink
 		return tagged_fault(s, -ERANGE);
 	/* The last segment may be an empty one, as any message's. */
 	if (seg->last && seg->payload_len != left)
-		return fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
-			     RDMAP_ECODE_UNSPECIFIED);
+		return segment_fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
+				     RDMAP_ECODE_UNSPECIFIED);
 	return 0;
 }
 
@@ -188,8 +191,8 @@ static int receive_response(struct rx_segment *s)
 	if (ret)
 		return ret;
 	if (s->seg.payload_len) {
-		ret = place(s, sink->stag, s->seg.to, s->seg.payload_len,
-			    IB_ACCESS_LOCAL_WRITE);
+		ret = place_payload(s, sink->stag, s->seg.to,
+				    s->seg.payload_len, IB_ACCESS_LOCAL_WRITE);
 		if (ret) {
 			iwm_sq_read_done(s->qp, SIW_WC_LOC_PROT_ERR);
 			return tagged_fault(s, ret);
@@ -252,7 +255,7 @@ static int receive_read_request(struct rx_segment *s, u8 *body)
 }
 
 /* Bind the Send that begins here to the next receive work request. */
-static int bind(struct rx_segment *s)
+static int bind_receive(struct rx_segment *s)
 {
 	struct iwm_qp *qp = s->qp;
 	struct iwm_rx *rx = s->rx;
@@ -293,7 +296,7 @@ static void complete_receive(struct rx_segment *s, enum siw_wc_status status)
 }
 
 /* Scatter the segment's payload over the elements of the work request. */
-static int scatter(struct rx_segment *s)
+static int scatter_payload(struct rx_segment *s)
 {
 	struct iwm_rx *rx = s->rx;
 	u32 left = s->seg.payload_len;
@@ -304,8 +307,9 @@ static int scatter(struct rx_segment *s)
 		int ret = 0;
 
 		if (n)
-			ret = place(s, sge->lkey, sge->addr + rx->sge_off, n,
-				    IB_ACCESS_LOCAL_WRITE);
+			ret = place_payload(s, sge->lkey,
+					    sge->addr + rx->sge_off, n,
+					    IB_ACCESS_LOCAL_WRITE);
 		if (ret)
 			return ret;
 		left -= n;
@@ -319,7 +323,7 @@ static int scatter(struct rx_segment *s)
 	return 0;
 }
 
-static int invalidate(struct rx_segment *s)
+static int invalidate_stag(struct rx_segment *s)
 {
 	if (!rdmap_invalidates(s->seg.opcode))
 		return 0;
@@ -356,7 +360,7 @@ static int receive_send(struct rx_segment *s)
 		rx->msn[DDP_QN_SEND]++;
 		return 0;
 	}
-	ret = bind(s);
+	ret = bind_receive(s);
 	if (ret == -EPROTO)
 		return ret;
 	if (ret) {
@@ -367,14 +371,14 @@ static int receive_send(struct rx_segment *s)
 		complete_receive(s, SIW_WC_LOC_LEN_ERR);
 		return untagged_fault(s, DDP_ECODE_UT_TOO_LONG);
 	}
-	if (scatter(s)) {
+	if (scatter_payload(s)) {
 		complete_receive(s, SIW_WC_LOC_PROT_ERR);
 		return local_fault(s);
 	}
 	if (!s->seg.last)
 		return 0;
 
-	ret = invalidate(s);
+	ret = invalidate_stag(s);
 	if (ret) {
 		complete_receive(s, SIW_WC_REM_INV_REQ_ERR);
 		return protection_fault(s, ret);
@@ -418,7 +422,7 @@ static int receive_terminate(struct rx_segment *s)
 	return -ESHUTDOWN;
 }
 
-static int dispatch(struct rx_segment *s, u8 *read_body)
+static int dispatch_segment(struct rx_segment *s, u8 *read_body)
 {
 	switch (s->seg.opcode) {
 	case RDMAP_WRITE:
@@ -500,7 +504,7 @@ int iwm_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 	ret = ddp_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg, &s.err);
 	WRITE_ONCE(qp->rx->segments, qp->rx->segments + 1);
 	if (likely(!ret))
-		ret = dispatch(&s, read_body);
+		ret = dispatch_segment(&s, read_body);
 	if (unlikely(ret == -EPROTO))
 		segment_refused(&s, hdr, len, read_body);
 	return ret;
@@ -542,7 +546,7 @@ int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 			return -EPROTO;
 		access = IB_ACCESS_LOCAL_WRITE;
 	}
-	ret = place(&s, seg->stag, seg->to, seg->payload_len, access);
+	ret = place_payload(&s, seg->stag, seg->to, seg->payload_len, access);
 	return ret ? ret : seg->hdr_len;
 }
 

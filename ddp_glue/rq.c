@@ -13,12 +13,12 @@
 #include "mmap.h"
 #include "rq.h"
 
-static struct siw_rqe *iwm_rqe(const struct iwm_rq *rq, u32 index)
+static struct siw_rqe *rqe_at(const struct iwm_rq *rq, u32 index)
 {
 	return &rq->ring[index & (rq->num - 1)];
 }
 
-static bool iwm_rqe_valid(const struct siw_rqe *rqe)
+static bool rqe_valid(const struct siw_rqe *rqe)
 {
 	/* Pairs with the consumer's release of the entry */
 	return smp_load_acquire(&rqe->flags) & SIW_WQE_VALID;
@@ -57,7 +57,7 @@ void iwm_rq_free(struct iwm_rq *rq)
 	rq->ring = NULL;
 }
 
-static void iwm_rqe_write(struct siw_rqe *rqe, const struct ib_recv_wr *wr)
+static void rqe_write(struct siw_rqe *rqe, const struct ib_recv_wr *wr)
 {
 	int i;
 
@@ -92,11 +92,11 @@ int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr)
 		return -EINVAL;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	rqe = iwm_rqe(rq, rq->put);
-	if (iwm_rqe_valid(rqe)) {
+	rqe = rqe_at(rq, rq->put);
+	if (rqe_valid(rqe)) {
 		err = -ENOMEM;
 	} else {
-		iwm_rqe_write(rqe, wr);
+		rqe_write(rqe, wr);
 		rq->put++;
 	}
 	spin_unlock_irqrestore(&rq->lock, flags);
@@ -104,7 +104,7 @@ int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr)
 }
 
 /* Copy what another CPU may be changing, each word read once */
-static int iwm_rqe_copy(const struct siw_rqe *rqe, struct iwm_rwr *rwr)
+static int rqe_copy(const struct siw_rqe *rqe, struct iwm_rwr *rwr)
 {
 	u64 len = 0;
 	u32 i;
@@ -129,16 +129,16 @@ static int iwm_rqe_copy(const struct siw_rqe *rqe, struct iwm_rwr *rwr)
 	return 0;
 }
 
-static int iwm_rq_take_locked(struct iwm_rq *rq, struct iwm_rwr *rwr)
+static int rq_take_locked(struct iwm_rq *rq, struct iwm_rwr *rwr)
 {
-	struct siw_rqe *rqe = iwm_rqe(rq, rq->get);
+	struct siw_rqe *rqe = rqe_at(rq, rq->get);
 	int err;
 
 	lockdep_assert_held(&rq->lock);
 
-	if (!iwm_rqe_valid(rqe))
+	if (!rqe_valid(rqe))
 		return -ENOENT;
-	err = iwm_rqe_copy(rqe, rwr);
+	err = rqe_copy(rqe, rwr);
 	/* The copy is made: the consumer may write the entry again */
 	smp_store_release(&rqe->flags, 0);
 	rq->get++;
@@ -160,7 +160,7 @@ int iwm_rq_take(struct iwm_rq *rq, struct iwm_rwr *rwr)
 	int err;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	err = iwm_rq_take_locked(rq, rwr);
+	err = rq_take_locked(rq, rwr);
 	spin_unlock_irqrestore(&rq->lock, flags);
 	return err;
 }
@@ -169,20 +169,20 @@ int iwm_rq_take(struct iwm_rq *rq, struct iwm_rwr *rwr)
  * Fewer work requests left than the limit? They lie side by side, so one look
  * tells, and user space need not say how many it has posted.
  */
-static bool iwm_srq_low(struct iwm_srq *srq)
+static bool srq_low(struct iwm_srq *srq)
 {
 	struct iwm_rq *rq = &srq->rq;
 
 	lockdep_assert_held(&rq->lock);
 
-	if (!srq->armed || iwm_rqe_valid(iwm_rqe(rq, rq->get + srq->limit - 1)))
+	if (!srq->armed || rqe_valid(rqe_at(rq, rq->get + srq->limit - 1)))
 		return false;
 	srq->armed = false;
 	srq->limit = 0;
 	return true;
 }
 
-static void iwm_srq_limit_event(struct iwm_srq *srq)
+static void srq_limit_event(struct iwm_srq *srq)
 {
 	struct ib_srq *ibsrq = &srq->ibsrq;
 	struct ib_event event = {
@@ -210,17 +210,17 @@ int iwm_srq_take(struct iwm_srq *srq, struct iwm_rwr *rwr)
 	int err;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
-	err = iwm_rq_take_locked(&srq->rq, rwr);
+	err = rq_take_locked(&srq->rq, rwr);
 	if (err != -ENOENT)
-		low = iwm_srq_low(srq);
+		low = srq_low(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 
 	if (low)
-		iwm_srq_limit_event(srq);
+		srq_limit_event(srq);
 	return err;
 }
 
-static int iwm_srq_share(struct iwm_srq *srq, struct ib_udata *udata)
+static int srq_share(struct iwm_srq *srq, struct ib_udata *udata)
 {
 	struct iwm_ucontext *ctx =
 		rdma_udata_to_drv_context(udata, struct iwm_ucontext, ibctx);
@@ -278,7 +278,7 @@ int iwm_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		goto drop_claim;
 
 	if (udata) {
-		err = iwm_srq_share(srq, udata);
+		err = srq_share(srq, udata);
 		if (err)
 			goto free_rq;
 	}

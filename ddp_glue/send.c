@@ -293,7 +293,7 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 }
 
 /* The connection, with a reference, while it may be written to. */
-static struct mpa_conn *conn_get(struct iwm_qp *qp)
+static struct mpa_conn *sq_conn_get(struct iwm_qp *qp)
 {
 	struct mpa_conn *conn = NULL;
 
@@ -309,9 +309,9 @@ static struct mpa_conn *conn_get(struct iwm_qp *qp)
 }
 
 /* What an owner does. True when the Terminate has been dealt with. */
-static bool serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
+static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 {
-	struct mpa_conn *conn = conn_get(qp);
+	struct mpa_conn *conn = sq_conn_get(qp);
 	struct iwm_sq *sq = qp->sq;
 	bool terminated = false;
 
@@ -360,7 +360,7 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		clear_bit(SQ_AGAIN, &sq->flags);
 		/* Pairs with iwm_sq_kick(): what is noted from here on counts */
 		smp_mb__after_atomic();
-		terminated = serve(qp, worker, &result);
+		terminated = sq_serve(qp, worker, &result);
 		own_end(sq);
 		if (terminated)
 			iwm_qp_terminated(qp);
@@ -389,7 +389,7 @@ void iwm_sq_work(struct work_struct *work)
 void iwm_sq_stop(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
-	struct mpa_conn *conn = conn_get(qp);
+	struct mpa_conn *conn = sq_conn_get(qp);
 	bool more;
 
 	might_sleep();

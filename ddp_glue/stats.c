@@ -5,7 +5,7 @@
 
 #define IWM_STAT(stat)	(MPA_NUM_STATS + IWM_STAT_##stat)
 
-static const struct rdma_stat_desc iwm_stat_descs[] = {
+static const struct rdma_stat_desc stat_descs[] = {
 	[MPA_STAT_RX_FPDUS].name = "rx_fpdus",
 	[MPA_STAT_RX_OCTETS].name = "rx_octets",
 	[MPA_STAT_RX_PASSES].name = "rx_passes",
@@ -42,7 +42,7 @@ static const struct rdma_stat_desc iwm_stat_descs[] = {
 	[IWM_STAT(CM_FALLBACKS)].name = "cm_fallbacks",
 };
 
-static_assert(ARRAY_SIZE(iwm_stat_descs) == MPA_NUM_STATS + IWM_NUM_STATS,
+static_assert(ARRAY_SIZE(stat_descs) == MPA_NUM_STATS + IWM_NUM_STATS,
 	      "every counter has a name");
 
 /**
@@ -56,8 +56,8 @@ static_assert(ARRAY_SIZE(iwm_stat_descs) == MPA_NUM_STATS + IWM_NUM_STATS,
 struct rdma_hw_stats *iwm_alloc_hw_stats(struct ib_device *ibdev,
 					 u32 port_num)
 {
-	return rdma_alloc_hw_stats_struct(iwm_stat_descs,
-					  ARRAY_SIZE(iwm_stat_descs),
+	return rdma_alloc_hw_stats_struct(stat_descs,
+					  ARRAY_SIZE(stat_descs),
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
@@ -78,7 +78,7 @@ int iwm_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	int cpu, i;
 
 	memset(stats->value, 0,
-	       ARRAY_SIZE(iwm_stat_descs) * sizeof(stats->value[0]));
+	       ARRAY_SIZE(stat_descs) * sizeof(stats->value[0]));
 	for_each_possible_cpu(cpu) {
 		const struct mpa_mib *mpa = per_cpu_ptr(dev->mpa_mib, cpu);
 		const struct mpa_mib *all = per_cpu_ptr(&iwm_listen_mib, cpu);
@@ -92,5 +92,5 @@ int iwm_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			stats->value[MPA_NUM_STATS + i] +=
 				READ_ONCE(iwm->v[i]);
 	}
-	return ARRAY_SIZE(iwm_stat_descs);
+	return ARRAY_SIZE(stat_descs);
 }

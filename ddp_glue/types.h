@@ -91,7 +91,7 @@ struct iwm_dev {
 	struct ib_device ibdev;		/* first */
 	struct net_device __rcu *netdev;
 	netdevice_tracker netdev_tracker;
-	struct list_head entry;		/* iwm_devices, iwm_devices_lock */
+	struct list_head entry;		/* devices, devices_lock */
 	u8 mac[ETH_ALEN];		/* node GUID comes from it */
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;

@@ -45,7 +45,7 @@ int iwm_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	return 0;
 }
 
-static void iwm_port_speed(u32 mbit, struct ib_port_attr *attr)
+static void port_speed(u32 mbit, struct ib_port_attr *attr)
 {
 	static const struct {
 		u32 mbit;
@@ -95,7 +95,7 @@ int iwm_query_port(struct ib_device *ibdev, u32 port_num,
 	attr->max_msg_sz = IWM_MAX_MSG;
 	attr->gid_tbl_len = IWM_NUM_GIDS;
 	attr->pkey_tbl_len = 1;
-	iwm_port_speed(READ_ONCE(dev->speed), attr);
+	port_speed(READ_ONCE(dev->speed), attr);
 	return 0;
 }
 
