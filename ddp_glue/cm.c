@@ -294,7 +294,7 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	cep = iwm_cep_alloc(dev, CEP_CONNECTING, iwm_cm_work, GFP_KERNEL);
 	if (!cep) {
 		ret = -ENOMEM;
-		goto out_qp;
+		goto out_put_qp;
 	}
 	iwm_cep_bind(cep, id, qp);
 	ret = connect_qp(qp, cep, id, param);
@@ -303,7 +303,7 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	else
 		iwm_cep_watch(cep);
 	iwm_cep_put(cep);
-out_qp:
+out_put_qp:
 	memalloc_noio_restore(noio);
 	iwm_qp_put(qp);
 	return ret;

@@ -112,7 +112,7 @@ static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
 }
 
 /**
- * iwm_cq_add - queue a completion and notify the consumer if it asked for it
+ * iwm_cq_add() - queue a completion and notify the consumer if it asked for it
  * @cq: completion queue
  * @qp: queue pair whose work request completes
  * @wc: the completion
@@ -126,11 +126,11 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 {
 	bool notify = false, first = false;
 	unsigned long flags;
-	int err;
+	int ret;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	err = cq_put(cq, qp, wc);
-	if (likely(!err)) {
+	ret = cq_put(cq, qp, wc);
+	if (likely(!ret)) {
 		notify = iwm_notify_due(cq, wc);
 	} else if (!cq->overflowed) {
 		cq->overflowed = true;
@@ -140,7 +140,7 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 
 	if (notify)
 		iwm_notify(cq);
-	if (unlikely(err))
+	if (unlikely(ret))
 		cq_overflow(cq, qp, first);
 }
 
@@ -160,7 +160,7 @@ static void cqe_read(const struct siw_cqe *cqe, struct ib_wc *wc)
 }
 
 /**
- * iwm_poll_cq - take completions from a kernel consumer's queue
+ * iwm_poll_cq() - take completions from a kernel consumer's queue
  * @ibcq: completion queue
  * @num: room in @wc
  * @wc: where completions go
@@ -205,7 +205,7 @@ static bool cq_waiting(struct iwm_cq *cq)
 }
 
 /**
- * iwm_req_notify_cq - arm a kernel consumer's queue
+ * iwm_req_notify_cq() - arm a kernel consumer's queue
  * @ibcq: completion queue
  * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, and IB_CQ_REPORT_MISSED_EVENTS
  *
@@ -248,7 +248,7 @@ static int cq_swap_ring(struct iwm_cq *cq, struct siw_cqe **ring, u32 num)
 }
 
 /**
- * iwm_resize_cq - ib_device_ops.resize_cq
+ * iwm_resize_cq() - ib_device_ops.resize_cq
  * @ibcq: completion queue of a kernel consumer
  * @cqe: entries that are wanted
  * @udata: unused
@@ -266,7 +266,7 @@ int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	struct siw_cqe *ring;
 	unsigned long flags;
 	u32 num;
-	int err;
+	int ret;
 
 	if (cq->user)
 		return -EOPNOTSUPP;
@@ -278,12 +278,12 @@ int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 		return -ENOMEM;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	err = cq_swap_ring(cq, &ring, num);
+	ret = cq_swap_ring(cq, &ring, num);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	if (!err)
+	if (!ret)
 		ibcq->cqe = num;
 	vfree(ring);
-	return err;
+	return ret;
 }
 
 static size_t cq_size(const struct iwm_cq *cq)
@@ -299,7 +299,7 @@ static int cq_share(struct iwm_cq *cq, struct ib_udata *udata)
 		.cq_id = cq->id,
 		.num_cqe = cq->num_cqe,
 	};
-	int err;
+	int ret;
 
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
@@ -309,14 +309,14 @@ static int cq_share(struct iwm_cq *cq, struct ib_udata *udata)
 	if (!cq->mmap_entry)
 		return -ENOMEM;
 
-	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (err)
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret)
 		iwm_mmap_remove(cq->mmap_entry);
-	return err;
+	return ret;
 }
 
 /**
- * iwm_create_cq - make a completion queue
+ * iwm_create_cq() - make a completion queue
  * @ibcq: object that the core has allocated
  * @attr: size and completion vector
  * @udata: struct siw_uresp_create_cq out; NULL for kernel consumers
@@ -329,16 +329,16 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 {
 	struct iwm_dev *dev = to_iwm_dev(ibcq->device);
 	struct iwm_cq *cq = to_iwm_cq(ibcq);
-	int err;
+	int ret;
 
 	if (attr->flags)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > IWM_MAX_CQE)
 		return -EINVAL;
 
-	err = iwm_claim(&dev->num_cq, IWM_MAX_CQ);
-	if (err)
-		return err;
+	ret = iwm_claim(&dev->num_cq, IWM_MAX_CQ);
+	if (ret)
+		return ret;
 
 	cq->dev = dev;
 	cq->user = udata;
@@ -348,8 +348,8 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	INIT_WORK(&cq->broken_work, dev->end_cq_users);
 	cq->ring = iwm_ring_alloc(cq_size(cq), udata);
 	if (!cq->ring) {
-		err = -ENOMEM;
-		goto drop_claim;
+		ret = -ENOMEM;
+		goto err_drop_claim;
 	}
 	/* A kernel consumer's arm does not go with its ring. */
 	cq->ctrl = udata ? (struct siw_cq_ctrl *)&cq->ring[cq->num_cqe] :
@@ -357,22 +357,22 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	iwm_notify_init(cq, attr->comp_vector);
 
 	if (udata) {
-		err = cq_share(cq, udata);
-		if (err)
-			goto free_ring;
+		ret = cq_share(cq, udata);
+		if (ret)
+			goto err_free_ring;
 	}
 	ibcq->cqe = cq->num_cqe;
 	return 0;
 
-free_ring:
+err_free_ring:
 	vfree(cq->ring);
-drop_claim:
+err_drop_claim:
 	atomic_dec(&dev->num_cq);
-	return err;
+	return ret;
 }
 
 /**
- * iwm_destroy_cq - end a completion queue that no queue pair uses
+ * iwm_destroy_cq() - end a completion queue that no queue pair uses
  * @ibcq: completion queue
  * @udata: unused
  *

@@ -98,7 +98,8 @@ int rdmap_segment_check(__u8 ctrl, __u8 version,
 			struct rdmap_error *err);
 int rdmap_unspecified(struct rdmap_error *err);
 
-/* Segmentation, RFC 5041 section 5.2: octets of payload for the next segment
+/*
+ * Segmentation, RFC 5041 section 5.2: octets of payload for the next segment
  * of a message when a ULPDU may hold @room octets; *@last is set when it is
  * the message's last. @room must exceed @hdr_len.
  */

@@ -381,7 +381,7 @@ static void dev_describe(struct iwm_dev *dev, struct net_device *netdev)
 static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 {
 	struct iwm_dev *other;
-	int err = 0;
+	int ret = 0;
 
 	rtnl_lock();
 	mutex_lock(&devices_lock);
@@ -389,76 +389,76 @@ static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 	if (other) {
 		pr_err("%s: already carries %s\n", netdev->name,
 		       other->ibdev.name[0] ? other->ibdev.name : "a device");
-		err = -EEXIST;
-		goto unlock;
+		ret = -EEXIST;
+		goto out_unlock;
 	}
 	if (netdev->reg_state != NETREG_REGISTERED) {
-		err = -ENODEV;
-		goto unlock;
+		ret = -ENODEV;
+		goto out_unlock;
 	}
 	dev_describe(dev, netdev);
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	rcu_assign_pointer(dev->netdev, netdev);
 	list_add_tail(&dev->entry, &devices);
-unlock:
+out_unlock:
 	mutex_unlock(&devices_lock);
 	rtnl_unlock();
-	return err;
+	return ret;
 }
 
 /* Catch up with what the notifier could not do while @dev was registering. */
 static int dev_settle(struct iwm_dev *dev)
 {
-	int err = 0;
+	int ret = 0;
 
 	mutex_lock(&devices_lock);
 	if (dev_netdev(dev)) {
 		dev_queue(dev, &dev->change_work);
 	} else {
 		dev_queue(dev, &dev->remove_work);
-		err = -ENODEV;
+		ret = -ENODEV;
 	}
 	mutex_unlock(&devices_lock);
-	return err;
+	return ret;
 }
 
 static int link_new(const char *name, struct net_device *netdev)
 {
 	struct iwm_dev *dev;
-	int err;
+	int ret;
 
-	err = netdev_check(netdev);
-	if (err)
-		return err;
+	ret = netdev_check(netdev);
+	if (ret)
+		return ret;
 	dev = dev_alloc();
 	if (!dev)
 		return -ENOMEM;
-	err = dev_attach(dev, netdev);
-	if (err)
-		goto free_dev;
+	ret = dev_attach(dev, netdev);
+	if (ret)
+		goto err_free_dev;
 
 	/* Once registered it can be deleted at any time. */
 	get_device(&dev->ibdev.dev);
-	err = ib_register_device(&dev->ibdev, name, NULL);
-	if (err)
-		goto put_dev;
-	err = dev_settle(dev);
+	ret = ib_register_device(&dev->ibdev, name, NULL);
+	if (ret)
+		goto err_put_dev;
+	ret = dev_settle(dev);
 	put_device(&dev->ibdev.dev);
-	return err;
+	return ret;
 
-put_dev:
-	if (err == -ENFILE) {
+err_put_dev:
+	if (ret == -ENFILE) {
 		pr_err("%s: an RDMA device of this name exists, choose another\n",
 		       name);
-		err = -EEXIST;
+		ret = -EEXIST;
 	} else {
 		pr_err("%s: cannot be registered on %s: error %d\n", name,
-		       netdev->name, err);
+		       netdev->name, ret);
 	}
 	put_device(&dev->ibdev.dev);
-free_dev:
+err_free_dev:
 	ib_dealloc_device(&dev->ibdev);
-	return err;
+	return ret;
 }
 
 static struct rdma_link_ops link_ops = {
@@ -544,7 +544,7 @@ static void dev_remove_all(void)
 
 static int __init iwmpa_init(void)
 {
-	int err;
+	int ret;
 
 	/*
 	 * Not WQ_HIGHPRI: what a peer reads is sent from here, and it may not
@@ -553,15 +553,15 @@ static int __init iwmpa_init(void)
 	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM, 0);
 	if (!iwm_wq)
 		return -ENOMEM;
-	err = register_netdevice_notifier(&netdev_notifier);
-	if (err)
-		goto destroy_wq;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret)
+		goto err_destroy_wq;
 	rdma_link_register(&link_ops);
 	return 0;
 
-destroy_wq:
+err_destroy_wq:
 	destroy_workqueue(iwm_wq);
-	return err;
+	return ret;
 }
 
 static void __exit iwmpa_exit(void)

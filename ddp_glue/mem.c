@@ -17,7 +17,8 @@
 #define IWM_STAG_KEY		0xffu
 #define IWM_STAG_TRIES		64
 
-/* The rights that mean something here. The others are accepted, as hardware
+/*
+ * The rights that mean something here. The others are accepted, as hardware
  * does: no operation exists that they could permit.
  */
 #define IWM_ACCESS		(IB_ACCESS_LOCAL_WRITE | \
@@ -26,7 +27,7 @@
 #define IWM_ACCESS_REFUSED	(IB_ACCESS_ON_DEMAND | IB_ZERO_BASED)
 
 /**
- * iwm_mr_init - prepare a device's table of memory regions
+ * iwm_mr_init() - prepare a device's table of memory regions
  * @dev: new device
  */
 void iwm_mr_init(struct iwm_dev *dev)
@@ -35,7 +36,7 @@ void iwm_mr_init(struct iwm_dev *dev)
 }
 
 /**
- * iwm_mr_exit - release a device's table of memory regions
+ * iwm_mr_exit() - release a device's table of memory regions
  * @dev: device without memory regions
  */
 void iwm_mr_exit(struct iwm_dev *dev)
@@ -44,12 +45,13 @@ void iwm_mr_exit(struct iwm_dev *dev)
 	xa_destroy(&dev->mrs);
 }
 
-/* Publish @mr under an index that can be neither guessed nor met again soon.
+/*
+ * Publish @mr under an index that can be neither guessed nor met again soon.
  * STag 0 stays invalid.
  */
 static int mr_publish(struct iwm_mr *mr, u8 key)
 {
-	int tries, err;
+	int tries, ret;
 	u32 index;
 
 	for (tries = 0; tries < IWM_STAG_TRIES; tries++) {
@@ -59,9 +61,9 @@ static int mr_publish(struct iwm_mr *mr, u8 key)
 		mr->stag = index << IWM_STAG_INDEX_SHIFT | key;
 		mr->ibmr.lkey = mr->stag;
 		mr->ibmr.rkey = mr->stag;
-		err = xa_insert(&mr->dev->mrs, index, mr, GFP_KERNEL);
-		if (err != -EBUSY)
-			return err;
+		ret = xa_insert(&mr->dev->mrs, index, mr, GFP_KERNEL);
+		if (ret != -EBUSY)
+			return ret;
 	}
 	return -ENOSPC;
 }
@@ -77,11 +79,11 @@ static struct iwm_mr *mr_alloc(struct ib_pd *ibpd, int access)
 {
 	struct iwm_dev *dev = to_iwm_dev(ibpd->device);
 	struct iwm_mr *mr;
-	int err;
+	int ret;
 
-	err = iwm_claim(&dev->num_mr, IWM_MAX_MR);
-	if (err)
-		return ERR_PTR(err);
+	ret = iwm_claim(&dev->num_mr, IWM_MAX_MR);
+	if (ret)
+		return ERR_PTR(ret);
 
 	mr = kzalloc(sizeof(*mr), iwm_gfp(ibpd->uobject));
 	if (!mr) {
@@ -125,7 +127,7 @@ static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
 }
 
 /**
- * iwm_mr_get - find a memory region by its STag
+ * iwm_mr_get() - find a memory region by its STag
  * @dev: device
  * @stag: the whole STag, key included
  *
@@ -147,7 +149,7 @@ struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag)
 }
 
 /**
- * iwm_mr_put - give back a memory region
+ * iwm_mr_put() - give back a memory region
  * @mr: region of iwm_mr_get()
  *
  * Context: any.
@@ -183,7 +185,7 @@ static void mr_set_valid(struct iwm_mr *mr)
 }
 
 /**
- * iwm_mr_check - may this access be made?
+ * iwm_mr_check() - may this access be made?
  * @mr: region of iwm_mr_get()
  * @pd: protection domain of the QP (or SRQ) that asks
  * @addr: first address (Tagged Offset) of the access
@@ -238,7 +240,7 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
 }
 
 /**
- * iwm_mr_invalidate - end the use of an STag for a peer
+ * iwm_mr_invalidate() - end the use of an STag for a peer
  * @dev: device
  * @pd: protection domain of the QP that the peer asks on
  * @stag: the whole STag
@@ -254,17 +256,17 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
 int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
 {
 	struct iwm_mr *mr = iwm_mr_get(dev, stag);
-	int err;
+	int ret;
 
 	if (!mr)
 		return -ENOENT;
-	err = mr_revoke(mr, pd, true);
+	ret = mr_revoke(mr, pd, true);
 	iwm_mr_put(mr);
-	return err;
+	return ret;
 }
 
 /**
- * iwm_mr_invalidate_local - end the use of an STag for its consumer
+ * iwm_mr_invalidate_local() - end the use of an STag for its consumer
  * @dev: device
  * @pd: protection domain of the QP
  * @stag: the whole STag; it may be invalid already, because a consumer may ask
@@ -280,19 +282,19 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 			    u32 stag, bool wait)
 {
 	struct iwm_mr *mr = mr_find(dev, stag);
-	int err;
+	int ret;
 
 	if (!mr)
 		return -ENOENT;
-	err = mr_revoke(mr, pd, false);
-	if (!err && wait)
+	ret = mr_revoke(mr, pd, false);
+	if (!ret && wait)
 		mr_quiesce(mr, 2);	/* its creator and this */
 	iwm_mr_put(mr);
-	return err;
+	return ret;
 }
 
 /**
- * iwm_mr_enable - register a fast-register region (IB_WR_REG_MR)
+ * iwm_mr_enable() - register a fast-register region (IB_WR_REG_MR)
  * @dev: device of the QP
  * @pd: protection domain of the QP
  * @ibmr: region that iwm_map_mr_sg() has given a page list
@@ -336,7 +338,7 @@ int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
 }
 
 /**
- * iwm_get_dma_mr - a region of all kernel memory
+ * iwm_get_dma_mr() - a region of all kernel memory
  * @ibpd: a kernel consumer's protection domain
  * @access: IB_ACCESS_* rights
  *
@@ -350,7 +352,7 @@ int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
 struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	struct iwm_mr *mr;
-	int err;
+	int ret;
 
 	if (WARN_ON_ONCE(ibpd->uobject))
 		return ERR_PTR(-EPERM);
@@ -362,14 +364,14 @@ struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access)
 	mr->len = U64_MAX;
 	mr->valid = true;
 
-	err = mr_publish(mr, 0);
-	if (err)
-		goto free_mr;
+	ret = mr_publish(mr, 0);
+	if (ret)
+		goto err_free_mr;
 	return &mr->ibmr;
 
-free_mr:
+err_free_mr:
 	mr_free(mr);
-	return ERR_PTR(err);
+	return ERR_PTR(ret);
 }
 
 /* The kernel addresses of a pinned region's pages, in order */
@@ -399,7 +401,7 @@ static struct iwm_mr *mr_pin(struct ib_pd *ibpd, u64 start, u64 len,
 			     u64 va, int access)
 {
 	struct iwm_mr *mr;
-	int err;
+	int ret;
 
 	mr = mr_alloc(ibpd, access);
 	if (IS_ERR(mr))
@@ -407,26 +409,26 @@ static struct iwm_mr *mr_pin(struct ib_pd *ibpd, u64 start, u64 len,
 
 	mr->umem = ib_umem_get(ibpd->device, start, len, access);
 	if (IS_ERR(mr->umem)) {
-		err = PTR_ERR(mr->umem);
+		ret = PTR_ERR(mr->umem);
 		mr->umem = NULL;
-		goto free_mr;
+		goto err_free_mr;
 	}
-	err = mr_take_pages(mr);
-	if (err)
-		goto free_mr;
+	ret = mr_take_pages(mr);
+	if (ret)
+		goto err_free_mr;
 
 	mr->va = va;
 	mr->len = len;
 	mr->first_off = ib_umem_offset(mr->umem);
 	return mr;
 
-free_mr:
+err_free_mr:
 	mr_free(mr);
-	return ERR_PTR(err);
+	return ERR_PTR(ret);
 }
 
 /**
- * iwm_reg_user_mr - register memory of a process
+ * iwm_reg_user_mr() - register memory of a process
  * @ibpd: protection domain
  * @start: first address in the process
  * @len: octets, not 0
@@ -443,7 +445,7 @@ struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
 	struct siw_uresp_reg_mr resp = {};
 	struct siw_ureq_reg_mr req = {};
 	struct iwm_mr *mr;
-	int err;
+	int ret;
 
 	if (access & IWM_ACCESS_REFUSED)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -451,33 +453,33 @@ struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
 		return ERR_PTR(-EINVAL);
 	if (udata->inlen < sizeof(req) || udata->outlen < sizeof(resp))
 		return ERR_PTR(-EINVAL);
-	err = ib_copy_from_udata(&req, udata, sizeof(req));
-	if (err)
-		return ERR_PTR(err);
+	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (ret)
+		return ERR_PTR(ret);
 
 	mr = mr_pin(ibpd, start, len, va, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	err = mr_publish(mr, req.stag_key);
-	if (err)
-		goto free_mr;
+	ret = mr_publish(mr, req.stag_key);
+	if (ret)
+		goto err_free_mr;
 
 	resp.stag = mr->stag;
-	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (err)
-		goto withdraw_mr;
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret)
+		goto err_withdraw_mr;
 	mr_set_valid(mr);
 	return &mr->ibmr;
 
-withdraw_mr:
+err_withdraw_mr:
 	mr_withdraw(mr);
-free_mr:
+err_free_mr:
 	mr_free(mr);
-	return ERR_PTR(err);
+	return ERR_PTR(ret);
 }
 
 /**
- * iwm_alloc_mr - a region for fast registration, invalid at first
+ * iwm_alloc_mr() - a region for fast registration, invalid at first
  * @ibpd: protection domain
  * @type: IB_MR_TYPE_MEM_REG
  * @max_sg: pages that it can hold, 1..IWM_MAX_PBL
@@ -489,7 +491,7 @@ struct ib_mr *iwm_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 			   u32 max_sg)
 {
 	struct iwm_mr *mr;
-	int err;
+	int ret;
 
 	if (type != IB_MR_TYPE_MEM_REG)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -503,17 +505,17 @@ struct ib_mr *iwm_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 	mr->pages = kvcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL);
 	mr->staged = kvcalloc(max_sg, sizeof(*mr->staged), GFP_KERNEL);
 	if (!mr->pages || !mr->staged) {
-		err = -ENOMEM;
-		goto free_mr;
+		ret = -ENOMEM;
+		goto err_free_mr;
 	}
-	err = mr_publish(mr, 0);
-	if (err)
-		goto free_mr;
+	ret = mr_publish(mr, 0);
+	if (ret)
+		goto err_free_mr;
 	return &mr->ibmr;
 
-free_mr:
+err_free_mr:
 	mr_free(mr);
-	return ERR_PTR(err);
+	return ERR_PTR(ret);
 }
 
 /* Without a DMA device a "DMA address" is a kernel address. */
@@ -528,7 +530,7 @@ static int mr_stage_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /**
- * iwm_map_mr_sg - give a fast-register region its next page list
+ * iwm_map_mr_sg() - give a fast-register region its next page list
  * @ibmr: region of iwm_alloc_mr(); may be valid, and stays as it is until
  *	the list is put in force by iwm_mr_enable()
  * @sg: DMA-mapped memory
@@ -550,7 +552,7 @@ int iwm_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 }
 
 /**
- * iwm_dereg_mr - end a memory region
+ * iwm_dereg_mr() - end a memory region
  * @ibmr: region
  * @udata: unused
  *

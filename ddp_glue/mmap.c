@@ -24,7 +24,7 @@ struct iwm_mmap {
 #define IWM_MMAP_MIN_PGOFF	((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
 /**
- * iwm_ring_alloc - memory of a ring
+ * iwm_ring_alloc() - memory of a ring
  * @len: octets
  * @user: it is to be mapped, and is charged to the caller's memory cgroup
  *
@@ -39,7 +39,7 @@ void *iwm_ring_alloc(size_t len, bool user)
 }
 
 /**
- * iwm_mmap_insert - let user space map a ring
+ * iwm_mmap_insert() - let user space map a ring
  * @ctx: user context that may map it
  * @addr: memory of iwm_ring_alloc()
  * @len: octets
@@ -67,7 +67,7 @@ iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key)
 }
 
 /**
- * iwm_mmap_remove - end the mapping of a ring
+ * iwm_mmap_remove() - end the mapping of a ring
  * @entry: entry of iwm_mmap_insert(), or NULL
  *
  * No new mapping is made after this, and the ring may be freed. Mappings that
@@ -97,28 +97,28 @@ void iwm_mmap_free(struct rdma_user_mmap_entry *entry)
 static int vma_insert_ring(struct vm_area_struct *vma, void *ring)
 {
 	unsigned long at;
-	int err = 0;
+	int ret = 0;
 
-	for (at = vma->vm_start; at != vma->vm_end && !err; at += PAGE_SIZE) {
-		err = vm_insert_page(vma, at, vmalloc_to_page(ring));
+	for (at = vma->vm_start; at != vma->vm_end && !ret; at += PAGE_SIZE) {
+		ret = vm_insert_page(vma, at, vmalloc_to_page(ring));
 		ring += PAGE_SIZE;
 	}
-	return err;
+	return ret;
 }
 
 int iwm_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(ctx, vma);
 	struct iwm_mmap *map;
-	int err = -EINVAL;
+	int ret = -EINVAL;
 
 	if (!entry)
-		return err;
+		return ret;
 	map = to_iwm_mmap(entry);
 	mutex_lock(&map->lock);
 	if (map->addr)
-		err = vma_insert_ring(vma, map->addr);
+		ret = vma_insert_ring(vma, map->addr);
 	mutex_unlock(&map->lock);
 	rdma_user_mmap_entry_put(entry);
-	return err;
+	return ret;
 }

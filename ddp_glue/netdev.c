@@ -9,7 +9,7 @@
 struct workqueue_struct *iwm_wq;
 
 /**
- * iwm_dev_get_netdev - the netdev of a device
+ * iwm_dev_get_netdev() - the netdev of a device
  * @dev: device
  *
  * Context: any.
@@ -28,7 +28,7 @@ struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev)
 }
 
 /**
- * iwm_dev_net - the network namespace that a device's connections live in
+ * iwm_dev_net() - the network namespace that a device's connections live in
  * @dev: device
  *
  * Context: any.
@@ -49,7 +49,7 @@ struct net *iwm_dev_net(struct iwm_dev *dev)
 }
 
 /**
- * iwm_dev_going - does the core take its clients from a device?
+ * iwm_dev_going() - does the core take its clients from a device?
  * @dev: device
  *
  * It does so when the device is unregistered, and when it changes its network

@@ -28,7 +28,7 @@ static void notify_call(void *arg)
 }
 
 /**
- * iwm_notify - call the consumer's handler
+ * iwm_notify() - call the consumer's handler
  * @cq: completion queue, whose arm has been taken
  *
  * A call that is on its way and has not begun serves this one too.
@@ -87,7 +87,7 @@ static enum hrtimer_restart notify_timeout(struct hrtimer *timer)
 }
 
 /**
- * iwm_notify_due - take the arm that a completion satisfies
+ * iwm_notify_due() - take the arm that a completion satisfies
  * @cq: completion queue
  * @wc: completion that has been written to the ring
  *
@@ -118,7 +118,7 @@ bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc)
 }
 
 /**
- * iwm_modify_cq - moderate notification: ib_device_ops.modify_cq
+ * iwm_modify_cq() - moderate notification: ib_device_ops.modify_cq
  * @ibcq: completion queue
  * @count: notify after so many completions
  * @usec: or so long after the first of them; without one of the two there is
@@ -140,7 +140,7 @@ int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
 }
 
 /**
- * iwm_notify_init - prepare a new queue for notification
+ * iwm_notify_init() - prepare a new queue for notification
  * @cq: completion queue with its lock and @cq->ctrl
  * @vector: completion vector: ib_device.num_comp_vectors of them exist
  *
@@ -158,7 +158,7 @@ void iwm_notify_init(struct iwm_cq *cq, u32 vector)
 }
 
 /**
- * iwm_notify_stop - see the last call of the handler end
+ * iwm_notify_stop() - see the last call of the handler end
  * @ibcq: completion queue that no queue pair uses any more
  *
  * ib_device_ops.pre_destroy_cq: the core goes on to end what the handler has

@@ -46,7 +46,7 @@ static u32 mr_span(const struct iwm_mr *mr, u64 addr, u32 len, void **at)
 }
 
 /**
- * iwm_place - copy received octets into a memory region
+ * iwm_place() - copy received octets into a memory region
  * @mr: region, held with iwm_mr_get() and checked for this access
  * @addr: address (Tagged Offset) of the first octet in @mr
  * @cur: cursor of the ULPDU being received, moved on by @len
@@ -58,22 +58,22 @@ static u32 mr_span(const struct iwm_mr *mr, u64 addr, u32 len, void **at)
 int iwm_place(struct iwm_mr *mr, u64 addr, struct mpa_cursor *cur, u32 len)
 {
 	void *at;
-	int err;
+	int ret;
 	u32 n;
 
 	for (; len; addr += n, len -= n) {
 		n = mr_span(mr, addr, len, &at);
 		if (unlikely(!n))
 			return -ERANGE;
-		err = mpa_cursor_copy(cur, at, n);
-		if (unlikely(err))
-			return err;
+		ret = mpa_cursor_copy(cur, at, n);
+		if (unlikely(ret))
+			return ret;
 	}
 	return 0;
 }
 
 /**
- * iwm_gather - append octets of a memory region to the open FPDU
+ * iwm_gather() - append octets of a memory region to the open FPDU
  * @mr: region, held with iwm_mr_get() and checked for this access
  * @addr: address (Tagged Offset) of the first octet in @mr
  * @conn: connection with an open FPDU, see mpa_tx_open()

@@ -83,18 +83,18 @@ static int create_queues(struct iwm_qp *qp)
 		return ret;
 	ret = iwm_rx_create(qp);
 	if (ret)
-		goto err_sq;
+		goto err_destroy_sq;
 	if (qp->srq)
 		return 0;
 	ret = iwm_rq_init(&qp->rq, cap->max_recv_wr, cap->max_recv_sge,
 			  qp->user);
 	if (ret)
-		goto err_rx;
+		goto err_destroy_rx;
 	return 0;
 
-err_rx:
+err_destroy_rx:
 	iwm_rx_destroy(qp);
-err_sq:
+err_destroy_sq:
 	iwm_sq_destroy(qp);
 	return ret;
 }
@@ -222,21 +222,21 @@ int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	round_caps(qp, &attr->cap);
 	ret = create_queues(qp);
 	if (ret)
-		goto err_owner;
+		goto err_put_owner;
 	ret = qp_reserve_number(qp);
 	if (ret)
-		goto err_queues;
+		goto err_destroy_queues;
 	ret = qp_respond(qp, udata);
 	if (ret)
-		goto err_number;
+		goto err_unpublish;
 	qp_publish(qp);
 	return 0;
 
-err_number:
+err_unpublish:
 	qp_unpublish(qp);
-err_queues:
+err_destroy_queues:
 	destroy_queues(qp);
-err_owner:
+err_put_owner:
 	put_pid(qp->owner);
 	atomic_dec(&dev->num_qp);
 	return ret;

@@ -25,7 +25,7 @@ static bool rqe_valid(const struct siw_rqe *rqe)
 }
 
 /**
- * iwm_rq_init - make a ring of receive work requests
+ * iwm_rq_init() - make a ring of receive work requests
  * @rq: ring, zeroed
  * @num: entries that are wanted, at most 2^31; 0 is taken for 1, because
  *	libsiw cannot map an empty ring. rq->num gets the next power of two
@@ -48,7 +48,7 @@ int iwm_rq_init(struct iwm_rq *rq, u32 num, u32 max_sge, bool user)
 }
 
 /**
- * iwm_rq_free - release a ring
+ * iwm_rq_free() - release a ring
  * @rq: ring of iwm_rq_init(), or zeroed; no longer to be mapped
  */
 void iwm_rq_free(struct iwm_rq *rq)
@@ -74,7 +74,7 @@ static void rqe_write(struct siw_rqe *rqe, const struct ib_recv_wr *wr)
 }
 
 /**
- * iwm_rq_post - post one receive work request of a kernel consumer
+ * iwm_rq_post() - post one receive work request of a kernel consumer
  * @rq: ring
  * @wr: work request; wr->next is ignored
  *
@@ -86,7 +86,7 @@ int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr)
 {
 	struct siw_rqe *rqe;
 	unsigned long flags;
-	int err = 0;
+	int ret = 0;
 
 	if (rq->user || wr->num_sge < 0 || wr->num_sge > rq->max_sge)
 		return -EINVAL;
@@ -94,13 +94,13 @@ int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr)
 	spin_lock_irqsave(&rq->lock, flags);
 	rqe = rqe_at(rq, rq->put);
 	if (rqe_valid(rqe)) {
-		err = -ENOMEM;
+		ret = -ENOMEM;
 	} else {
 		rqe_write(rqe, wr);
 		rq->put++;
 	}
 	spin_unlock_irqrestore(&rq->lock, flags);
-	return err;
+	return ret;
 }
 
 /* Copy what another CPU may be changing, each word read once */
@@ -132,21 +132,21 @@ static int rqe_copy(const struct siw_rqe *rqe, struct iwm_rwr *rwr)
 static int rq_take_locked(struct iwm_rq *rq, struct iwm_rwr *rwr)
 {
 	struct siw_rqe *rqe = rqe_at(rq, rq->get);
-	int err;
+	int ret;
 
 	lockdep_assert_held(&rq->lock);
 
 	if (!rqe_valid(rqe))
 		return -ENOENT;
-	err = rqe_copy(rqe, rwr);
+	ret = rqe_copy(rqe, rwr);
 	/* The copy is made: the consumer may write the entry again */
 	smp_store_release(&rqe->flags, 0);
 	rq->get++;
-	return err;
+	return ret;
 }
 
 /**
- * iwm_rq_take - take the next receive work request
+ * iwm_rq_take() - take the next receive work request
  * @rq: ring
  * @rwr: where the copy goes
  *
@@ -157,12 +157,12 @@ static int rq_take_locked(struct iwm_rq *rq, struct iwm_rwr *rwr)
 int iwm_rq_take(struct iwm_rq *rq, struct iwm_rwr *rwr)
 {
 	unsigned long flags;
-	int err;
+	int ret;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	err = rq_take_locked(rq, rwr);
+	ret = rq_take_locked(rq, rwr);
 	spin_unlock_irqrestore(&rq->lock, flags);
-	return err;
+	return ret;
 }
 
 /*
@@ -196,7 +196,7 @@ static void srq_limit_event(struct iwm_srq *srq)
 }
 
 /**
- * iwm_srq_take - take the next receive work request of an SRQ
+ * iwm_srq_take() - take the next receive work request of an SRQ
  * @srq: shared receive queue
  * @rwr: where the copy goes
  *
@@ -207,17 +207,17 @@ int iwm_srq_take(struct iwm_srq *srq, struct iwm_rwr *rwr)
 {
 	unsigned long flags;
 	bool low = false;
-	int err;
+	int ret;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
-	err = rq_take_locked(&srq->rq, rwr);
-	if (err != -ENOENT)
+	ret = rq_take_locked(&srq->rq, rwr);
+	if (ret != -ENOENT)
 		low = srq_low(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 
 	if (low)
 		srq_limit_event(srq);
-	return err;
+	return ret;
 }
 
 static int srq_share(struct iwm_srq *srq, struct ib_udata *udata)
@@ -225,7 +225,7 @@ static int srq_share(struct iwm_srq *srq, struct ib_udata *udata)
 	struct iwm_ucontext *ctx =
 		rdma_udata_to_drv_context(udata, struct iwm_ucontext, ibctx);
 	struct siw_uresp_create_srq resp = { .num_rqe = srq->rq.num };
-	int err;
+	int ret;
 
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
@@ -237,14 +237,14 @@ static int srq_share(struct iwm_srq *srq, struct ib_udata *udata)
 	if (!srq->mmap_entry)
 		return -ENOMEM;
 
-	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (err)
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret)
 		iwm_mmap_remove(srq->mmap_entry);
-	return err;
+	return ret;
 }
 
 /**
- * iwm_create_srq - make a shared receive queue
+ * iwm_create_srq() - make a shared receive queue
  * @ibsrq: object that the core has allocated
  * @attr: size and limit
  * @udata: struct siw_uresp_create_srq out; NULL for kernel consumers
@@ -258,7 +258,7 @@ int iwm_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	struct iwm_dev *dev = to_iwm_dev(ibsrq->device);
 	struct iwm_srq *srq = to_iwm_srq(ibsrq);
 	struct ib_srq_attr *a = &attr->attr;
-	int err;
+	int ret;
 
 	if (attr->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
@@ -266,34 +266,34 @@ int iwm_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	    a->max_sge > IWM_MAX_SGE || a->srq_limit > a->max_wr)
 		return -EINVAL;
 
-	err = iwm_claim(&dev->num_srq, IWM_MAX_SRQ);
-	if (err)
-		return err;
+	ret = iwm_claim(&dev->num_srq, IWM_MAX_SRQ);
+	if (ret)
+		return ret;
 
 	srq->dev = dev;
 	srq->limit = a->srq_limit;
 	srq->armed = a->srq_limit;
-	err = iwm_rq_init(&srq->rq, a->max_wr, a->max_sge, udata);
-	if (err)
-		goto drop_claim;
+	ret = iwm_rq_init(&srq->rq, a->max_wr, a->max_sge, udata);
+	if (ret)
+		goto err_drop_claim;
 
 	if (udata) {
-		err = srq_share(srq, udata);
-		if (err)
-			goto free_rq;
+		ret = srq_share(srq, udata);
+		if (ret)
+			goto err_free_rq;
 	}
 	a->max_wr = srq->rq.num;
 	return 0;
 
-free_rq:
+err_free_rq:
 	iwm_rq_free(&srq->rq);
-drop_claim:
+err_drop_claim:
 	atomic_dec(&dev->num_srq);
-	return err;
+	return ret;
 }
 
 /**
- * iwm_modify_srq - set the limit of a shared receive queue
+ * iwm_modify_srq() - set the limit of a shared receive queue
  * @ibsrq: shared receive queue
  * @attr: new values
  * @mask: IB_SRQ_LIMIT; resizing is not supported
@@ -323,7 +323,7 @@ int iwm_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 }
 
 /**
- * iwm_query_srq - tell size and limit of a shared receive queue
+ * iwm_query_srq() - tell size and limit of a shared receive queue
  * @ibsrq: shared receive queue
  * @attr: where they go
  *
@@ -344,7 +344,7 @@ int iwm_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 }
 
 /**
- * iwm_destroy_srq - end a shared receive queue that no queue pair uses
+ * iwm_destroy_srq() - end a shared receive queue that no queue pair uses
  * @ibsrq: shared receive queue
  * @udata: unused
  *
@@ -362,7 +362,7 @@ int iwm_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 }
 
 /**
- * iwm_post_srq_recv - post receive work requests of a kernel consumer
+ * iwm_post_srq_recv() - post receive work requests of a kernel consumer
  * @ibsrq: shared receive queue
  * @wr: list of work requests
  * @bad_wr: set to the first that was not posted
@@ -374,13 +374,13 @@ int iwm_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr)
 {
 	struct iwm_srq *srq = to_iwm_srq(ibsrq);
-	int err;
+	int ret;
 
 	for (; wr; wr = wr->next) {
-		err = iwm_rq_post(&srq->rq, wr);
-		if (err) {
+		ret = iwm_rq_post(&srq->rq, wr);
+		if (ret) {
 			*bad_wr = wr;
-			return err;
+			return ret;
 		}
 	}
 	return 0;

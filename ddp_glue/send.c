@@ -38,7 +38,7 @@ static int hold_sources(struct iwm_qp *qp, u32 len, struct tx_source *src)
 						      sge->lkey);
 			if (!src[n].mr) {
 				ret = -ENOENT;
-				goto err;
+				goto err_drop;
 			}
 			src[n].addr = sge->addr + off;
 			src[n].len = part;
@@ -46,7 +46,7 @@ static int hold_sources(struct iwm_qp *qp, u32 len, struct tx_source *src)
 			ret = iwm_mr_check(src[n - 1].mr, qp->ibqp.pd,
 					   src[n - 1].addr, part, msg->access);
 			if (ret)
-				goto err;
+				goto err_drop;
 		}
 		len -= part;
 		off = 0;
@@ -54,7 +54,7 @@ static int hold_sources(struct iwm_qp *qp, u32 len, struct tx_source *src)
 	}
 	return n;
 
-err:
+err_drop:
 	drop_sources(src, n);
 	return ret;
 }

@@ -46,7 +46,7 @@ static_assert(ARRAY_SIZE(stat_descs) == MPA_NUM_STATS + IWM_NUM_STATS,
 	      "every counter has a name");
 
 /**
- * iwm_alloc_hw_stats - describe a port's counters to the core
+ * iwm_alloc_hw_stats() - describe a port's counters to the core
  * @ibdev: device
  * @port_num: its only port
  *
@@ -62,7 +62,7 @@ struct rdma_hw_stats *iwm_alloc_hw_stats(struct ib_device *ibdev,
 }
 
 /**
- * iwm_get_hw_stats - sum a port's counters over the CPUs
+ * iwm_get_hw_stats() - sum a port's counters over the CPUs
  * @ibdev: device
  * @stats: where they go
  * @port_num: its only port
