@@ -325,7 +325,7 @@ bool iwm_cm_fallback(struct iwm_cep *cep)
 }
 
 /**
- * iwm_cm_refuse() - the peer's Reply cannot be lived with
+ * iwm_cm_refuse() - the peer's Reply is refused
  * @cep: endpoint
  * @status: what the consumer is to be told by iwm_cm_closed(), which follows
  *	when the peer has been told
@@ -510,7 +510,7 @@ static int deliver_request(struct iwm_cep *cep, struct iw_cm_id *listen_id,
 
 /*
  * Make the request known. From here on it may be decided on or dropped at any
- * time; whoever does waits for the socket lock, which is held here.
+ * time, by a caller that waits for the socket lock, which is held here.
  */
 int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 		  work_func_t work)

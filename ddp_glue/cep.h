@@ -2,7 +2,7 @@
 /*
  * Ceps: the ends of connections as iw_cm sees them.
  *
- * What iw_cm asks for, and a violation of which is a BUG or a hang there:
+ * iw_cm relies on these rules, and a violation is a BUG or a hang there:
  *  - connect() that returned 0 is followed by exactly one CONNECT_REPLY,
  *    for which the destruction of the id waits;
  *  - accept() that returned 0 is followed by exactly one ESTABLISHED. A failed
@@ -27,9 +27,9 @@
 /*
  * Active:  CONNECTING -> CONNECTED -> CLOSED, or CONNECTING -> CLOSED; a
  *          second attempt, with revision 1, is made within CONNECTING
- * Passive: REQUEST -> ACCEPTING -> CONNECTED -> CLOSED; whoever takes the cep
- *          out of REQUEST has to deal with its connection. REFUSED is for what
- *          iw_cm cannot carry.
+ * Passive: REQUEST -> ACCEPTING -> CONNECTED -> CLOSED; the one that takes the
+ *          cep out of REQUEST has to deal with its connection. REFUSED is for
+ *          a Request that iw_cm cannot carry.
  */
 enum cep_state {
 	CEP_CONNECTING,

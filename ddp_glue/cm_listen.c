@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listening: shared TCP listeners, and whom a request is for.
+ * Listening: shared TCP listeners, and which device a request is for.
  *
  * rdma_cm makes one listener per device for a wildcard address, all with the
  * same port: they share one TCP listener per namespace, address and port, and
@@ -107,7 +107,7 @@ static bool subscription_serves(const struct iwm_subscription *sub,
 	       rcu_dereference(sub->listen->dev->netdev) == owner;
 }
 
-/* Who listens on the netdev that owns this local address? */
+/* The listener on the netdev that owns this local address, or NULL. */
 static struct iwm_listen *find_listen(struct iwm_port *port,
 				      const struct sockaddr_storage *local)
 {
@@ -285,7 +285,7 @@ static bool takes_both_families(const struct iw_cm_id *id)
 /*
  * With RDMA devices shared by all namespaces, a wildcard rdma_cm id listens on
  * those of other namespaces, too. It could not accept what comes in there, and
- * it has no business there: who listens in that namespace would lose its
+ * it has no business there: a listener in that namespace would lose its
  * connections to it.
  */
 static bool listen_is_foreign(const struct iwm_listen *listen)

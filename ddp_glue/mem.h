@@ -11,9 +11,9 @@ struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag);
 void iwm_mr_put(struct iwm_mr *mr);
 
 /*
- * As iwm_mr_get(), with a reference in *@cache for who looks the same region
- * up again and again. The cache must be dropped at the end of each batch:
- * deregistration waits for it.
+ * As iwm_mr_get(), with a reference in *@cache for a caller that looks the same
+ * region up again and again. The cache must be dropped at the end of each
+ * batch: deregistration waits for it.
  */
 static inline struct iwm_mr *iwm_mr_get_cached(struct iwm_dev *dev,
 					       struct iwm_mr **cache, u32 stag)

@@ -216,7 +216,7 @@ static enum siw_wc_status local_operation(struct iwm_qp *qp,
 {
 	int ret;
 
-	/* Both wait for who uses the region; that must not be us. */
+	/* Both wait for users of the region; that must not be us. */
 	iwm_mr_drop_cache(&qp->sq->mr);
 	if (sqe->opcode == SIW_OP_REG_MR)
 		ret = iwm_mr_enable(qp->dev, qp->ibqp.pd,
@@ -423,8 +423,8 @@ static bool next_rtr(struct iwm_qp *qp)
 }
 
 /*
- * Responses and work requests take turns. Responses are the worker's: whoever
- * posts does not pay for what the peer asks.
+ * Responses and work requests take turns. Responses are the worker's: a poster
+ * does not pay for the peer's Reads.
  */
 bool iwm_msg_next(struct iwm_qp *qp, bool worker)
 {

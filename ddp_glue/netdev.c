@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What everybody may ask of a device: its netdev, the network namespace, and
+ * Facts about a device for all layers: its netdev, the network namespace, and
  * whether it is going; and the queue that work runs on.
  */
 #include <net/net_namespace.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What everybody may ask of a device, and the queue that work runs on. */
+/* Facts about a device for all layers, and the queue that work runs on. */
 #ifndef IWM_NETDEV_H
 #define IWM_NETDEV_H
 

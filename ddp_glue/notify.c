@@ -7,7 +7,7 @@
  * made. A kernel consumer's handler is called there, from an interrupt that
  * one CPU sends to the other, as an RNIC's would come: consumers that spread
  * their queues over the vectors have their work spread over the CPUs. Handlers
- * of user space only wake somebody up, and are called where they are.
+ * of user space only wake a process, and are called where they are.
  */
 #include <linux/cpu.h>
 #include <linux/wait_bit.h>

@@ -132,8 +132,8 @@ static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 /*
  * Is the poster sending one by one without waiting for anything? Then there
  * was nothing received since the last doorbell, which was a moment ago, and
- * the completions are not being collected. Who waits for an answer, or for
- * each completion, is served at once.
+ * the completions are not being collected. A poster that waits for an answer,
+ * or for each completion, is served at once.
  */
 static bool in_burst(struct iwm_qp *qp)
 {

@@ -451,7 +451,7 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep)
 	spin_unlock_bh(&qp->lock);
 	if (ret)
 		return ret;
-	/* What an attempt that failed has left behind. */
+	/* An attempt that failed has left it behind. */
 	drop_conn(qp);
 	iwm_cep_get(cep);
 	spin_lock_bh(&qp->lock);

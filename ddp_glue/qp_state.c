@@ -18,9 +18,9 @@
  *   TERMINATE  SQE           ERROR: the Terminate is out, or cannot go out
  *   ERROR      ERR           IDLE: modify_qp to RESET
  *
- * Whoever changes the state does what goes with leaving the old one, so that
- * each end is reported once. The send queue is flushed with the change, the
- * receive queue by qp_conn.c where the receive direction ends.
+ * The caller that changes the state does what goes with leaving the old one,
+ * so that each end is reported once. The send queue is flushed with the change,
+ * the receive queue by qp_conn.c where the receive direction ends.
  */
 #include "cep.h"
 #include "netdev.h"
@@ -114,9 +114,9 @@ void iwm_qp_finish(struct iwm_qp *qp, int status)
 }
 
 /*
- * Have close_step() run after @delay jiffies. Not once the QP is being
- * destroyed: whoever is late with this, after the work has been cancelled,
- * would leave it to run on freed memory.
+ * Have close_work run after @delay jiffies. Not once the QP is being destroyed:
+ * a caller that is late, after the work has been cancelled, would leave it to
+ * run on freed memory.
  */
 void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay)
 {

@@ -233,7 +233,7 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 				return TX_IDLE;
 			if (sent >= SQ_BUDGET)
 				return TX_BUDGET;
-			sent += MPA_MIN_MULPDU;	/* user space may tease */
+			sent += MPA_MIN_MULPDU;	/* user space may repeat it */
 			continue;
 		}
 		ret = send_segment(qp, conn, &sent);

@@ -50,7 +50,7 @@ static enum hrtimer_restart burst_end(struct hrtimer *timer)
 {
 	struct iwm_sq *sq = container_of(timer, struct iwm_sq, burst_timer);
 
-	/* Cleared first: who finds it set is certain to be seen. */
+	/* Cleared first: a poster that finds it set is seen. */
 	clear_bit(SQ_DEFERRED, &sq->flags);
 	/* Cleared before iwm_sq_kick() looks for an owner */
 	smp_mb__after_atomic();
@@ -148,14 +148,14 @@ void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 	spin_unlock_bh(&sq->lock);
 }
 
-/* Give entries back to who posts. A message that is being sent keeps its. */
+/* Give entries back to the poster. A message that is being sent keeps its. */
 void iwm_sq_release(struct iwm_sq *sq)
 {
 	bool busy = sq->msg.kind == MSG_WQE || iwm_sq_has_rest(sq);
 	u32 end = sq->get - busy;
 
 	for (; sq->released != end; sq->released++)
-		/* Pairs with the acquire of who posts: we are done with it */
+		/* Pairs with the poster's acquire: we are done with it */
 		smp_store_release(&iwm_sq_entry(sq, sq->released)->flags, 0);
 	smp_mb();	/* before looking at the next entry: see above */
 }

@@ -219,7 +219,7 @@ static inline struct iwm_wqe *iwm_sq_wqe(struct iwm_sq *sq, u32 index)
 
 static inline bool iwm_sq_posted(struct iwm_sq *sq)
 {
-	/* Pairs with the release of who posts: the entry is complete */
+	/* Pairs with the poster's release: the entry is complete */
 	u16 flags = smp_load_acquire(&iwm_sq_entry(sq, sq->get)->flags);
 
 	return flags & SIW_WQE_VALID;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The objects of the RDMA device, their limits, and who guards what.
+ * The objects of the RDMA device, their limits, and which lock guards what.
  *
  * Lock order: socket lock (mpa.ko) -> each of qp->lock, rq->lock, cq->lock, and
  * sq->lock -> cq->lock; Documentation/locking.md says more. All spinlocks here
@@ -280,9 +280,10 @@ struct iwm_rx;
  *	before there is an owner, and then the owner's
  * @responder: the peer is the Initiator; set before it can send
  * @agreed: what startup came to; complete before Full Operation begins
- * @owner: whose it is, NULL: a kernel consumer's. Nobody else connects it
+ * @owner: process that has made it and alone may connect it; NULL: a kernel
+ *	consumer
  * @sq: transmit side, see sq.h
- * @rx: receive side, see recv.c; owned by whoever holds the socket lock
+ * @rx: receive side, see recv.c; the socket lock guards it
  */
 struct iwm_qp {
 	struct ib_qp ibqp;

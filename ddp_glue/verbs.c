@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the RDMA core asks of a device: attributes, user contexts, protection
- * domains.
+ * Answers to the RDMA core about a device: attributes, user contexts,
+ * protection domains.
  */
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the RDMA core asks of a device: ib_device_ops. */
+/* Answers to the RDMA core about a device: ib_device_ops. */
 #ifndef IWM_VERBS_H
 #define IWM_VERBS_H
 
