@@ -425,6 +425,7 @@ static void upcall_reply(void *consumer, int status,
 	iwm_cep_put(cep);
 }
 
+/* From mpa_connect() or mpa_accept() on the QP is the consumer. */
 static const struct mpa_consumer_ops qp_ops = {
 	.reply		= upcall_reply,
 	.receive	= upcall_receive,
