@@ -45,7 +45,7 @@ check: ## every test: unit, static, kunit, scenarios, conformance; installs what
 .PHONY: unit static kunit scenarios
 unit: ## the pure files and the tools, in user space under ASan and UBSan
 	@scripts/check unit
-static: ## the gates: W=1 with gcc and clang, sparse, checkpatch, kernel-doc, imports, shell
+static: ## the gates: W=1 with gcc and clang, sparse, checkpatch, kernel-doc, imports, layers, shell
 	@scripts/check static
 kunit: ## KUnit suites in a User Mode Linux kernel with KASAN and lockdep
 	@scripts/check kunit
