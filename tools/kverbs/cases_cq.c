@@ -189,6 +189,51 @@ static void resize_keeps(struct kv_case *t)
 			  write[i]->count);
 }
 
+/* ---- Overflow ---- */
+
+static void unpolled(struct ib_cq *cq, void *context)
+{
+}
+
+/* More completions than fit into a queue that nobody polls. */
+static void overflow(struct kv_case *t)
+{
+	static const struct kv_options o = { .handler = unpolled, .cqe = 16 };
+	struct kv_region *there;
+	struct ib_sge sge;
+	int i;
+
+	kv_connect(t, &o);
+	sge = kv_dma_sge(kv_region(&t->client, 1), 64);
+	there = kv_region(&t->server, 1);
+	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	for (i = 0; i < 64; i++)
+		kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1, there, 0);
+}
+
+/* The connection ends, which both ends hear of. */
+static void overflow_ends(struct kv_case *t)
+{
+	overflow(t);
+	if (t->failed)
+		return;
+	kv_expect(t, wait_for_completion_timeout(&t->client.gone, KV_WAIT),
+		  "the connection does not end");
+	kv_expect(t, wait_for_completion_timeout(&t->server.gone, KV_WAIT),
+		  "the peer does not hear of it");
+}
+
+/* QP and queue go while it is being dealt with. */
+static void overflow_destroy(struct kv_case *t)
+{
+	int i;
+
+	for (i = 0; i < 20 && !t->failed; i++) {
+		overflow(t);
+		kv_disconnect(t);
+	}
+}
+
 /* ---- Moderation ---- */
 
 /* A queue that this file polls itself. */
@@ -295,6 +340,8 @@ const struct kv_entry kv_cq_cases[] = {
 	{ "vectors-workqueue", vectors_workqueue },
 	{ "resize-under-load", resize_under_load },
 	{ "resize-keeps", resize_keeps },
+	{ "overflow", overflow_ends },
+	{ "overflow-destroy", overflow_destroy },
 	{ "moderation", moderated },
 	{ "moderation-ends", moderated_ends },
 	{ }
