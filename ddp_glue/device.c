@@ -175,7 +175,7 @@ static struct iwm_dev *dev_find(const struct net_device *netdev)
 }
 
 /**
- * dev_dealloc - ib_device_ops.dealloc_driver: the end of a device
+ * dev_dealloc() - ib_device_ops.dealloc_driver: the end of a device
  * @ibdev: device that is not registered (any more), perhaps half made
  *
  * Context: process.

@@ -31,7 +31,7 @@ static void run(const struct kv_entry *entry)
 	struct kv_case *t = kzalloc(sizeof(*t), GFP_KERNEL);
 
 	if (!t)
-		return;		/* missed by who counts */
+		return;		/* the count of cases shows it */
 	t->name = entry->name;
 	INIT_LIST_HEAD(&t->regions);
 	t->works = kvcalloc(KV_WORKS, sizeof(*t->works), GFP_KERNEL);
