@@ -330,6 +330,8 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	iwm_mr_drop_cache(&sq->mr);
 	if (conn)
 		mpa_conn_put(conn);
+	/* Still the owner: what is posted meanwhile goes out in one batch. */
+	cond_resched();
 	return terminated;
 }
 
