@@ -276,8 +276,8 @@ struct iwm_rx;
  * @rx_ended: nothing more is received: what is posted is flushed at once
  * @dying: is being destroyed: what is outstanding gets no completion (@lock to
  *	set)
- * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none. Set
- *	before there is an owner, and then the owner's
+ * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none. Set with
+ *	RTS; the owner looks at it and clears it without a lock
  * @responder: the peer is the Initiator; set before it can send
  * @agreed: what startup came to; complete before Full Operation begins
  * @owner: process that has made it and alone may connect it; NULL: a kernel
