@@ -14,6 +14,10 @@ for round in $(seq 30); do
   until_true 20 listening h2 $port || { fail "round $round: no listener: $(cat "$WORK/server")"; break; }
   ip netns exec h1 rdma-stream connect 10.9.0.2 $port >"$WORK/client" 2>&1 &
   client=$!
+  # One round in three begins while the connection is being made, however long that takes here.
+  if [ $((round % 3)) != 0 ]; then
+    until_true 60 grep -q first "$WORK/server" || { fail "round $round: no data came: $(cat "$WORK/server" "$WORK/client")"; break; }
+  fi
   sleep "0.$(printf %02d $((round * 17 % 60)))" # the moment is what varies
   if [ $((round % 2)) = 0 ]; then victim=$server other=$client; else victim=$client other=$server; fi
   kill -9 $victim
@@ -27,7 +31,7 @@ for round in $(seq 30); do
   ! grep changed "$WORK/server" || fail "round $round: data came changed"
 done
 say "in ${moments:-0} of $round rounds a transfer was running"
-check "some were" test "${moments:-0}" -gt 3
+check "two thirds at least" test "${moments:-0}" -ge 20
 check "no QP, MR or CQ is left" until_true 20 bash -c '! rdma resource show | grep -E "(qp|cq|mr) [1-9]"'
 check "connections can be made" bounded 60 verbs-test run cycles --count 3 --addr 10.9.0.2 --server-ns h2 --client-ns h1
 finish
