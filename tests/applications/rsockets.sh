@@ -13,6 +13,13 @@ stream() {
   local program=$1 text=$2 options=$3
   over_rdma "$program, $text" 120 7471 h2 "$program -b 10.9.0.2 $options" h1 "$program -s 10.9.0.2 $options"
 }
+# With poll() the client may end with 16, which is POLLHUP: rstream does not look whether there are data, too, and the server is the
+# first to shut down. It does so when all that it has got is verified.
+stream_poll() {
+  local program=$1
+  over_rdma "$program, poll, verified" 120 7471 h2 "$program -b 10.9.0.2 -T a -T v -S 100000 -I 20 -C 8" \
+    h1 "$program -s 10.9.0.2 -T a -T v -S 100000 -I 20 -C 8 || [ \$? = 16 ]"
+}
 # rcopy's server serves for ever.
 copy() {
   local server status=0
@@ -29,13 +36,13 @@ for markers in N Y; do
   say "Markers: $markers"
   stream rstream "blocking, verified" "-T b -T v -S all -I 4 -C 4"
   stream rstream "nonblocking, verified" "-T n -T v -S 100000 -I 20 -C 8"
-  stream rstream "poll, verified" "-T a -T v -S 100000 -I 20 -C 8"
+  stream_poll rstream
   stream riostream "blocking, verified" "-T b -T v -S all -I 4 -C 4"
 done
 set_parameter markers N
 stream rstream "addresses by rdma_cm" "-T r -T v -S 65536 -I 10 -C 4"
 stream riostream "nonblocking, verified" "-T n -T v -S 100000 -I 20 -C 8"
-stream riostream "poll, verified" "-T a -T v -S 100000 -I 20 -C 8"
+stream_poll riostream
 
 dd if=/dev/urandom of="$WORK/file" bs=1M count=64 status=none
 before=$(fpdus)
