@@ -22,9 +22,10 @@ void mpa_conn_begin_full(struct mpa_conn *conn);
  *
  * There are no startup frames: both ULPs know the octet at which Full
  * Operation begins (draft-culley-iwarp-mpa-01 section 8.1). Markers and CRC
- * are on both ways, and the protocols above use version 0. Which side sends first
- * is the ULPs' affair as well: the draft has no rule like RFC 5044 7.1.2 rule 4,
- * and without a Request and a Reply there is no Responder that could wait.
+ * are on both ways, and the protocols above use version 0. Which side sends
+ * first is the ULPs' affair as well: the draft has no rule like RFC 5044 7.1.2
+ * rule 4, and without a Request and a Reply there is no Responder that could
+ * wait.
  *
  * Context: process, socket lock held.
  */

@@ -125,9 +125,9 @@ struct mpa_attempt {
 /**
  * struct mpa_consumer_ops - what the consumer of a connection provides
  * @request: Responder: a valid Request has arrived; @consumer is the
- *	listener's. The consumer keeps @conn and answers later, outside of the upcall,
- *	with mpa_accept(), mpa_reject() or mpa_destroy(). A negative return
- *	refuses: MPA drops the connection and its reference
+ *	listener's. The consumer keeps @conn and answers later, outside of the
+ *	upcall, with mpa_accept(), mpa_reject() or mpa_destroy(). A negative
+ *	return refuses: MPA drops the connection and its reference
  * @reply: Initiator: startup has ended. @status is 0 when the peer accepted;
  *	-ECONNREFUSED when it rejected (@pd holds its Private Data), or TCP was
  *	refused (@peer is NULL); -ECONNRESET when it closed TCP in place of a
