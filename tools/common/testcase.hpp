@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -103,6 +104,15 @@ template <class Context> struct Case {
   const char* what;  /**< one line for `list` */
   void (*run)(Context&);
 };
+
+/** The rows of all @p tables. */
+template <class Row> std::vector<Row> joined(std::initializer_list<std::span<const Row>> tables) {
+  std::vector<Row> all;
+
+  for (const auto table : tables)
+    all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
 
 /** Counts and prints results. */
 class Report {

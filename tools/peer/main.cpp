@@ -74,12 +74,8 @@ Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
 }
 
 std::vector<WireCase> allCases() {
-  std::vector<WireCase> all;
-
-  for (const auto table :
-       {startupCases(), enhancedCases(), rdmacCases(), earlyCases(), framingCases(), ddpCases(), rdmapCases(), teardownCases()})
-    all.insert(all.end(), table.begin(), table.end());
-  return all;
+  return test::joined(
+      {startupCases(), enhancedCases(), rdmacCases(), earlyCases(), framingCases(), ddpCases(), rdmapCases(), teardownCases()});
 }
 
 int list() {

@@ -33,11 +33,7 @@ Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
 }
 
 std::vector<sockets::SocketCase> allCases() {
-  std::vector<sockets::SocketCase> all;
-
-  for (const auto table : {sockets::startupCases(), sockets::dataCases(), sockets::errorCases(), sockets::hostileCases()})
-    all.insert(all.end(), table.begin(), table.end());
-  return all;
+  return test::joined({sockets::startupCases(), sockets::dataCases(), sockets::errorCases(), sockets::hostileCases()});
 }
 
 } // namespace

@@ -57,12 +57,7 @@ Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
 }
 
 std::vector<rdma::VerbsCase> allCases() {
-  std::vector<rdma::VerbsCase> all;
-
-  for (const auto table :
-       {rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases(), rdma::hostileCases()})
-    all.insert(all.end(), table.begin(), table.end());
-  return all;
+  return test::joined({rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases(), rdma::hostileCases()});
 }
 
 int execute(Arguments& a) {
