@@ -147,7 +147,10 @@ static void hand_over(struct kunit *test, u32 len, bool more)
 	u32 off = 0;
 
 	while (off < len) {
-		int ret = mpa_sock_send_page(env->conn, env->page, off, len - off, more);
+		struct mpa_sock_piece piece = {
+			.page = env->page, .off = off, .len = len - off, .more = more,
+		};
+		int ret = mpa_sock_send_page(env->conn, &piece);
 
 		KUNIT_EXPECT_GT(test, ret, 0);
 		if (ret <= 0)
@@ -225,9 +228,62 @@ static void tx_01_tx_06_larger_buffers_as_the_window_grows(struct kunit *test)
 	end(test);
 }
 
+/* One of several pieces of a push, @rest octets before its end. */
+static int push_piece(struct sock_env *env, u32 len, u32 rest)
+{
+	struct mpa_sock_piece piece = { .page = env->page, .len = len, .rest = rest };
+
+	return mpa_sock_send_page(env->conn, &piece);
+}
+
+static u32 octets_sent(const struct sock_env *env)
+{
+	return tcp_sk(env->conn->sk)->snd_nxt - env->start;
+}
+
+static void tx_03_tcp_is_pushed_with_the_last_octets(struct kunit *test)
+{
+	struct sock_env *env = test->priv;
+	struct tcp_sock *tp = begin(env);
+	u32 len = 4 * env->mss;
+
+	tp->snd_wnd = 12 * env->mss;
+	KUNIT_EXPECT_EQ(test, push_piece(env, len, 2 * len), len);
+	KUNIT_EXPECT_EQ(test, push_piece(env, len, len), len);
+	KUNIT_EXPECT_EQ(test, octets_sent(env), 0);
+	KUNIT_EXPECT_EQ(test, push_piece(env, len - 100, 0), len - 100);
+	KUNIT_EXPECT_EQ(test, octets_sent(env), 3 * len - 100);
+	end(test);
+}
+
+/* Nothing waits for octets that may not come. */
+static void tx_03_tx_06_tcp_is_pushed_before_it_is_full(struct kunit *test)
+{
+	struct sock_env *env = test->priv;
+	struct tcp_sock *tp = begin(env);
+	u32 len = 4 * env->mss;
+
+	/* The window has no room for the rest */
+	tp->snd_wnd = 12 * env->mss - 1;
+	KUNIT_EXPECT_EQ(test, push_piece(env, len, 2 * len), len);
+	KUNIT_EXPECT_EQ(test, octets_sent(env), len);
+	/* The window has, but TCP has no memory */
+	tp->snd_wnd = 24 * env->mss;
+	KUNIT_EXPECT_EQ(test, push_piece(env, len, 2 * len), len);
+	KUNIT_EXPECT_EQ(test, octets_sent(env), len);
+	WRITE_ONCE(env->conn->sk->sk_sndbuf, 1);
+	mpa_sock_end_record(env->conn->sk);
+	KUNIT_EXPECT_EQ(test, push_piece(env, len, len), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, octets_sent(env), 2 * len);
+	WRITE_ONCE(env->conn->sk->sk_sndbuf, SZ_1M);
+	end(test);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(tx_01_tx_06_whole_segments_up_to_the_windows_edge),
 	KUNIT_CASE(tx_01_tx_06_larger_buffers_as_the_window_grows),
+	KUNIT_CASE(tx_03_tcp_is_pushed_with_the_last_octets),
+	KUNIT_CASE(tx_03_tx_06_tcp_is_pushed_before_it_is_full),
 	{}
 };
 

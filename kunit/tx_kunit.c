@@ -80,21 +80,22 @@ static struct fake_tcp {
 	u32 cut;
 } tcp;
 
-int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off, u32 len, bool more)
+int mpa_sock_send_page(struct mpa_conn *conn, const struct mpa_sock_piece *piece)
 {
 	struct part *part = &tcp.parts[tcp.num_parts];
+	u32 len = piece->len;
 
 	if (tcp.dead)
 		return tcp.dead;
 	len = min(len, tcp.space);
 	if (!len || WARN_ON_ONCE(tcp.num_parts == MAX_PARTS))
 		return -EAGAIN;
-	get_page(page);
-	*part = (struct part){ .page = page, .off = off, .len = len };
+	get_page(piece->page);
+	*part = (struct part){ .page = piece->page, .off = piece->off, .len = len };
 	tcp.num_parts++;
 	tcp.space -= len;
 	tcp.len += len;
-	tcp.more = more;
+	tcp.more = piece->more || piece->rest;
 	return len;
 }
 

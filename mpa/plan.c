@@ -98,12 +98,16 @@ int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more)
 		struct mpa_extent *ext = &plan->extent[plan->first %
 						       MPA_PLAN_EXTENTS];
 		struct slice slice = next_slice(conn, ext, mss);
-		bool last = plan->first + 1 == plan->last &&
-			    slice.len == ext->len;
+		struct mpa_sock_piece piece = {
+			.page = ext->page,
+			.off = ext->off,
+			.len = slice.len,
+			.rest = conn->tx.written - plan->accepted - slice.len,
+			.more = more,
+		};
 		int ret;
 
-		ret = mpa_sock_send_page(conn, ext->page, ext->off, slice.len,
-					 more || !last);
+		ret = mpa_sock_send_page(conn, &piece);
 		if (ret < 0)
 			return ret;
 		slice.eor = slice.eor && ret == slice.len;

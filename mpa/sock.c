@@ -164,57 +164,74 @@ static bool must_wait_for_ack(struct sock *sk)
  * the note to push it. TCP pushes without regard to the cork when it begins a
  * new buffer or has no memory: so it is not led there.
  */
-static int send_beyond_window(struct sock *sk, struct page *page, u32 off,
-			      u32 len, int flags)
+static int send_beyond_window(struct sock *sk,
+			      const struct mpa_sock_piece *piece, int flags)
 {
-	u32 room = room_in_buffer(sk);
+	u32 room = room_in_buffer(sk), len;
 
 	if (!room && must_wait_for_ack(sk))
 		return -EAGAIN;
-	len = min(len, room ? room : full_buffer(sk));
+	len = min(piece->len, room ? room : full_buffer(sk));
 	if (!(flags & MSG_MORE) && len > LAST_OCTETS) {
 		len -= LAST_OCTETS;
 		flags |= MSG_MORE;
 	}
-	return tcp_sendpage_locked(sk, page, off, len, flags);
+	return tcp_sendpage_locked(sk, piece->page, piece->off, len, flags);
+}
+
+/*
+ * How TCP is to take a piece. It is pushed once, with the last octets: each
+ * push sends what there is in buffers that are not full. That the last octets
+ * come is sure where all lie within the window: TCP pushes by itself when it
+ * has no room for them. Beyond the window they may have to wait for an ACK.
+ */
+static int piece_flags(const struct sock *sk,
+		       const struct mpa_sock_piece *piece)
+{
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
+
+	if (piece->rest || piece->more)
+		flags |= MSG_MORE;
+	if (piece->rest && !beyond_window(sk, piece->len + piece->rest))
+		flags |= MSG_SENDPAGE_NOTLAST;
+	return flags;
 }
 
 /**
  * mpa_sock_send_page() - give TCP a reference to octets of a page
  * @conn: connection
- * @page: head page of a chunk
- * @off: offset of the first octet in the chunk
- * @len: octets
- * @more: more follow at once: TCP may wait with a segment that is not full
+ * @piece: the octets. When more follow TCP may wait with a segment that is not
+ *	full, and when they do so in this push, with all
  *
  * When a segment leaves that is not full is ours to say on our own sockets,
  * and the program's on its own. Context: process, socket lock held. Does not
  * block.
- * Return: octets taken, which may be less than @len for no lack of room;
- * -EAGAIN when TCP has no room, or another errno.
+ * Return: octets taken, which may be less than there are for no lack of room;
+ * -EAGAIN when TCP has no room, or another errno. Then TCP has been pushed, or
+ * waits for an ACK.
  */
-int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,
-		       u32 len, bool more)
+int mpa_sock_send_page(struct mpa_conn *conn,
+		       const struct mpa_sock_piece *piece)
 {
-	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
 	struct sock *sk = conn->sk;
+	int flags = piece_flags(sk, piece);
 	int ret;
 
 	sock_owned_by_me(sk);
-	if (more)
-		flags |= MSG_MORE;
 	if (!conn->sock)
-		return tcp_sendpage_locked(sk, page, off, len, flags);
+		return tcp_sendpage_locked(sk, piece->page, piece->off,
+					   piece->len, flags);
 	/*
 	 * Before, because TCP may still have to send what it got earlier: a
 	 * busy device or the hope for an ACK can have held that back. After,
 	 * because TCP drops the note to push with each new buffer.
 	 */
-	set_nagle(sk, len);
-	if (beyond_window(sk, len))
-		ret = send_beyond_window(sk, page, off, len, flags);
+	set_nagle(sk, piece->len);
+	if (beyond_window(sk, piece->len))
+		ret = send_beyond_window(sk, piece, flags);
 	else
-		ret = tcp_sendpage_locked(sk, page, off, len, flags);
+		ret = tcp_sendpage_locked(sk, piece->page, piece->off,
+					  piece->len, flags);
 	set_nagle(sk, 0);
 	return ret;
 }

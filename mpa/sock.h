@@ -16,13 +16,29 @@ struct mpa_sock_limits {
 	u32 notsent_lowat;
 };
 
+/**
+ * struct mpa_sock_piece - octets of a page for TCP
+ * @page: head page of a chunk
+ * @off: offset of the first octet in the chunk
+ * @len: octets
+ * @rest: octets that follow under the same hold of the socket lock
+ * @more: others follow these at once
+ */
+struct mpa_sock_piece {
+	struct page *page;
+	u32 off;
+	u32 len;
+	u32 rest;
+	bool more;
+};
+
 int mpa_sock_create(struct net *net, int family, struct socket **sock);
 void mpa_sock_tune(struct sock *sk);
 void mpa_sock_release(struct socket *sock);
 void mpa_sock_abort(struct sock *sk, int sk_err);
 
-int mpa_sock_send_page(struct mpa_conn *conn, struct page *page, u32 off,
-		       u32 len, bool more);
+int mpa_sock_send_page(struct mpa_conn *conn,
+		       const struct mpa_sock_piece *piece);
 void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits);
 void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits);
 int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len);
