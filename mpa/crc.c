@@ -7,9 +7,34 @@
  */
 #include <linux/err.h>
 #include <linux/printk.h>
+#include <linux/static_call.h>
 #include "crc.h"
 
 static struct crypto_shash *mpa_crc_tfm;
+
+/*
+ * Where the calls lead: to the crypto API, or past its wrappers straight to
+ * the driver, which stays loaded for as long as we have @mpa_crc_tfm. All of
+ * them can only fail for want of a key, and there is none.
+ */
+DEFINE_STATIC_CALL(mpa_crc_init, crypto_shash_init);
+DEFINE_STATIC_CALL(mpa_crc_update, crypto_shash_update);
+DEFINE_STATIC_CALL(mpa_crc_final, crypto_shash_final);
+DEFINE_STATIC_CALL(mpa_crc_whole, crypto_shash_digest);
+
+/* The wrappers align octets, and ask for the key, for drivers that want it. */
+static void __init use_driver(struct crypto_shash *tfm)
+{
+	const struct shash_alg *alg = crypto_shash_alg(tfm);
+
+	if (crypto_shash_alignmask(tfm) ||
+	    (crypto_shash_get_flags(tfm) & CRYPTO_TFM_NEED_KEY))
+		return;
+	static_call_update(mpa_crc_init, alg->init);
+	static_call_update(mpa_crc_update, alg->update);
+	static_call_update(mpa_crc_final, alg->final);
+	static_call_update(mpa_crc_whole, alg->digest);
+}
 
 int __init mpa_crc_module_init(void)
 {
@@ -26,6 +51,7 @@ int __init mpa_crc_module_init(void)
 		crypto_free_shash(tfm);
 		return -EINVAL;
 	}
+	use_driver(tfm);
 	mpa_crc_tfm = tfm;
 	return 0;
 }
@@ -38,19 +64,19 @@ void mpa_crc_module_exit(void)
 void mpa_crc_start(union mpa_crc *crc)
 {
 	crc->desc.tfm = mpa_crc_tfm;
-	crypto_shash_init(&crc->desc);
+	static_call(mpa_crc_init)(&crc->desc);
 }
 
 void mpa_crc_add(union mpa_crc *crc, const void *data, u32 len)
 {
-	crypto_shash_update(&crc->desc, data, len);
+	static_call(mpa_crc_update)(&crc->desc, data, len);
 }
 
 __be32 mpa_crc_finish(union mpa_crc *crc)
 {
 	__be32 field;
 
-	crypto_shash_final(&crc->desc, (u8 *)&field);
+	static_call(mpa_crc_final)(&crc->desc, (u8 *)&field);
 	return field;
 }
 
@@ -61,6 +87,6 @@ __be32 mpa_crc_digest(const void *data, u32 len)
 	__be32 field;
 
 	crc.desc.tfm = mpa_crc_tfm;
-	crypto_shash_digest(&crc.desc, data, len, (u8 *)&field);
+	static_call(mpa_crc_whole)(&crc.desc, data, len, (u8 *)&field);
 	return field;
 }
