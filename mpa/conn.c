@@ -61,11 +61,6 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 
 	if (!conn)
 		return NULL;
-	conn->frame = kmalloc(MPA_STARTUP_MAX_LEN, gfp);
-	if (!conn->frame) {
-		kfree(conn);
-		return NULL;
-	}
 	kref_init(&conn->ref);
 	sock_hold(sk);
 	conn->sk = sk;

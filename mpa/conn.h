@@ -60,8 +60,8 @@ enum {
  * @offer: what our own startup frame says
  * @peer: what the peer's says
  * @agreed: what is in force
- * @frame: room for a startup frame, ours or the peer's; NULL in Full Operation
- * @frame_len: octets of our Request that waits for TCP
+ * @frame: our Request that waits for TCP, or NULL
+ * @frame_len: octets of @frame
  * @work: everything that needs process context
  * @timer: limit of the whole startup; in Full Operation mpa_conn_retry()'s
  * @deadline: jiffies at which @timer fires

@@ -62,6 +62,8 @@ static void send_request(struct mpa_conn *conn)
 	int ret = mpa_sock_send_frame(conn->sk, conn->frame,
 				      conn->frame_len);
 
+	kfree(conn->frame);
+	conn->frame = NULL;
 	if (ret)
 		startup_fail(conn, ret);
 	else
@@ -87,12 +89,14 @@ static void step_connecting(struct mpa_conn *conn)
 
 /*
  * Read the peer's frame. It stays in TCP's queue until it is complete, and
- * what follows it stays there for Full Operation (STA-19).
+ * what follows it stays there for Full Operation (STA-19). So @frame, which
+ * has room for any, is the caller's: who waits for a frame needs no memory.
  *
  * Return: 0 with *pd set, -EAGAIN when more must come, another errno when it
  * is no frame to go on with.
  */
-static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
+static int read_frame(struct mpa_conn *conn, bool reply, u8 *frame,
+		      const u8 **pd)
 {
 	struct sock *sk = conn->sk;
 	u32 off = 0, have = max(tcp_inq(sk), 0);
@@ -103,10 +107,10 @@ static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
 	have = min(have, MPA_STARTUP_MAX_LEN);
 	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
 	mpa_cursor_init(&cur, &sk->sk_receive_queue, skb, off);
-	ret = mpa_cursor_read(&cur, conn->frame, have);
+	ret = mpa_cursor_read(&cur, frame, have);
 	if (ret)
 		return ret;
-	ret = mpa_startup_parse(conn->frame, have, reply,
+	ret = mpa_startup_parse(frame, have, reply,
 				conn->params.max_rev, &conn->peer, pd);
 	if (ret == -EAGAIN && (sk->sk_shutdown & RCV_SHUTDOWN))
 		ret = have ? -EPROTO : -ECONNRESET;	/* cut short, silent */
@@ -120,9 +124,10 @@ static int read_frame(struct mpa_conn *conn, bool reply, const u8 **pd)
 }
 
 /* Has the frame come? What is none to go on with has failed the startup. */
-static bool frame_is_here(struct mpa_conn *conn, bool reply, const u8 **pd)
+static bool frame_is_here(struct mpa_conn *conn, bool reply, u8 *frame,
+			  const u8 **pd)
 {
-	int ret = read_frame(conn, reply, pd);
+	int ret = read_frame(conn, reply, frame, pd);
 
 	if (ret && ret != -EAGAIN)
 		startup_fail(conn, ret);
@@ -132,11 +137,12 @@ static bool frame_is_here(struct mpa_conn *conn, bool reply, const u8 **pd)
 static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
 		      const void *pd)
 {
-	int ret = mpa_startup_build(conn->frame, true, reply, pd);
+	u8 frame[MPA_STARTUP_MAX_LEN];
+	int ret = mpa_startup_build(frame, true, reply, pd);
 
 	if (ret < 0)
 		return ret;
-	return mpa_sock_send_frame(conn->sk, conn->frame, ret);
+	return mpa_sock_send_frame(conn->sk, frame, ret);
 }
 
 /* RFC 5044 section C.2.1: a Reply says why, and a FIN ends it. */
@@ -153,9 +159,10 @@ static void refuse_rdmac(struct mpa_conn *conn)
 
 static void step_wait_request(struct mpa_conn *conn)
 {
+	u8 frame[MPA_STARTUP_MAX_LEN];
 	const u8 *pd;
 
-	if (!frame_is_here(conn, false, &pd))
+	if (!frame_is_here(conn, false, frame, &pd))
 		return;
 	if (conn->peer.rev == MPA_REV_RDMAC && !conn->params.policy.rdmac) {
 		refuse_rdmac(conn);
@@ -192,8 +199,6 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 		mpa_early_watch_acks(conn);
 	mpa_tx_start(conn);
 	conn->state = MPA_FULL;
-	kfree(conn->frame);
-	conn->frame = NULL;
 	mpa_count(conn, MPA_STAT_CONNECTIONS, 1);
 	/* The peer may have been quicker than we: look at the queue. */
 	mpa_conn_queue(conn);
@@ -210,10 +215,11 @@ static void enter_full(struct mpa_conn *conn, int status, const u8 *pd)
 
 static void step_wait_reply(struct mpa_conn *conn)
 {
+	u8 frame[MPA_STARTUP_MAX_LEN];
 	const u8 *pd;
 	int ret;
 
-	if (!frame_is_here(conn, true, &pd))
+	if (!frame_is_here(conn, true, frame, &pd))
 		return;
 	ret = mpa_startup_conclude(&conn->offer, &conn->peer, &conn->agreed);
 	if (ret && ret != -ECONNREFUSED)
@@ -251,12 +257,13 @@ static void step_undecided(struct mpa_conn *conn)
  */
 static int reset_status(struct mpa_conn *conn)
 {
+	u8 frame[MPA_STARTUP_MAX_LEN];
 	struct sock *sk = conn->sk;
 	int ret = 0;
 	const u8 *pd;
 
 	if (conn->state != MPA_CONNECTING && tcp_inq(sk) > 0)
-		ret = read_frame(conn, conn->initiator, &pd);
+		ret = read_frame(conn, conn->initiator, frame, &pd);
 	if (ret && ret != -EAGAIN)
 		return ret;
 	/* EPIPE is an RST, too: one behind a FIN. */
@@ -300,19 +307,23 @@ void mpa_handshake_step(struct mpa_conn *conn)
  * @pd: Private Data, copied
  * @pd_len: octets of @pd
  *
- * Context: process. Return: 0, or -EMSGSIZE for too much Private Data.
+ * Context: process. Return: 0, -EMSGSIZE for too much Private Data, or
+ * -ENOMEM.
  */
 int mpa_handshake_initiate(struct mpa_conn *conn, const void *pd, u16 pd_len)
 {
+	u8 frame[MPA_STARTUP_MAX_LEN];
 	int ret;
 
 	conn->initiator = true;
 	fill_offer(&conn->offer, &conn->params, pd_len);
-	ret = mpa_startup_build(conn->frame, false, &conn->offer, pd);
+	ret = mpa_startup_build(frame, false, &conn->offer, pd);
 	if (ret < 0)
 		return ret;
 	conn->frame_len = ret;
-	return 0;
+	conn->frame = kmemdup(frame, ret, conn->params.account ?
+					  GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	return conn->frame ? 0 : -ENOMEM;
 }
 
 /**

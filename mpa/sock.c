@@ -278,11 +278,18 @@ int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	struct kvec iov = { .iov_base = frame, .iov_len = len };
+	bool task_frag = sk->sk_use_task_frag;
 	struct mpa_sock_limits limits;
 	int ret;
 
 	mpa_sock_lift(sk, &limits);
+	/*
+	 * No frag of the socket's own, which would be 32 KiB until it closes:
+	 * reclaim neither starts a connection nor faults here.
+	 */
+	sk->sk_use_task_frag = true;
 	ret = kernel_sendmsg_locked(sk, &msg, &iov, 1, len);
+	sk->sk_use_task_frag = task_frag;
 	mpa_sock_lower(sk, &limits);
 	if (ret == len)
 		return 0;
