@@ -308,6 +308,14 @@ static void upcall_writable(void *consumer)
 	iwm_sq_kick(consumer);
 }
 
+static void upcall_idle(void *consumer)
+{
+	struct iwm_qp *qp = consumer;
+
+	set_bit(SQ_REST, &qp->sq->flags);
+	iwm_sq_kick(qp);
+}
+
 /* The cep with a reference, or NULL. */
 static struct iwm_cep *qp_cep_get(struct iwm_qp *qp)
 {
@@ -432,6 +440,7 @@ static const struct mpa_consumer_ops qp_ops = {
 	.place		= upcall_place,
 	.receive_done	= iwm_receive_done,
 	.writable	= upcall_writable,
+	.idle		= upcall_idle,
 	.closed		= upcall_closed,
 	.gone		= upcall_gone,
 };

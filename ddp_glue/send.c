@@ -308,6 +308,14 @@ static struct mpa_conn *sq_conn_get(struct iwm_qp *qp)
 	return conn;
 }
 
+/* The connection was idle for a while. */
+static void sq_rest(struct iwm_sq *sq, struct mpa_conn *conn)
+{
+	clear_bit(SQ_REST, &sq->flags);
+	if (conn)
+		mpa_tx_rest(conn);
+}
+
 /* What an owner does. True when the Terminate has been dealt with. */
 static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 {
@@ -328,6 +336,8 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	if (test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_flush_all(qp))
 		*result = TX_BUDGET;
 	iwm_mr_drop_cache(&sq->mr);
+	if (unlikely(test_bit(SQ_REST, &sq->flags)))
+		sq_rest(sq, conn);
 	if (conn)
 		mpa_conn_put(conn);
 	/* Still the owner: what is posted meanwhile goes out in one batch. */

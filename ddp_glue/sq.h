@@ -36,6 +36,7 @@ enum {
 	SQ_TERMINATE,	/* a Terminate waits to be sent */
 	SQ_WAIT_READ,	/* a Read must finish first */
 	SQ_DEFERRED,	/* the burst timer is going to look */
+	SQ_REST,	/* memory for FPDUs can be given back */
 };
 
 /**

@@ -155,6 +155,13 @@ struct tx_env {
 	u32 num_fpdus;
 };
 
+static u32 times_busy;
+
+static void note_busy(struct mpa_conn *conn)
+{
+	times_busy++;
+}
+
 static void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss)
 {
 	struct mpa_conn *conn = env->conn;
@@ -168,7 +175,7 @@ static void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss)
 	tcp.space = U32_MAX;
 	conn->initiator = true;
 	conn->agreed = (struct mpa_agreed){ .tx_markers = markers, .crc = crc };
-	mpa_tx_start(conn);
+	mpa_tx_start(conn, note_busy);
 	env->f = (struct framer){
 		.markers = markers, .crc = crc, .out = env->stream, .size = STREAM_SIZE,
 	};
@@ -662,17 +669,54 @@ static void pages_that_tcp_keeps_stay_as_they_are(struct kunit *test)
 	put_page(first.page);
 }
 
+static u32 chunks_in_use(void)
+{
+	u32 i, used = 0;
+
+	for (i = 0; i < memory.num_given; i++)
+		used += page_ref_count(memory.given[i]) > 0;
+	return used;
+}
+
+/* As the connection's worker does. */
+static bool rest_if_idle(struct tx_env *env)
+{
+	if (mpa_tx_is_idle(env->conn))
+		mpa_tx_rest(env->conn);
+	return !env->conn->tx.store;
+}
+
+/* What waits for TCP keeps the memory, what TCP has does not. */
+static void idle_gives_memory_back(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	int round;
+
+	tx_start(env, true, true, 1448);
+	times_busy = 0;
+	for (round = 0; round < 3; round++) {
+		KUNIT_EXPECT_TRUE(test, rest_if_idle(env));
+		write_message(test, env, 100000, 128);
+		KUNIT_EXPECT_EQ(test, times_busy, 2 * round + 1);
+		KUNIT_EXPECT_FALSE(test, rest_if_idle(env));
+		KUNIT_EXPECT_FALSE(test, rest_if_idle(env));
+		KUNIT_EXPECT_EQ(test, times_busy, 2 * round + 2);
+		KUNIT_ASSERT_EQ(test, push(env, false), 0);
+		KUNIT_EXPECT_TRUE(test, stream_matches(env));
+		KUNIT_EXPECT_TRUE(test, rest_if_idle(env));
+	}
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+	tcp_release();
+	KUNIT_EXPECT_EQ(test, chunks_in_use(), 0);
+}
+
 /* Chunks that somebody has when the stream is gone. */
 static u32 chunks_kept(struct tx_env *env)
 {
-	u32 i, kept = 0;
-
 	tcp_release();
 	mpa_tx_free(&env->conn->tx);
 	memset(&env->conn->tx, 0, sizeof(env->conn->tx));
-	for (i = 0; i < memory.num_given; i++)
-		kept += page_ref_count(memory.given[i]) > 0;
-	return kept;
+	return chunks_in_use();
 }
 
 static const u32 rings[] = { 1, 2, 3, MPA_TX_RING_PROGRAM, MPA_TX_RING };
@@ -1019,6 +1063,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(err_01_dead_socket),
 	KUNIT_CASE(pages_are_reused_when_tcp_lets_go),
 	KUNIT_CASE(pages_that_tcp_keeps_stay_as_they_are),
+	KUNIT_CASE(idle_gives_memory_back),
 	KUNIT_CASE(tx_08_a_page_is_used_once_in_an_fpdu),
 	KUNIT_CASE(tx_08_what_is_not_sent_keeps_no_page),
 	KUNIT_CASE(siz_01_siz_04_emss_changes),

@@ -12,8 +12,12 @@
 #include "tx.h"
 #include "work.h"
 
+static struct kmem_cache *mpa_conn_cache;
+
 /* When there was no memory, it is tried again after so long. */
 #define MPA_RETRY_MS		10
+/* Twice so long without an FPDU is idle. */
+#define MPA_WATCH_MS		400
 
 /*
  * Take a policy over, the administrator's where the consumer has none.
@@ -27,6 +31,19 @@ void mpa_conn_set_params(struct mpa_conn *conn,
 		conn->params.policy = mpa_params_policy();
 	if (params->account && !conn->memcg)
 		conn->memcg = get_mem_cgroup_from_mm(NULL);
+}
+
+/* Context: process. Return: 0 or -ENOMEM. */
+int __init mpa_conn_module_init(void)
+{
+	mpa_conn_cache = KMEM_CACHE(mpa_conn, 0);
+	return mpa_conn_cache ? 0 : -ENOMEM;
+}
+
+/* There are no connections any more. Context: process. */
+void mpa_conn_module_exit(void)
+{
+	kmem_cache_destroy(mpa_conn_cache);
 }
 
 static void conn_timeout(struct work_struct *work)
@@ -57,7 +74,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				work_func_t work)
 {
 	gfp_t gfp = params->account ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
-	struct mpa_conn *conn = kzalloc(sizeof(*conn), gfp);
+	struct mpa_conn *conn = kmem_cache_zalloc(mpa_conn_cache, gfp);
 
 	if (!conn)
 		return NULL;
@@ -85,7 +102,7 @@ static void conn_free(struct kref *ref)
 	mpa_rx_free(&conn->rx);
 	mem_cgroup_put(conn->memcg);
 	kfree(conn->frame);
-	kfree(conn);
+	kmem_cache_free(mpa_conn_cache, conn);
 }
 
 /**
@@ -126,9 +143,18 @@ void mpa_conn_queue(struct mpa_conn *conn)
 		mpa_conn_put(conn);
 }
 
+/* Unless the timer is armed already. */
+static void conn_arm_timer(struct mpa_conn *conn, unsigned int ms)
+{
+	mpa_conn_get(conn);
+	if (!queue_delayed_work(workqueue_of(conn), &conn->timer,
+				msecs_to_jiffies(ms)))
+		mpa_conn_put(conn);
+}
+
 /**
  * mpa_conn_retry() - have the connection's work run in a moment
- * @conn: connection in Full Operation, which has no other use for its timer
+ * @conn: connection in Full Operation
  *
  * For want of memory: the work may find none either, and must not spin.
  * Context: any; the caller holds a reference.
@@ -136,9 +162,21 @@ void mpa_conn_queue(struct mpa_conn *conn)
 void mpa_conn_retry(struct mpa_conn *conn)
 {
 	mpa_conn_get(conn);
-	if (!queue_delayed_work(workqueue_of(conn), &conn->timer,
-				msecs_to_jiffies(MPA_RETRY_MS)))
+	if (mod_delayed_work(workqueue_of(conn), &conn->timer,
+			     msecs_to_jiffies(MPA_RETRY_MS)))
 		mpa_conn_put(conn);
+}
+
+/**
+ * mpa_conn_watch() - have the connection's work look whether it is idle
+ * @conn: connection in Full Operation that has memory to give back
+ *
+ * When mpa_conn_retry() has armed the timer, the look comes sooner.
+ * Context: any; the caller holds a reference, and keeps mpa_destroy() away.
+ */
+void mpa_conn_watch(struct mpa_conn *conn)
+{
+	conn_arm_timer(conn, MPA_WATCH_MS);
 }
 
 /**
@@ -163,8 +201,7 @@ void mpa_conn_start_timer(struct mpa_conn *conn)
 	if (!ms)
 		ms = READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
 	conn->deadline = jiffies + msecs_to_jiffies(ms);
-	mpa_conn_get(conn);
-	queue_delayed_work(workqueue_of(conn), &conn->timer, msecs_to_jiffies(ms));
+	conn_arm_timer(conn, ms);
 }
 
 /**

@@ -30,7 +30,7 @@ enum mpa_state {
 
 /* Bits of mpa_conn.flags */
 enum {
-	MPA_CONN_TIMED_OUT,	/* the startup timer has fired */
+	MPA_CONN_TIMED_OUT,	/* the timer has fired */
 	MPA_CONN_FIN_WANTED,	/* shut down once everything is handed over */
 	MPA_CONN_GONE,		/* the consumer knows that TCP is closed */
 	MPA_CONN_PUSH_WANTED,	/* what is written can go to TCP (programs) */
@@ -63,7 +63,8 @@ enum {
  * @frame: our Request that waits for TCP, or NULL
  * @frame_len: octets of @frame
  * @work: everything that needs process context
- * @timer: limit of the whole startup; in Full Operation mpa_conn_retry()'s
+ * @timer: limit of the whole startup; in Full Operation mpa_conn_retry()'s and
+ *	mpa_conn_watch()'s
  * @deadline: jiffies at which @timer fires
  * @flags: atomic bits
  * @saved_data_ready: the socket's own callback
@@ -115,6 +116,8 @@ static inline void mpa_count(const struct mpa_conn *conn, enum mpa_stat stat,
 	this_cpu_add(conn->mib->v[stat], n);
 }
 
+int mpa_conn_module_init(void);
+void mpa_conn_module_exit(void);
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_params *params,
 				struct mpa_mib __percpu *mib,
@@ -123,6 +126,7 @@ void mpa_conn_set_params(struct mpa_conn *conn,
 			 const struct mpa_params *params);
 void mpa_conn_queue(struct mpa_conn *conn);
 void mpa_conn_retry(struct mpa_conn *conn);
+void mpa_conn_watch(struct mpa_conn *conn);
 void mpa_conn_released(struct mpa_conn *conn);
 void mpa_conn_start_timer(struct mpa_conn *conn);
 void mpa_conn_stop_timer(struct mpa_conn *conn);

@@ -237,6 +237,17 @@ static void push_program(struct mpa_conn *conn)
 		conn->ops->writable(conn->consumer);
 }
 
+/* Idle connections give back what only busy ones need. */
+static void look_for_idle(struct mpa_conn *conn)
+{
+	if (!READ_ONCE(conn->tx.store))
+		return;
+	if (!mpa_tx_is_idle(conn))
+		mpa_conn_watch(conn);
+	else if (conn->ops->idle)
+		conn->ops->idle(conn->consumer);
+}
+
 /*
  * A program can sleep in a call that holds its socket's lock, for as long as
  * it likes: on a fault in its memory. So that lock is not waited for. When this
@@ -290,6 +301,9 @@ void mpa_conn_work(struct work_struct *work)
 			mpa_handshake_step(conn);
 		else
 			mpa_conn_receive(conn, MPA_WORK_BUDGET, GFP_NOIO);
+		if (conn->state >= MPA_FULL &&
+		    test_and_clear_bit(MPA_CONN_TIMED_OUT, &conn->flags))
+			look_for_idle(conn);
 		/* Nobody else knows a Responder whose Request was bad. */
 		drop = conn->half_open && conn->state == MPA_ENDED &&
 		       mpa_conn_let_go(conn);

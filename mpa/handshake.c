@@ -197,7 +197,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	if (conn->params.policy.early && conn->ops->place &&
 	    mpa_early_create(&conn->rx))
 		mpa_early_watch_acks(conn);
-	mpa_tx_start(conn);
+	mpa_tx_start(conn, mpa_conn_watch);
 	conn->state = MPA_FULL;
 	mpa_count(conn, MPA_STAT_CONNECTIONS, 1);
 	/* The peer may have been quicker than we: look at the queue. */

@@ -3,6 +3,7 @@
  * mpa.ko: Marker PDU Aligned framing for TCP (RFC 5044) as a kernel library.
  */
 #include <linux/module.h>
+#include "conn.h"
 #include "crc.h"
 #include "linger.h"
 #include "user.h"
@@ -14,9 +15,12 @@ static int __init mpa_init(void)
 
 	if (ret)
 		return ret;
-	ret = mpa_work_init();
+	ret = mpa_conn_module_init();
 	if (ret)
 		goto err_exit_crc;
+	ret = mpa_work_init();
+	if (ret)
+		goto err_exit_conn;
 	ret = mpa_stats_register();
 	if (ret)
 		goto err_exit_work;
@@ -29,6 +33,8 @@ err_unregister_stats:
 	mpa_stats_unregister();
 err_exit_work:
 	mpa_work_exit();
+err_exit_conn:
+	mpa_conn_module_exit();
 err_exit_crc:
 	mpa_crc_module_exit();
 	return ret;
@@ -40,6 +46,7 @@ static void __exit mpa_exit(void)
 	mpa_linger_exit();
 	mpa_work_exit();	/* programs' connections count until their end */
 	mpa_stats_unregister();
+	mpa_conn_module_exit();
 	mpa_crc_module_exit();
 }
 

@@ -35,7 +35,8 @@ struct mpa_extent {
  * @whole: stream position up to which whole FPDUs went to TCP last
  * @first: index of the oldest extent, modulo MPA_PLAN_EXTENTS
  * @last: index behind the newest one
- * @extent: what TCP has not taken, in order
+ * @extent: MPA_PLAN_EXTENTS of them in the transmitter's store: what TCP has
+ *	not taken, in order
  *
  * Written by the transmit owner, but for @mss, @emss, @accepted, @planned and
  * @first, which change under the socket lock in a hand-over.
@@ -50,7 +51,7 @@ struct mpa_plan {
 	u64 whole;
 	unsigned int first;
 	unsigned int last;
-	struct mpa_extent extent[MPA_PLAN_EXTENTS];
+	struct mpa_extent *extent;
 };
 
 int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more);

@@ -9,6 +9,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/tcp.h>
 #include "conn.h"
@@ -24,18 +25,22 @@ static bool chunk_is_free(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
-/* A worker may be the transmit owner: then the kernel knows of no process. */
+/*
+ * A worker may be the transmit owner: then the kernel knows of no process. The
+ * first chunk is a page, which is enough for those that say little.
+ */
 static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
 {
 	struct mem_cgroup *active = set_active_memcg(ring->memcg);
 	gfp_t gfp = ring->gfp | __GFP_COMP | __GFP_NOWARN, large;
-	struct page *page;
+	struct page *page = NULL;
 
 	/* Reserves are for what must be had, and the rest need not wait. */
 	large = gfp | __GFP_NORETRY;
 	if (gfp & __GFP_MEMALLOC)
 		large &= ~(__GFP_MEMALLOC | __GFP_DIRECT_RECLAIM);
-	page = alloc_pages(large, MPA_TX_CHUNK_ORDER);
+	if (ring->size)
+		page = alloc_pages(large, MPA_TX_CHUNK_ORDER);
 	if (!page)
 		page = alloc_pages(gfp, 0);
 	set_active_memcg(active);
@@ -60,6 +65,43 @@ static int chunk_next(struct mpa_tx_ring *ring)
 	ring->off = 0;
 	ring->size = page_size(page);
 	return 0;
+}
+
+/* Context: transmit owner, may sleep. Return: 0 or -ENOMEM. */
+static int store_create(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = &conn->tx;
+	struct mem_cgroup *active = set_active_memcg(tx->ring.memcg);
+	struct mpa_tx_store *store = kzalloc(sizeof(*store),
+					     tx->ring.gfp | __GFP_NOWARN);
+
+	set_active_memcg(active);
+	if (!store)
+		return -ENOMEM;
+	tx->writer.piece = store->piece;
+	tx->plan.extent = store->extent;
+	tx->ring.chunk = store->chunk;
+	WRITE_ONCE(tx->store, store);
+	tx->busy(conn);
+	return 0;
+}
+
+/* Nothing is open, and nothing waits for TCP. What TCP has, it keeps. */
+static void store_destroy(struct mpa_tx *tx)
+{
+	struct mpa_tx_ring *ring = &tx->ring;
+	unsigned int i;
+
+	if (!tx->store)
+		return;
+	for (i = 0; i < MPA_TX_RING; i++)
+		if (ring->chunk[i])
+			put_page(ring->chunk[i]);
+	ring->slot = 0;
+	ring->off = 0;
+	ring->size = 0;
+	kfree(tx->store);
+	WRITE_ONCE(tx->store, NULL);
 }
 
 /* There is no open FPDU any more. */
@@ -275,6 +317,8 @@ int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	if (unlikely(ulpdu_len > MPA_MAX_ULPDU))
 		return -EMSGSIZE;
 	wire = mpa_fpdu_wire_len(ulpdu_len, writer->markers, writer->pos);
+	if (unlikely(!conn->tx.store) && store_create(conn))
+		return -ENOMEM;
 	ret = writer_reserve(&conn->tx, wire);
 	if (unlikely(ret))
 		return ret;
@@ -455,8 +499,45 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_mulpdu, IWMPA);
 
+/**
+ * mpa_tx_is_idle() - has nothing been written since the last call?
+ * @conn: connection
+ *
+ * Context: socket lock held. Return: whether the transmit owner should look
+ * for itself: mpa_tx_rest().
+ */
+bool mpa_tx_is_idle(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = &conn->tx;
+	u64 written = READ_ONCE(tx->written);
+	bool idle = tx->seen == written;
+
+	WRITE_ONCE(tx->seen, written);
+	return idle;
+}
+
+/**
+ * mpa_tx_rest() - give back the memory for FPDUs
+ * @conn: connection that has had nothing to send for a while
+ *
+ * mpa_consumer_ops.idle() asks for it. What is open or waits for TCP keeps it.
+ * Context: transmit owner, without an open FPDU.
+ */
+void mpa_tx_rest(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = &conn->tx;
+
+	if (!tx->store)
+		return;
+	if (READ_ONCE(tx->seen) == tx->written && !mpa_plan_pending(&tx->plan))
+		store_destroy(tx);
+	else
+		tx->busy(conn);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_rest, IWMPA);
+
 /* Full Operation begins. Context: socket lock held. */
-void mpa_tx_start(struct mpa_conn *conn)
+void mpa_tx_start(struct mpa_conn *conn, void (*busy)(struct mpa_conn *conn))
 {
 	struct mpa_tx *tx = &conn->tx;
 	struct mpa_tx_ring *ring = &tx->ring;
@@ -467,6 +548,7 @@ void mpa_tx_start(struct mpa_conn *conn)
 	if (conn->initiator)
 		tx->allowed = true;
 	mpa_tx_update_emss(conn);
+	tx->busy = busy;
 	/* Storage may be above and below us: no I/O to get memory. */
 	ring->slots = conn->sock ? MPA_TX_RING : MPA_TX_RING_PROGRAM;
 	ring->gfp = conn->sock ? GFP_NOIO : GFP_KERNEL;
@@ -482,11 +564,7 @@ void mpa_tx_start(struct mpa_conn *conn)
 /* The last reference to the connection is gone. */
 void mpa_tx_free(struct mpa_tx *tx)
 {
-	unsigned int i;
-
 	writer_drop_held(&tx->writer);
 	mpa_plan_free(&tx->plan);
-	for (i = 0; i < MPA_TX_RING; i++)
-		if (tx->ring.chunk[i])
-			put_page(tx->ring.chunk[i]);
+	store_destroy(tx);
 }

@@ -9,6 +9,8 @@
 #include <linux/types.h>
 #include "plan.h"
 
+struct mpa_conn;
+
 #define MPA_TX_CHUNK_ORDER	3
 #define MPA_TX_RING		32	/* chunks kept for reuse */
 #define MPA_TX_RING_PROGRAM	4	/* on a program's socket */
@@ -28,7 +30,7 @@
  * @cur_piece: index of the piece behind the one that is being written
  * @out: next octet to write
  * @out_left: octets left at @out in this piece
- * @piece: where the open FPDU lies
+ * @piece: MPA_TX_PIECES of them in the store: where the open FPDU lies
  */
 struct mpa_tx_writer {
 	bool markers;
@@ -41,7 +43,7 @@ struct mpa_tx_writer {
 	unsigned int cur_piece;
 	u8 *out;
 	u32 out_left;
-	struct mpa_extent piece[MPA_TX_PIECES];
+	struct mpa_extent *piece;
 };
 
 /**
@@ -51,8 +53,9 @@ struct mpa_tx_writer {
  * @memcg: cgroup that pays for it, the connection's, or NULL
  * @slot: index of the chunk that is being written
  * @off: octets used of it, the open FPDU's included
- * @size: octets in it
- * @chunk: one whose only reference is ours can be written again
+ * @size: octets in it; 0: nothing has been written since the store was made
+ * @chunk: MPA_TX_RING of them in the store: one whose only reference is ours
+ *	can be written again
  */
 struct mpa_tx_ring {
 	unsigned int slots;
@@ -61,6 +64,18 @@ struct mpa_tx_ring {
 	unsigned int slot;
 	u32 off;
 	u32 size;
+	struct page **chunk;
+};
+
+/**
+ * struct mpa_tx_store - what a transmitter needs while it is busy
+ * @piece: of mpa_tx_writer
+ * @extent: of mpa_plan
+ * @chunk: of mpa_tx_ring
+ */
+struct mpa_tx_store {
+	struct mpa_extent piece[MPA_TX_PIECES];
+	struct mpa_extent extent[MPA_PLAN_EXTENTS];
 	struct page *chunk[MPA_TX_RING];
 };
 
@@ -76,6 +91,10 @@ struct mpa_tx_ring {
  * @writer: the open FPDU
  * @plan: segments, and what TCP has not taken
  * @ring: memory for both
+ * @store: made with the first FPDU, and given back by mpa_tx_rest(); NULL
+ *	without one. Nothing waits for TCP then
+ * @seen: @written when the connection was looked at last
+ * @busy: called when there is a store that is to be given back some time
  *
  * Written by the transmit owner, but for what struct mpa_plan says.
  */
@@ -89,12 +108,15 @@ struct mpa_tx {
 	struct mpa_tx_writer writer;
 	struct mpa_plan plan;
 	struct mpa_tx_ring ring;
+	struct mpa_tx_store *store;
+	u64 seen;
+	void (*busy)(struct mpa_conn *conn);
 };
 
 struct iov_iter;
-struct mpa_conn;
 
-void mpa_tx_start(struct mpa_conn *conn);
+void mpa_tx_start(struct mpa_conn *conn, void (*busy)(struct mpa_conn *conn));
+bool mpa_tx_is_idle(struct mpa_conn *conn);
 int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len);
 int mpa_tx_push(struct mpa_conn *conn, bool more);
 void mpa_tx_update_emss(struct mpa_conn *conn);

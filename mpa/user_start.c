@@ -140,6 +140,14 @@ static void user_writable(void *consumer)
 	mpa_user_wake_all(user);
 }
 
+/* The socket lock makes the transmit owner. */
+static void user_idle(void *consumer)
+{
+	struct mpa_user *user = consumer;
+
+	mpa_tx_rest(user->conn);
+}
+
 static void user_closed(void *consumer, enum mpa_error err, int status)
 {
 	struct mpa_user *user = consumer;
@@ -165,6 +173,7 @@ static const struct mpa_consumer_ops user_ops = {
 	.reply = user_reply,
 	.receive_done = user_receive_done,
 	.writable = user_writable,
+	.idle = user_idle,
 	.closed = user_closed,
 	.gone = user_gone,
 };

@@ -156,6 +156,8 @@ struct mpa_attempt {
  *	FPDU waits
  * @writable: room for transmission has appeared (Full Operation began, the
  *	first FPDU arrived at a Responder, or TCP took or freed something)
+ * @idle: nothing was sent for half a second or more: the transmit owner should
+ *	call mpa_tx_rest(). Context: process, socket lock held. Optional
  * @closed: the receive direction has ended: @err is the RFC's error number;
  *	@status is 0 for the peer's orderly FIN, else a negative errno. At
  *	most once, after the last receive; also before Full Operation, for an
@@ -173,6 +175,7 @@ struct mpa_consumer_ops {
 	int (*place)(void *consumer, struct mpa_cursor *cur, u32 len, u8 *hdr);
 	void (*receive_done)(void *consumer);
 	void (*writable)(void *consumer);
+	void (*idle)(void *consumer);
 	void (*closed)(void *consumer, enum mpa_error err, int status);
 	void (*gone)(void *consumer);
 };
@@ -227,6 +230,7 @@ void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len);
 void mpa_tx_close(struct mpa_conn *conn);
 void mpa_tx_cancel(struct mpa_conn *conn);
 int mpa_tx_flush(struct mpa_conn *conn, bool more);
+void mpa_tx_rest(struct mpa_conn *conn);
 u64 mpa_tx_written(const struct mpa_conn *conn);
 u64 mpa_tx_accepted(const struct mpa_conn *conn);
 
