@@ -121,7 +121,7 @@ static void prepare_tagged(struct tx_msg *msg, u8 opcode, u32 stag, u64 to)
 /* A Read Request for the next sink of @sq->rest, which is there. */
 static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg)
 {
-	struct orq_entry *out = &sq->orq[sq->orq_put % IWM_MAX_ORD];
+	struct orq_entry *out = iwm_sq_orq(sq, sq->orq_put);
 	struct read_rest *rest = &sq->rest;
 	const struct iwm_sge *sge = &rest->sge[rest->cur++];
 	struct rdmap_read rr = {
@@ -241,10 +241,10 @@ void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe, enum siw_wc_status status)
 	iwm_qp_error(qp, &wqe_fault);
 }
 
-/* Reads that may be outstanding; 0: only none are to be posted. */
+/* Reads that may be outstanding. With an ORD of 0 none are to be posted. */
 static u32 read_limit(const struct iwm_qp *qp)
 {
-	return qp->ord ? qp->ord : IWM_MAX_ORD;
+	return qp->ord ? qp->ord : 1;
 }
 
 /* May this entry be started? Reads are limited, and some wait for them. */
@@ -376,7 +376,7 @@ static bool next_response(struct iwm_qp *qp)
 
 	if (!iwm_sq_responses(sq))
 		return false;
-	rr = &sq->irq[sq->irq_get % IWM_MAX_IRD];
+	rr = iwm_sq_irq(sq, sq->irq_get);
 	memset(msg, 0, sizeof(*msg));
 	msg->left = rr->size;
 	msg->num_sge = 1;
@@ -404,7 +404,7 @@ static bool next_rtr(struct iwm_qp *qp)
 	if (rtr & MPA_RTR_WRITE) {
 		prepare_tagged(msg, RDMAP_WRITE, 0, 0);
 	} else if (rtr & MPA_RTR_READ) {
-		struct orq_entry *out = &sq->orq[sq->orq_put % IWM_MAX_ORD];
+		struct orq_entry *out = iwm_sq_orq(sq, sq->orq_put);
 		struct rdmap_read rr = { };
 
 		*out = (struct orq_entry) { .rtr = true };

@@ -447,8 +447,12 @@ static const struct mpa_consumer_ops qp_ops = {
 
 /* ---- Connecting, for cm.c ---- */
 
-/* Bind a cep to the QP; it can be bound to one at a time. */
-static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep)
+/*
+ * Bind a cep to the QP; it can be bound to one at a time. Make room for the
+ * Reads of @params.
+ */
+static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
+		     const struct mpa_params *params)
 {
 	int ret = 0;
 
@@ -463,6 +467,9 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep)
 		return ret;
 	/* An attempt that failed has left it behind. */
 	drop_conn(qp);
+	ret = iwm_sq_set_depths(qp, params->ird, params->ord);
+	if (ret)
+		return ret;
 	iwm_cep_get(cep);
 	spin_lock_bh(&qp->lock);
 	qp->cep = cep;
@@ -501,7 +508,8 @@ static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
  *
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: iwm_cm_reply() follows or has come already. -EISCONN when the
- * QP is busy, -EINVAL when it was used before, or an errno of mpa_connect().
+ * QP is busy, -EINVAL when it was used before, -ENOMEM, or an errno of
+ * mpa_connect().
  */
 int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 		   const struct mpa_attempt *attempt)
@@ -509,7 +517,7 @@ int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 	int ret;
 
 	mutex_lock(&qp->conn_lock);
-	ret = claim_cep(qp, cep);
+	ret = claim_cep(qp, cep, &attempt->params);
 	if (!ret) {
 		qp->responder = false;
 		ret = start_conn(qp, attempt);
@@ -586,7 +594,7 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 	int ret;
 
 	mutex_lock(&qp->conn_lock);
-	ret = claim_cep(qp, cep);
+	ret = claim_cep(qp, cep, params);
 	if (ret)
 		goto out;
 	qp->responder = true;

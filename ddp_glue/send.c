@@ -157,7 +157,7 @@ out:
 static void response_failed(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
-	const struct rdmap_read *rr = &sq->irq[sq->irq_get % IWM_MAX_IRD];
+	const struct rdmap_read *rr = iwm_sq_irq(sq, sq->irq_get);
 	u8 read_hdr[RDMAP_READ_REQUEST_LEN];
 	const struct rdmap_fault fault = {
 		.err.layer = TERM_LAYER_RDMAP,

@@ -233,7 +233,7 @@ int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr)
 	/* Pairs with message_done(): a place is free only afterwards */
 	if (sq->irq_put - smp_load_acquire(&sq->irq_get) >= qp->ird)
 		return -ENOBUFS;
-	sq->irq[sq->irq_put % IWM_MAX_IRD] = *rr;
+	*iwm_sq_irq(sq, sq->irq_put) = *rr;
 	/* Pairs with iwm_sq_responses(): the entry is complete */
 	smp_store_release(&sq->irq_put, sq->irq_put + 1);
 	return 0;
@@ -247,7 +247,7 @@ const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp)
 	/* Pairs with prepare_read() and next_rtr() */
 	if (smp_load_acquire(&sq->orq_put) == sq->orq_get)
 		return NULL;
-	return &sq->orq[sq->orq_get % IWM_MAX_ORD].sink;
+	return &iwm_sq_orq(sq, sq->orq_get)->sink;
 }
 
 /**
@@ -267,8 +267,7 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len)
 	u32 end = smp_load_acquire(&sq->orq_put), i;
 
 	for (i = sq->orq_get; i != end; i++) {
-		const struct iwm_read_sink *sink =
-			&sq->orq[i % IWM_MAX_ORD].sink;
+		const struct iwm_read_sink *sink = &iwm_sq_orq(sq, i)->sink;
 
 		if (sink->stag == stag && len <= sink->len &&
 		    to - sink->to <= sink->len - len)
@@ -303,7 +302,7 @@ static void wqe_read_done(struct iwm_qp *qp, const struct orq_entry *out,
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status)
 {
 	struct iwm_sq *sq = qp->sq;
-	const struct orq_entry *out = &sq->orq[sq->orq_get % IWM_MAX_ORD];
+	const struct orq_entry *out = iwm_sq_orq(sq, sq->orq_get);
 
 	if (!out->rtr)
 		wqe_read_done(qp, out, status);
@@ -336,7 +335,7 @@ size_t iwm_sq_ring_size(struct iwm_qp *qp)
 int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work)
 {
 	gfp_t gfp = iwm_gfp(qp->user);
-	struct iwm_sq *sq = kvzalloc(sizeof(*sq), gfp);
+	struct iwm_sq *sq = kzalloc(sizeof(*sq), gfp);
 	int i;
 
 	if (!sq)
@@ -349,7 +348,7 @@ int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work)
 	if (!sq->ring || !sq->fifo) {
 		vfree(sq->ring);
 		kvfree(sq->fifo);
-		kvfree(sq);
+		kfree(sq);
 		return -ENOMEM;
 	}
 	spin_lock_init(&sq->post_lock);
@@ -360,6 +359,35 @@ int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work)
 	for (i = 0; i < DDP_NUM_QUEUES; i++)
 		sq->msn[i] = 1;
 	qp->sq = sq;
+	return 0;
+}
+
+/**
+ * iwm_sq_set_depths() - make room for the Reads that can be outstanding
+ * @qp: QP without a connection
+ * @ird: the peer's; no more will be agreed on
+ * @ord: ours, likewise
+ *
+ * There is room for one at least: the Read that may be the RTR.
+ *
+ * Context: process, conn_lock held. Return: 0 or -ENOMEM.
+ */
+int iwm_sq_set_depths(struct iwm_qp *qp, u32 ird, u32 ord)
+{
+	struct iwm_sq *sq = qp->sq;
+	struct orq_entry *orq;
+
+	ird = roundup_pow_of_two(max(ird, 1u));
+	ord = roundup_pow_of_two(max(ord, 1u));
+	orq = kzalloc(ord * sizeof(*sq->orq) + ird * sizeof(*sq->irq),
+		      iwm_gfp(qp->user));
+	if (!orq)
+		return -ENOMEM;
+	kfree(sq->orq);		/* of an attempt that failed */
+	sq->orq = orq;
+	sq->orq_mask = ord - 1;
+	sq->irq = (struct rdmap_read *)(orq + ord);
+	sq->irq_mask = ird - 1;
 	return 0;
 }
 
@@ -380,6 +408,7 @@ void iwm_sq_destroy(struct iwm_qp *qp)
 	cancel_work_sync(&sq->work);
 	vfree(sq->ring);
 	kvfree(sq->fifo);
-	kvfree(sq);
+	kfree(sq->orq);
+	kfree(sq);
 	qp->sq = NULL;
 }

@@ -152,10 +152,12 @@ struct tx_msg {
  * @fifo_get: the oldest of them
  * @fifo_put: behind the newest one
  * @accepted: stream position that TCP has taken, as last seen by the owner
- * @orq: our outstanding Reads
+ * @orq: our outstanding Reads; NULL before there was a connection
+ * @orq_mask: index of the last place
  * @orq_get: the oldest one (receive)
  * @orq_put: behind the newest one (owner)
- * @irq: the peer's Reads that have not been answered
+ * @irq: the peer's Reads that have not been answered, in the memory of @orq
+ * @irq_mask: index of the last place
  * @irq_get: the oldest one (owner)
  * @irq_put: behind the newest one (receive)
  * @msg: what is being sent (owner)
@@ -188,10 +190,12 @@ struct iwm_sq {
 	u32 fifo_put;
 	u64 accepted;
 
-	struct orq_entry orq[IWM_MAX_ORD];
+	struct orq_entry *orq;
+	u32 orq_mask;
 	u32 orq_get;
 	u32 orq_put;
-	struct rdmap_read irq[IWM_MAX_IRD];
+	struct rdmap_read *irq;
+	u32 irq_mask;
 	u32 irq_get;
 	u32 irq_put;
 
@@ -216,6 +220,16 @@ static inline struct siw_sqe *iwm_sq_entry(struct iwm_sq *sq, u32 index)
 static inline struct iwm_wqe *iwm_sq_wqe(struct iwm_sq *sq, u32 index)
 {
 	return &sq->fifo[index & (sq->num - 1)];
+}
+
+static inline struct orq_entry *iwm_sq_orq(struct iwm_sq *sq, u32 index)
+{
+	return &sq->orq[index & sq->orq_mask];
+}
+
+static inline struct rdmap_read *iwm_sq_irq(struct iwm_sq *sq, u32 index)
+{
+	return &sq->irq[index & sq->irq_mask];
 }
 
 static inline bool iwm_sq_posted(struct iwm_sq *sq)
@@ -269,6 +283,7 @@ void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status);
 
 /* Lifetime. */
 int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work);
+int iwm_sq_set_depths(struct iwm_qp *qp, u32 ird, u32 ord);
 void iwm_sq_destroy(struct iwm_qp *qp);
 void *iwm_sq_ring(struct iwm_qp *qp);
 size_t iwm_sq_ring_size(struct iwm_qp *qp);

@@ -268,29 +268,29 @@ void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
  * @len: number of octets
  *
  * What a program sent before may fill the socket, so that its limits do not
- * count here: the frame goes out whole. All that TCP could wait for is memory
- * then, and that is not waited for. A frame that has gone in part can neither
- * be finished nor taken back: TCP is reset.
+ * count here: the frame goes out whole. In a page that TCP gives back, for what
+ * is sent by copying leaves the socket with a page fragment of its own: 32 KiB
+ * until it closes. All that TCP could wait for is memory then, and that is not
+ * waited for. A frame that has gone in part can neither be finished nor taken
+ * back: TCP is reset.
  * Context: process, socket lock held.
  * Return: 0, -ENOMEM, or another errno when TCP cannot send any more.
  */
 int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	struct kvec iov = { .iov_base = frame, .iov_len = len };
-	bool task_frag = sk->sk_use_task_frag;
+	struct page *page = alloc_page(sk->sk_allocation);
 	struct mpa_sock_limits limits;
 	int ret;
 
+	if (!page)
+		return -ENOMEM;
+	memcpy(page_address(page), frame, len);
 	mpa_sock_lift(sk, &limits);
-	/*
-	 * No frag of the socket's own, which would be 32 KiB until it closes:
-	 * reclaim neither starts a connection nor faults here.
-	 */
-	sk->sk_use_task_frag = true;
-	ret = kernel_sendmsg_locked(sk, &msg, &iov, 1, len);
-	sk->sk_use_task_frag = task_frag;
+	ret = tcp_sendpage_locked(sk, page, 0, len,
+				  MSG_DONTWAIT | MSG_NOSIGNAL |
+				  MSG_NO_SHARED_FRAGS);
 	mpa_sock_lower(sk, &limits);
+	put_page(page);
 	if (ret == len)
 		return 0;
 	if (ret > 0)

@@ -61,6 +61,8 @@ struct Usage {
     u.kinds["kernel"] = info["MemTotal:"] - info["MemFree:"] - info["Buffers:"] - info["Cached:"] - info["AnonPages:"];
     u.kinds["slab"] = info["Slab:"];
     u.kinds["vmalloc"] = info["VmallocUsed:"];
+    u.kinds["page-tables"] = info["PageTables:"];
+    u.kinds["per-cpu"] = info["Percpu:"];
     u.kinds["program"] = info["AnonPages:"];
     std::ifstream slabinfo("/proc/slabinfo");
     for (std::string line; std::getline(slabinfo, line);) {
@@ -333,7 +335,7 @@ int run(int argc, char** argv) {
        {"slabs", nullptr, "memory by slab, too", test::flag(o.slabs), 'S'},
        {"maps", nullptr, "print this program's mappings, for a profile", test::flag(o.maps), 'm'}},
       "Prints `result tsc=… ops=… octets=0` for each part that is measured, and `memory of=… n=…` with octets for each of n:\n"
-      "kernel (all of its memory, with the rings that programs map), of that slab and vmalloc (the rings), and program.\n");
+      "kernel (all of its memory, with the rings that programs map), of that slab, vmalloc, page-tables and per-cpu, and program.\n");
   std::vector<std::string> operands;
   if (const auto status = options.parse(argc, argv, operands))
     return *status;
