@@ -9,7 +9,6 @@
  * whether its owner gets a completion or a wake-up.
  */
 #include <linux/log2.h>
-#include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 #include "cq.h"
 #include "mmap.h"
@@ -282,7 +281,7 @@ int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (!ret)
 		ibcq->cqe = num;
-	vfree(ring);
+	iwm_ring_free(ring);
 	return ret;
 }
 
@@ -365,7 +364,7 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return 0;
 
 err_free_ring:
-	vfree(cq->ring);
+	iwm_ring_free(cq->ring);
 err_drop_claim:
 	atomic_dec(&dev->num_cq);
 	return ret;
@@ -386,7 +385,7 @@ int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	cancel_work_sync(&cq->broken_work);
 	iwm_notify_stop(ibcq);
 	iwm_mmap_remove(cq->mmap_entry);
-	vfree(cq->ring);
+	iwm_ring_free(cq->ring);
 	atomic_dec(&cq->dev->num_cq);
 	return 0;
 }

@@ -3,6 +3,8 @@
  * Rings that user space maps: their memory, and the keys by which mmap() finds
  * them.
  */
+#include <linux/gfp.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -28,14 +30,40 @@ struct iwm_mmap {
  * @len: octets
  * @user: it is to be mapped, and is charged to the caller's memory cgroup
  *
+ * Small rings need no mapping of their own, which costs more than the page.
  * vmalloc_user() charges nobody.
  *
  * Context: process.
- * Return: whole pages of zeroes, to be freed by vfree(); NULL without memory.
+ * Return: whole pages of zeroes, to be freed by iwm_ring_free(); NULL without
+ * memory.
  */
 void *iwm_ring_alloc(size_t len, bool user)
 {
-	return __vmalloc(PAGE_ALIGN(len), iwm_gfp(user) | __GFP_ZERO);
+	gfp_t gfp = iwm_gfp(user) | __GFP_ZERO;
+
+	if (len <= PAGE_SIZE)
+		return (void *)__get_free_page(gfp);
+	return __vmalloc(PAGE_ALIGN(len), gfp);
+}
+
+/**
+ * iwm_ring_free() - give back our references to the pages of a ring
+ * @ring: of iwm_ring_alloc(), or NULL
+ *
+ * Context: process.
+ */
+void iwm_ring_free(void *ring)
+{
+	if (is_vmalloc_addr(ring))
+		vfree(ring);
+	else
+		free_page((unsigned long)ring);
+}
+
+static struct page *ring_page(void *addr)
+{
+	return is_vmalloc_addr(addr) ? vmalloc_to_page(addr) :
+				       virt_to_page(addr);
 }
 
 /**
@@ -100,7 +128,7 @@ static int vma_insert_ring(struct vm_area_struct *vma, void *ring)
 	int ret = 0;
 
 	for (at = vma->vm_start; at != vma->vm_end && !ret; at += PAGE_SIZE) {
-		ret = vm_insert_page(vma, at, vmalloc_to_page(ring));
+		ret = vm_insert_page(vma, at, ring_page(ring));
 		ring += PAGE_SIZE;
 	}
 	return ret;

@@ -5,7 +5,8 @@
 
 #include "types.h"
 
-void *iwm_ring_alloc(size_t len, bool user);	/* vfree() it */
+void *iwm_ring_alloc(size_t len, bool user);
+void iwm_ring_free(void *ring);
 struct rdma_user_mmap_entry *
 iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key);
 /* Before the ring is freed; not rdma_user_mmap_entry_remove(). NULL is fine. */

@@ -8,7 +8,6 @@
  * validated, and only the copy is used.
  */
 #include <linux/log2.h>
-#include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 #include "mmap.h"
 #include "rq.h"
@@ -53,7 +52,7 @@ int iwm_rq_init(struct iwm_rq *rq, u32 num, u32 max_sge, bool user)
  */
 void iwm_rq_free(struct iwm_rq *rq)
 {
-	vfree(rq->ring);
+	iwm_ring_free(rq->ring);
 	rq->ring = NULL;
 }
 

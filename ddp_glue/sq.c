@@ -5,7 +5,6 @@
  * sides have outstanding.
  */
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 #include "cq.h"
 #include "mem.h"
 #include "mmap.h"
@@ -346,7 +345,7 @@ int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work)
 				  qp->user);
 	sq->fifo = kvcalloc(num_sqe, sizeof(*sq->fifo), gfp);
 	if (!sq->ring || !sq->fifo) {
-		vfree(sq->ring);
+		iwm_ring_free(sq->ring);
 		kvfree(sq->fifo);
 		kfree(sq);
 		return -ENOMEM;
@@ -406,7 +405,7 @@ void iwm_sq_destroy(struct iwm_qp *qp)
 		return;
 	hrtimer_cancel(&sq->burst_timer);
 	cancel_work_sync(&sq->work);
-	vfree(sq->ring);
+	iwm_ring_free(sq->ring);
 	kvfree(sq->fifo);
 	kfree(sq->orq);
 	kfree(sq);

@@ -14,6 +14,11 @@ void *iwm_ring_alloc(size_t len, bool user)
 	return vzalloc(len);
 }
 
+void iwm_ring_free(void *ring)
+{
+	vfree(ring);
+}
+
 struct rdma_user_mmap_entry *
 iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key)
 {
