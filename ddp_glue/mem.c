@@ -71,7 +71,10 @@ static int mr_publish(struct iwm_mr *mr, u8 key)
 static void mr_withdraw(struct iwm_mr *mr)
 {
 	xa_erase(&mr->dev->mrs, mr->stag >> IWM_STAG_INDEX_SHIFT);
-	iwm_mr_put(mr);
+	if (refcount_dec_and_test(&mr->users))
+		return;
+	smp_mb__after_atomic();	/* as iwm_mr_put() */
+	wake_up_var(&mr->users);
 	wait_for_completion(&mr->drained);
 }
 
