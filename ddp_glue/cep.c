@@ -288,6 +288,8 @@ int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 	}
 	fallback = cep->fallback;
 	cep->fallback = NULL;
+	if (!cep->gone)
+		cep_cancel(cep);	/* there is nothing left to watch */
 	status = deliver_reply(cep, status, peer, agreed, pd);
 	if (status) {
 		cep_close_and_unlock(cep);

@@ -499,6 +499,13 @@ static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
 	return 0;
 }
 
+/* What has waited for a connection is looked at now that there is one. */
+static void kick_waiting(struct iwm_qp *qp)
+{
+	if (READ_ONCE(qp->sq->flags) || READ_ONCE(qp->rtr) || !iwm_sq_idle(qp))
+		iwm_sq_kick(qp);
+}
+
 /**
  * iwm_qp_connect() - connect a queue pair as Initiator
  * @qp: queue pair in IDLE
@@ -524,7 +531,7 @@ int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 	}
 	mutex_unlock(&qp->conn_lock);
 	if (!ret)
-		iwm_sq_kick(qp);
+		kick_waiting(qp);
 	return ret;
 }
 
@@ -569,7 +576,7 @@ int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 out:
 	mutex_unlock(&qp->conn_lock);
 	if (!ret)
-		iwm_sq_kick(qp);
+		kick_waiting(qp);
 	return ret;
 }
 
@@ -615,6 +622,6 @@ out_unclaim:
 out:
 	mutex_unlock(&qp->conn_lock);
 	if (!ret)
-		iwm_sq_kick(qp);
+		kick_waiting(qp);
 	return ret;
 }

@@ -179,6 +179,15 @@ static void step_wait_request(struct mpa_conn *conn)
 		mpa_half_open_forget(conn);
 }
 
+/* Is there anything that TCP's callbacks will not tell of again? */
+static bool tcp_has_news(const struct sock *sk)
+{
+	return !skb_queue_empty(&sk->sk_receive_queue) ||
+	       !RB_EMPTY_ROOT(&tcp_sk(sk)->out_of_order_queue) ||
+	       sk->sk_shutdown & RCV_SHUTDOWN ||
+	       sk->sk_state != TCP_ESTABLISHED;
+}
+
 /**
  * mpa_conn_begin_full() - enter Full Operation
  * @conn: connection whose startup frames have been exchanged: what comes next
@@ -200,8 +209,9 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	mpa_tx_start(conn, mpa_conn_watch);
 	conn->state = MPA_FULL;
 	mpa_count(conn, MPA_STAT_CONNECTIONS, 1);
-	/* The peer may have been quicker than we: look at the queue. */
-	mpa_conn_queue(conn);
+	/* The peer may have been quicker than we, or the program wait. */
+	if (!conn->sock || tcp_has_news(conn->sk))
+		mpa_conn_queue(conn);
 }
 
 /* Tell the consumer, and let it send: data, or a Terminate. */

@@ -132,9 +132,10 @@ static void listener_incoming(struct mpa_listener *listener,
 	mpa_half_open_add(&listener->half_open, source, conn);
 	mpa_conn_attach(conn);
 	mpa_conn_start_timer(conn);
-	/* The Request may have come before our callback. */
-	mpa_conn_queue(conn);
+	mpa_conn_get(conn);
 	release_sock(sk);
+	/* The Request may have come before our callback: this is a worker. */
+	mpa_conn_work(&conn->work);
 }
 
 /* Is the queue empty, and will TCP tell when it no longer is? */
