@@ -15,6 +15,7 @@
 #include <thread>
 
 #include <netinet/in.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -58,7 +59,8 @@ struct Usage {
       info[name] = kib * 1024;
     }
     // What is neither free nor a file's nor a program's own is the kernel's; the rings that programs map are part of it.
-    u.kinds["kernel"] = info["MemTotal:"] - info["MemFree:"] - info["Buffers:"] - info["Cached:"] - info["AnonPages:"];
+    u.kinds["kernel"] =
+        info["MemTotal:"] - info["MemFree:"] - freeOnProcessors() - info["Buffers:"] - info["Cached:"] - info["AnonPages:"];
     u.kinds["slab"] = info["Slab:"];
     u.kinds["vmalloc"] = info["VmallocUsed:"];
     u.kinds["page-tables"] = info["PageTables:"];
@@ -73,6 +75,20 @@ struct Usage {
         u.slabs[name] = active * size;
     }
     return u;
+  }
+
+  /** Free pages that processors have put by, which MemFree does not count. */
+  static long freeOnProcessors() {
+    std::ifstream zones("/proc/zoneinfo");
+    long pages = 0;
+    for (std::string line; std::getline(zones, line);) {
+      std::istringstream in(line);
+      std::string name;
+      long value;
+      if (in >> name >> value && name == "count:")
+        pages += value;
+    }
+    return pages * sysconf(_SC_PAGESIZE);
   }
 
   /** Prints what has come since @p before, for each of @p n. */
@@ -342,6 +358,8 @@ int run(int argc, char** argv) {
   if (!operands.empty())
     throw std::invalid_argument("what is '" + operands.front() + "'? See conn_bench --help");
   raiseLimits(o.count + o.warmup);
+  // Random numbers cost a multiple until the kernel has gathered what it needs for them, which this waits for.
+  check(getrandom(&o, 0, 0) < 0, "getrandom");
   switch (o.op) {
   case Op::Connect: measureConnects(o); break;
   case Op::Register: measureRegistrations(o); break;
