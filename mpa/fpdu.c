@@ -1,27 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * FPDU lengths and MULPDU (RFC 5044 sections 4.1 and 4.5).
+ * How much an FPDU can hold (RFC 5044 sections 4.1 and 4.5).
  */
 #include "fpdu.h"
-
-/**
- * mpa_fpdu_wire_len() - length of an FPDU in the TCP stream
- * @ulpdu_len: octets of the ULPDU, 0..65535
- * @markers: whether this direction carries Markers
- * @pos: stream position of the first octet, which is a Marker when the
- *       position is a multiple of 512
- *
- * Return: octets from @pos to the end of the CRC field, Markers included
- * (a Marker right before the FPDU too, section 4.3).
- */
-__u32 mpa_fpdu_wire_len(__u32 ulpdu_len, bool markers, __u32 pos)
-{
-	__u32 content = mpa_fpdu_content(ulpdu_len);
-
-	if (!markers)
-		return content;
-	return content + MPA_MARKER_LEN * mpa_marker_count(pos, content);
-}
 
 /**
  * mpa_fpdu_room() - the largest ULPDU that fits into a piece of the stream

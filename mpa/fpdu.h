@@ -32,8 +32,46 @@ static inline __u32 mpa_marker_gap(__u32 pos)
 	return -pos & (MPA_MARKER_INTERVAL - 1);
 }
 
-__u32 mpa_marker_count(__u32 pos, __u32 content);
-__u32 mpa_fpdu_wire_len(__u32 ulpdu_len, bool markers, __u32 pos);
+/**
+ * mpa_marker_count() - Markers within an FPDU
+ * @pos: stream position of the FPDU's first octet
+ * @content: octets of the FPDU without Markers, at least 1
+ *
+ * A Marker that would follow the last octet belongs to the next FPDU and is
+ * not counted; one that lies at @pos itself is.
+ *
+ * Return: number of Markers.
+ */
+static inline __u32 mpa_marker_count(__u32 pos, __u32 content)
+{
+	__u32 gap = mpa_marker_gap(pos);
+
+	if (content <= gap)
+		return 0;
+	return (content - gap + MPA_MARKER_SPAN - 1) / MPA_MARKER_SPAN;
+}
+
+/**
+ * mpa_fpdu_wire_len() - length of an FPDU in the TCP stream
+ * @ulpdu_len: octets of the ULPDU, 0..65535
+ * @markers: whether this direction carries Markers
+ * @pos: stream position of the first octet, which is a Marker when the
+ *       position is a multiple of 512
+ *
+ * Return: octets from @pos to the end of the CRC field, Markers included
+ * (a Marker right before the FPDU too, section 4.3).
+ */
+static inline __u32 mpa_fpdu_wire_len(__u32 ulpdu_len, bool markers,
+				      __u32 pos)
+{
+	__u32 content = mpa_fpdu_content(ulpdu_len);
+
+	if (!markers)
+		return content;
+	return content + MPA_MARKER_LEN * mpa_marker_count(pos, content);
+}
+
+bool mpa_marker_check_all(const __u8 *fpdu, __u32 wire_len, __u32 pos);
 __u32 mpa_fpdu_room(__u32 room, bool markers, __u32 pos);
 __u32 mpa_fpdu_mulpdu(__u32 emss, bool markers);
 

@@ -5,20 +5,26 @@
 #include "fpdu.h"
 
 /**
- * mpa_marker_count() - Markers within an FPDU
- * @pos: stream position of the FPDU's first octet
- * @content: octets of the FPDU without Markers, at least 1
+ * mpa_marker_check_all() - check the Markers of an FPDU that lies in one piece
+ * @fpdu: its first octet, any alignment
+ * @wire_len: octets of it, Markers included
+ * @pos: stream position of its first octet
  *
- * A Marker that would follow the last octet belongs to the next FPDU and is
- * not counted; one that lies at @pos itself is.
+ * As mpa_marker_check() for each of them, but with the answer left to the end:
+ * there are few, and they are hardly ever wrong.
  *
- * Return: number of Markers.
+ * Return: whether all of them point to the FPDU's ULPDU_Length.
  */
-__u32 mpa_marker_count(__u32 pos, __u32 content)
+bool mpa_marker_check_all(const __u8 *fpdu, __u32 wire_len, __u32 pos)
 {
-	__u32 gap = mpa_marker_gap(pos);
+	__u32 off = mpa_marker_gap(pos), lead = 0, wrong = 0;
 
-	if (content <= gap)
-		return 0;
-	return (content - gap + MPA_MARKER_SPAN - 1) / MPA_MARKER_SPAN;
+	if (!off) {
+		wrong = get_unaligned_be32(fpdu);
+		lead = MPA_MARKER_LEN;	/* FPDUPTR does not count this one */
+		off = MPA_MARKER_INTERVAL;
+	}
+	for (; off < wire_len; off += MPA_MARKER_INTERVAL)
+		wrong |= get_unaligned_be32(fpdu + off) ^ (off - lead);
+	return !(wrong & MPA_FPDUPTR_MASK);
 }

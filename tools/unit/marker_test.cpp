@@ -2,6 +2,7 @@
 // Where Markers lie and what they hold: RFC 5044 sections 4.2 and 4.3.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "pure.hpp"
@@ -89,6 +90,26 @@ TEST(Marker, MRK_13_BetweenFpdusMustBeZero) {
   EXPECT_FALSE(accepted(hex("0000 0200"), 512, 512));
 }
 
+/** All Markers of an FPDU at once: each may be the wrong one, in what counts of it. */
+void compareAll(const Fpdu& fpdu, std::uint32_t position) {
+  Octets wire = fpdu.wire;
+  const auto good = [&] { return mpa_marker_check_all(wire.data(), wire.size(), position); };
+  ASSERT_TRUE(good());
+  for (const Fpdu::Marker& marker : fpdu.markers) {
+    const auto at = wire.begin() + (marker.position - position);
+    const Octets sent(at, at + 4);
+    const Octets ignored = bigEndian(0xffff0003, 4);
+    for (int i = 0; i < 4; i++)
+      at[i] |= ignored[i];
+    ASSERT_TRUE(good());
+    for (const std::uint32_t pointer : {marker.pointer ^ 4, marker.pointer ^ 0x8000, marker.pointer + 4}) {
+      std::ranges::copy(bigEndian(pointer & 0xffff, 4), at);
+      ASSERT_FALSE(good()) << marker.position;
+    }
+    std::ranges::copy(sent, at);
+  }
+}
+
 /** Everything about the Markers of one FPDU against the reference. */
 void compare(std::uint32_t position, std::uint32_t ulpdu) {
   SCOPED_TRACE(testing::Message() << "position " << position << " ULPDU " << ulpdu);
@@ -103,6 +124,7 @@ void compare(std::uint32_t position, std::uint32_t ulpdu) {
     ASSERT_FALSE(accepted(bigEndian(marker.pointer ^ 4, 4), marker.position, position));
     next += 512;
   }
+  compareAll(fpdu, position);
 }
 
 TEST(MarkerReference, MRK_03_MRK_05_MRK_06_MRK_07_EveryPosition) {
