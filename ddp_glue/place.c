@@ -7,6 +7,7 @@
  * Pages are reached through the kernel's linear map, so nothing is mapped or
  * can fail here, and softirq is as good as process context.
  */
+#include <mpa/cursor.h>
 #include "place.h"
 
 static_assert(IS_ENABLED(CONFIG_64BIT) && !IS_ENABLED(CONFIG_HIGHMEM),

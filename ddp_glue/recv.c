@@ -8,6 +8,7 @@
  * connection's socket locked, which is the lock of struct iwm_rx.
  */
 #include <linux/slab.h>
+#include <mpa/cursor.h>
 #include "cq.h"
 #include "mem.h"
 #include "place.h"

@@ -12,6 +12,7 @@
 #include "buffers.h"
 #include "conn.h"
 #include "crc.h"
+#include "cursor.h"
 #include "early.h"
 #include "framer.h"
 #include "surroundings.h"

@@ -96,8 +96,8 @@ static void cursor_at(struct rx_env *env, struct mpa_cursor *cur, u32 pos)
 /* The ULPDU at the cursor, copied piece by piece. */
 static bool ulpdu_matches(struct mpa_cursor *cur, u32 index, u32 len, u32 piece)
 {
+	static u8 buf[2048];
 	u32 i, n, done;
-	u8 buf[64];
 
 	if (len != lengths[index])
 		return false;
@@ -423,6 +423,7 @@ static void frm_04_mrk_01_mrk_02_what_is_ignored(struct kunit *test)
  * @stop_at: ULPDU at which the consumer stops
  * @place: stream position of the FPDU that comes next
  * @misplaced: ULPDUs that were said to be elsewhere in the stream
+ * @piece: octets that the consumer copies at once
  */
 struct pass_env {
 	struct rx_env *e;
@@ -435,6 +436,7 @@ struct pass_env {
 	u32 stop_at;
 	u32 place;
 	u32 misplaced;
+	u32 piece;
 };
 
 /* What rx.c takes from its surroundings (src_rx.c). */
@@ -462,7 +464,7 @@ static int pass_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 	struct pass_env *p = consumer;
 
 	check_place(p, cur, len);
-	if (p->got >= ARRAY_SIZE(lengths) || !ulpdu_matches(cur, p->got, len, 64))
+	if (p->got >= ARRAY_SIZE(lengths) || !ulpdu_matches(cur, p->got, len, p->piece))
 		p->wrong++;
 	return p->got++ == p->stop_at ? -EPIPE : 0;
 }
@@ -508,6 +510,7 @@ static void pass_start(struct kunit *test, struct pass_env *p, bool markers, u32
 	p->stop_at = U32_MAX;
 	p->place = 0;
 	p->misplaced = 0;
+	p->piece = 64;
 
 	__skb_queue_purge(&sk->sk_receive_queue);
 	tp->copied_seq = start;
@@ -787,11 +790,35 @@ static void pass_budget(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, passes, ALL);
 }
 
-static void damage(struct kunit *test, u32 at, u8 flip, u32 before, enum mpa_error want)
+/*
+ * FPDUs in one piece and in several take different ways, and must look the same
+ * to the consumer, whatever it copies at once.
+ */
+static void rcv_01_pass_in_one_piece(struct kunit *test)
+{
+	static const u32 pieces[] = { 1, 14, 64, 508, 509, 1016, 2048 };
+	struct pass_env *p = test->priv;
+	enum mpa_error err;
+	int i;
+
+	for (i = 0; i < 4 * ARRAY_SIZE(pieces); i++) {
+		pass_start(test, p, i % 2, i % 4 < 2 ? 1 : 0u - 2000, WINDOW);
+		p->piece = pieces[i / 4];
+		pass_feed(test, p, p->e->f.len, LINEAR);
+		KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+		KUNIT_EXPECT_EQ_MSG(test, p->got, ALL, "%u at once", p->piece);
+		KUNIT_EXPECT_EQ_MSG(test, p->wrong, 0, "%u at once", p->piece);
+		KUNIT_EXPECT_EQ(test, p->misplaced, 0);
+		KUNIT_EXPECT_EQ(test, p->batches, 1);
+		KUNIT_EXPECT_EQ(test, p->conn->rx.need, 2);
+	}
+}
+
+/* The stream with an octet changed, cut at @cut, of which the rest is linear. */
+static void damage(struct kunit *test, u32 at, u8 flip, u32 before, enum mpa_error want, u32 cut)
 {
 	struct pass_env *p = test->priv;
 	enum mpa_error err;
-	u32 cut = p->e->f.len / 2;
 
 	p->e->stream[at] ^= flip;
 	pass_feed(test, p, cut, FRAGS);
@@ -810,7 +837,7 @@ static void damage(struct kunit *test, u32 at, u8 flip, u32 before, enum mpa_err
 static void rcv_01_crc_08_err_02_err_05_bad_crc(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
-	u32 at, windows[] = { WINDOW, 0 };
+	u32 at, windows[] = { WINDOW, 0, WINDOW };
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(windows); i++)
@@ -819,21 +846,24 @@ static void rcv_01_crc_08_err_02_err_05_bad_crc(struct kunit *test)
 			/* A length that grows may leave the FPDU incomplete for ever. */
 			if (complete_within(p, at) != complete_within(p, at + 8))
 				continue;
-			damage(test, at + 6, 0x10, complete_within(p, at + 6), MPA_ERR_CRC);
+			damage(test, at + 6, 0x10, complete_within(p, at + 6), MPA_ERR_CRC,
+			       i == 2 ? 1 : p->e->f.len / 2);
 		}
 }
 
 static void mrk_13_err_03_err_05_bad_marker(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
-	u32 at;
+	u32 at, i;
 
 	pass_start(test, p, true, 1, WINDOW);
-	for (at = 0; at < p->e->f.len; at += 512) {
-		pass_start(test, p, true, 1, WINDOW);
-		p->conn->rx.crc = false;
-		damage(test, at + 3, 0x04, complete_within(p, at + 4), MPA_ERR_MARKER);
-	}
+	for (i = 0; i < 2; i++)
+		for (at = 0; at < p->e->f.len; at += 512) {
+			pass_start(test, p, true, 1, WINDOW);
+			p->conn->rx.crc = false;
+			damage(test, at + 3, 0x04, complete_within(p, at + 4), MPA_ERR_MARKER,
+			       i ? 1 : p->e->f.len / 2);
+		}
 }
 
 static void err_05_consumer_stops(struct kunit *test)
@@ -895,6 +925,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_03_cut_empty_head),
 	KUNIT_CASE(rcv_03_cut_frag_list),
 	KUNIT_CASE(rcv_03_single_octets),
+	KUNIT_CASE(rcv_01_pass_in_one_piece),
 	KUNIT_CASE(rcv_03_many_buffers),
 	KUNIT_CASE(rcv_05_overlapping_buffers),
 	KUNIT_CASE(rcv_05_contained_buffer),

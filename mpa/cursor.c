@@ -117,6 +117,7 @@ void mpa_cursor_init(struct mpa_cursor *cur, struct sk_buff_head *queue,
 	cur->pos = 0;
 	cur->ulpdu_left = 0;
 	cur->markers = false;
+	cur->whole = false;
 	cur->placed = false;
 	cur->frag = 0;
 	cur->part = NULL;
@@ -166,31 +167,48 @@ static u32 cursor_piece(struct mpa_cursor *cur, u32 len)
 	return mpa_cursor_fill(cur) ? min(len, cur->left) : 0;
 }
 
-/**
- * mpa_cursor_copy() - read octets of the ULPDU that is being received
- * @cur: the cursor that mpa_consumer_ops.receive() got
- * @dst: kernel address
- * @len: octets
- *
- * Markers are left out. Of a ULPDU that mpa_consumer_ops.place() has placed only the
- * header is there: nothing is copied from behind it.
- * Context: inside of mpa_consumer_ops.receive() and place().
- * Return: 0; -EMSGSIZE when the ULPDU has fewer octets left: nothing is
- * copied then.
+/*
+ * Copy octets of a ULPDU that has Markers and is all in this piece: nearly all
+ * of them in spans whose length the compiler knows.
  */
-int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
+static void copy_spans(struct mpa_cursor *cur, u8 *dst, u32 len)
+{
+	u32 gap = mpa_marker_gap(cur->pos);
+	const u8 *src = cur->ptr;
+	u32 n = min(len, gap);
+
+	memcpy(dst, src, n);
+	for (len -= n; len >= MPA_MARKER_SPAN; len -= MPA_MARKER_SPAN) {
+		src += n + MPA_MARKER_LEN;
+		dst += n;
+		n = MPA_MARKER_SPAN;
+		memcpy(dst, src, MPA_MARKER_SPAN);
+	}
+	src += n;
+	if (len) {
+		src += MPA_MARKER_LEN;
+		memcpy(dst + n, src, len);
+		src += len;
+	}
+	mpa_cursor_step(cur, src - cur->ptr);
+}
+
+/*
+ * mpa_cursor_copy() of what is not in one piece, has Markers in it, was
+ * placed before, or is not there.
+ */
+int mpa_cursor_copy_pieces(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	if (unlikely(len > cur->ulpdu_left))
 		return -EMSGSIZE;
 	cur->ulpdu_left -= len;
 
-	if (likely(!cur->markers && len <= cur->left)) {
-		memcpy(dst, cur->ptr, len);
-		mpa_cursor_step(cur, len);
-		return 0;
-	}
 	if (unlikely(cur->placed))
 		return 0;
+	if (likely(cur->whole)) {
+		copy_spans(cur, dst, len);
+		return 0;
+	}
 	while (len) {
 		u32 n = cursor_piece(cur, len);
 
@@ -204,7 +222,7 @@ int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 	}
 	return 0;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy_pieces, IWMPA);
 
 /**
  * mpa_cursor_to_iter() - read octets of the ULPDU into a program's memory

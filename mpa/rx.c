@@ -14,6 +14,7 @@
 #include "rx.h"
 #include "sock.h"
 #include "verify.h"
+#include "whole.h"
 
 static int deliver_queued(struct mpa_conn *conn, const struct mpa_cursor *at,
 			  u32 len)
@@ -181,61 +182,76 @@ static bool next_fpdu(struct mpa_rx *rx, struct mpa_cursor *cur, u32 avail,
 }
 
 /*
- * Verify an FPDU and hand it up. Non-zero ends the receive direction: with
- * *err set the FPDU was not valid, or else the consumer has had enough.
+ * Verify an FPDU and hand it up, wherever it lies. Non-zero ends the receive
+ * direction, as with mpa_whole_deliver().
  */
-static int deliver_fpdu(struct mpa_conn *conn, const struct mpa_cursor *at,
-			const struct fpdu *fpdu, enum mpa_error *err)
+static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
 {
+	struct mpa_conn *conn = run->conn;
 	int ret;
 
 	if (unlikely(fpdu->placed)) {
 		ret = deliver_placed(conn, fpdu->placed);
 		mpa_early_forget(conn->rx.early, fpdu->placed);
-		return ret;
+	} else {
+		run->err = mpa_rx_verify(&conn->rx, &run->cur, fpdu->wire);
+		if (unlikely(run->err))
+			return -EBADMSG;
+		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
+		ret = deliver_queued(conn, &run->cur, fpdu->ulpdu_len);
 	}
-	*err = mpa_rx_verify(&conn->rx, at, fpdu->wire);
-	if (unlikely(*err))
-		return -EBADMSG;
-	conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
-	return deliver_queued(conn, at, fpdu->ulpdu_len);
+	mpa_cursor_skip(&run->cur, fpdu->wire);
+	run->done += fpdu->wire;
+	run->fpdus++;
+	return ret;
+}
+
+/* The FPDUs in front of the next one that needs more care. As above. */
+static int deliver_whole(struct mpa_delivery *run)
+{
+	const struct mpa_early *early = run->conn->rx.early;
+
+	if (unlikely(early && early->num_placed))
+		return 0;
+	return mpa_whole_deliver(run);
 }
 
 /* Deliver FPDUs until the queue or the budget is at its end. */
+static enum mpa_rx_result deliver_run(struct mpa_delivery *run)
+{
+	struct fpdu fpdu;
+
+	for (;;) {
+		if (deliver_whole(run))
+			return MPA_RX_ENDED;
+		if (!next_fpdu(&run->conn->rx, &run->cur,
+			       run->avail - run->done, &fpdu))
+			return MPA_RX_IDLE;
+		if (run->done >= run->budget)
+			return MPA_RX_MORE;
+		if (deliver_fpdu(run, &fpdu))
+			return MPA_RX_ENDED;
+	}
+}
+
 static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 				      u32 budget, enum mpa_error *err)
 {
-	enum mpa_rx_result result = MPA_RX_IDLE;
-	struct mpa_rx *rx = &conn->rx;
-	struct mpa_cursor cur;
-	u32 done = 0, fpdus = 0;
-	struct fpdu fpdu;
+	struct mpa_delivery run = {
+		.conn = conn,
+		.avail = avail,
+		.budget = budget,
+	};
+	enum mpa_rx_result result;
 
-	mpa_rx_head(conn, &cur);
-	while (next_fpdu(rx, &cur, avail - done, &fpdu)) {
-		int ret;
-
-		if (done >= budget) {
-			result = MPA_RX_MORE;
-			break;
-		}
-		ret = deliver_fpdu(conn, &cur, &fpdu, err);
-		if (likely(!*err)) {
-			fpdus++;
-			done += fpdu.wire;
-		}
-		if (unlikely(ret)) {
-			result = MPA_RX_ENDED;
-			break;
-		}
-		mpa_cursor_skip(&cur, fpdu.wire);
-	}
-
-	if (done) {
-		mpa_count(conn, MPA_STAT_RX_FPDUS, fpdus);
-		mpa_count(conn, MPA_STAT_RX_OCTETS, done);
+	mpa_rx_head(conn, &run.cur);
+	result = deliver_run(&run);
+	*err = run.err;
+	if (run.done) {
+		mpa_count(conn, MPA_STAT_RX_FPDUS, run.fpdus);
+		mpa_count(conn, MPA_STAT_RX_OCTETS, run.done);
 		mpa_count(conn, MPA_STAT_RX_PASSES, 1);
-		mpa_rx_consume(conn, done);
+		mpa_rx_consume(conn, run.done);
 		if (conn->ops->receive_done)
 			conn->ops->receive_done(conn->consumer);
 	}

@@ -66,16 +66,6 @@ static bool crc_is_good_in_pieces(struct mpa_cursor cur, u32 len)
 	       mpa_crc_finish(&crc) == field;
 }
 
-static bool crc_is_good(const struct mpa_cursor *at, u32 wire_len)
-{
-	u32 len = wire_len - MPA_CRC_LEN;
-
-	if (likely(at->left >= wire_len))
-		return mpa_crc_digest(at->ptr, len) ==
-		       get_unaligned((__be32 *)(at->ptr + len));
-	return crc_is_good_in_pieces(*at, len);
-}
-
 /* The Markers of an FPDU that lies in several pieces. */
 static bool markers_are_good_in_pieces(const struct mpa_cursor *at,
 				       u32 wire_len)
@@ -97,20 +87,6 @@ static bool markers_are_good_in_pieces(const struct mpa_cursor *at,
 	return true;
 }
 
-static bool markers_are_good(const struct mpa_cursor *at, u32 wire_len)
-{
-	u32 off;
-
-	if (unlikely(at->left < wire_len))
-		return markers_are_good_in_pieces(at, wire_len);
-	for (off = mpa_marker_gap(at->pos); off < wire_len;
-	     off += MPA_MARKER_INTERVAL)
-		if (!mpa_marker_check(get_unaligned((__be32 *)(at->ptr + off)),
-				      at->pos + off, at->pos))
-			return false;
-	return true;
-}
-
 /**
  * mpa_rx_verify() - check CRC and Markers of a complete FPDU
  * @rx: what is in use on this connection
@@ -125,9 +101,11 @@ static bool markers_are_good(const struct mpa_cursor *at, u32 wire_len)
 enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,
 			     const struct mpa_cursor *at, u32 wire_len)
 {
-	if (rx->crc && !crc_is_good(at, wire_len))
+	if (likely(at->left >= wire_len))
+		return mpa_rx_verify_whole(rx, at->ptr, wire_len, at->pos);
+	if (rx->crc && !crc_is_good_in_pieces(*at, wire_len - MPA_CRC_LEN))
 		return MPA_ERR_CRC;
-	if (rx->markers && !markers_are_good(at, wire_len))
+	if (rx->markers && !markers_are_good_in_pieces(at, wire_len))
 		return MPA_ERR_MARKER;
 	return MPA_ERR_NONE;
 }

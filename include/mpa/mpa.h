@@ -137,7 +137,7 @@ struct mpa_attempt {
  *	0, Full Operation begins when this returns, and only then @agreed is
  *	not NULL. Any other errno: @peer is NULL
  * @receive: one verified ULPDU of @len octets, to be read with
- *	mpa_cursor_copy(). Non-zero stops the receive direction: all that
+ *	mpa_cursor_copy() of <mpa/cursor.h>. Non-zero stops the receive direction: all that
  *	follows is dropped. NULL on a program's socket, which takes ULPDUs out
  *	of TCP's queue itself
  * @place: one verified ULPDU of @len octets that has come before its turn,
@@ -213,10 +213,6 @@ void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 u32 mpa_conn_mulpdu(struct mpa_conn *conn);
-
-/* Receive, inside of mpa_consumer_ops.receive() and place() */
-int mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
-u32 mpa_cursor_position(const struct mpa_cursor *cur);
 
 /*
  * Transmit. One context at a time may use these, and mpa_shutdown(), on a

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * FPDUs that lie in one piece of TCP's queue: nearly all of them, because a
+ * sender makes each fill a TCP segment. Everything is at hand there, so that
+ * one is verified and handed up in a few steps. mpa/rx.c has the way for all
+ * others, which takes these too.
+ */
+#include "conn.h"
+#include "verify.h"
+#include "whole.h"
+
+/**
+ * struct whole_fpdu - an FPDU in one piece
+ * @at: its first octet
+ * @pos: stream position of @at
+ * @head: octets in front of the ULPDU: a Marker, if one is there, and the
+ *	length
+ * @wire: octets of it, Markers included
+ * @len: octets of its ULPDU
+ */
+struct whole_fpdu {
+	const u8 *at;
+	u32 pos;
+	u32 head;
+	u32 wire;
+	u32 len;
+};
+
+/* Is all of the FPDU within @left octets? Its length is read once. */
+static bool whole_is_here(struct whole_fpdu *fpdu, bool markers, u32 left)
+{
+	fpdu->head = MPA_HDR_LEN;
+	if (markers && !mpa_marker_gap(fpdu->pos))
+		fpdu->head += MPA_MARKER_LEN;
+	if (unlikely(left < fpdu->head))
+		return false;
+	fpdu->len = get_unaligned_be16(fpdu->at + fpdu->head - MPA_HDR_LEN);
+	barrier();	/* from here on only what was read is looked at */
+	fpdu->wire = mpa_fpdu_wire_len(fpdu->len, markers, fpdu->pos);
+	return likely(fpdu->wire <= left);
+}
+
+/* To the consumer, which may read as much as it likes of it. */
+static int whole_receive(struct mpa_delivery *run,
+			 const struct whole_fpdu *fpdu, u32 left)
+{
+	struct mpa_conn *conn = run->conn;
+	struct mpa_cursor *cur = &run->cur;
+
+	conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
+	run->done += fpdu->wire;
+	run->fpdus++;
+	cur->ptr = fpdu->at + fpdu->head;
+	cur->left = left - fpdu->head;
+	cur->pos = fpdu->pos + fpdu->head;
+	cur->ulpdu_left = fpdu->len;
+	return conn->ops->receive(conn->consumer, cur, fpdu->len);
+}
+
+/**
+ * mpa_whole_deliver() - deliver FPDUs for as long as they lie in one piece
+ * @run: the pass
+ *
+ * None of them was placed before its turn.
+ * Context: softirq or process, socket lock held. RFC 5044 section 6.
+ *
+ * Return: 0: the FPDU that is next is not here, or not in one piece, or the
+ * budget is used up; non-zero ends the receive direction: with @run->err set
+ * the FPDU was not valid, or else the consumer has had enough.
+ */
+int mpa_whole_deliver(struct mpa_delivery *run)
+{
+	const struct mpa_rx *rx = &run->conn->rx;
+	struct mpa_cursor *cur = &run->cur;
+	struct whole_fpdu fpdu = { .at = cur->ptr, .pos = cur->pos };
+	u32 left = min(cur->left, run->avail - run->done);
+	u32 behind = cur->left - left;
+	int ret = 0;
+
+	cur->whole = true;
+	while (!ret && run->done < run->budget &&
+	       whole_is_here(&fpdu, rx->markers, left)) {
+		run->err = mpa_rx_verify_whole(rx, fpdu.at, fpdu.wire,
+					       fpdu.pos);
+		if (unlikely(run->err))
+			return -EBADMSG;
+		ret = whole_receive(run, &fpdu, left);
+		fpdu.at += fpdu.wire;
+		fpdu.pos += fpdu.wire;
+		left -= fpdu.wire;
+	}
+	cur->ptr = fpdu.at;
+	cur->left = left + behind;
+	cur->pos = fpdu.pos;
+	cur->whole = false;
+	return ret;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * FPDUs that lie in one piece of TCP's queue.
+ */
+#ifndef MPA_WHOLE_H
+#define MPA_WHOLE_H
+
+#include <linux/types.h>
+#include "cursor.h"
+
+struct mpa_conn;
+
+/**
+ * struct mpa_delivery - FPDUs on their way to the consumer, in one pass
+ * @conn: connection
+ * @cur: at the FPDU whose turn it is
+ * @avail: octets of the stream that were there in the beginning
+ * @budget: octets after which to stop
+ * @done: octets delivered
+ * @fpdus: FPDUs delivered
+ * @err: what was wrong with the one at @cur
+ */
+struct mpa_delivery {
+	struct mpa_conn *conn;
+	struct mpa_cursor cur;
+	u32 avail;
+	u32 budget;
+	u32 done;
+	u32 fpdus;
+	enum mpa_error err;
+};
+
+int mpa_whole_deliver(struct mpa_delivery *run);
+
+#endif /* MPA_WHOLE_H */
