@@ -6,15 +6,6 @@
 
 #include "ddp.h"
 
-/* Offsets of the header fields, RFC 5041 Figures 4 and 5. */
-#define HDR_DDP_CTRL	0u
-#define HDR_RDMAP_CTRL	1u
-#define HDR_STAG	2u	/* untagged: Invalidate STag */
-#define HDR_TO		6u
-#define HDR_QN		6u
-#define HDR_MSN		10u
-#define HDR_MO		14u
-
 static int segment_fail(struct rdmap_error *err, __u8 layer, __u8 etype,
 			__u8 ecode)
 {
@@ -28,16 +19,16 @@ static void untagged_build(__u8 *hdr, const struct ddp_segment *seg)
 {
 	__u32 inval = rdmap_invalidates(seg->opcode) ? seg->stag : 0;
 
-	put_unaligned_be32(inval, hdr + HDR_STAG);
-	put_unaligned_be32(seg->qn, hdr + HDR_QN);
-	put_unaligned_be32(seg->msn, hdr + HDR_MSN);
-	put_unaligned_be32(seg->mo, hdr + HDR_MO);
+	put_unaligned_be32(inval, hdr + DDP_HDR_STAG);
+	put_unaligned_be32(seg->qn, hdr + DDP_HDR_QN);
+	put_unaligned_be32(seg->msn, hdr + DDP_HDR_MSN);
+	put_unaligned_be32(seg->mo, hdr + DDP_HDR_MO);
 }
 
 static void tagged_build(__u8 *hdr, const struct ddp_segment *seg)
 {
-	put_unaligned_be32(seg->stag, hdr + HDR_STAG);
-	put_unaligned_be64(seg->to, hdr + HDR_TO);
+	put_unaligned_be32(seg->stag, hdr + DDP_HDR_STAG);
+	put_unaligned_be64(seg->to, hdr + DDP_HDR_TO);
 }
 
 /**
@@ -59,8 +50,8 @@ __u32 ddp_segment_build(__u8 *hdr, const struct ddp_segment *seg,
 		ctrl |= DDP_CTRL_TAGGED;
 	if (seg->last)
 		ctrl |= DDP_CTRL_LAST;
-	hdr[HDR_DDP_CTRL] = ctrl;
-	hdr[HDR_RDMAP_CTRL] = version << RDMAP_VERSION_SHIFT | seg->opcode;
+	hdr[DDP_HDR_DDP_CTRL] = ctrl;
+	hdr[DDP_HDR_RDMAP_CTRL] = version << RDMAP_VERSION_SHIFT | seg->opcode;
 	if (seg->tagged)
 		tagged_build(hdr, seg);
 	else
@@ -71,26 +62,26 @@ __u32 ddp_segment_build(__u8 *hdr, const struct ddp_segment *seg,
 static void segment_decode(const __u8 *hdr, __u32 ulpdu_len,
 			   struct ddp_segment *seg)
 {
-	seg->opcode = hdr[HDR_RDMAP_CTRL] & RDMAP_CTRL_OPCODE;
-	seg->tagged = hdr[HDR_DDP_CTRL] & DDP_CTRL_TAGGED;
-	seg->last = hdr[HDR_DDP_CTRL] & DDP_CTRL_LAST;
-	seg->hdr_len = ddp_hdr_len(hdr[HDR_DDP_CTRL]);
+	seg->opcode = hdr[DDP_HDR_RDMAP_CTRL] & RDMAP_CTRL_OPCODE;
+	seg->tagged = hdr[DDP_HDR_DDP_CTRL] & DDP_CTRL_TAGGED;
+	seg->last = hdr[DDP_HDR_DDP_CTRL] & DDP_CTRL_LAST;
+	seg->hdr_len = ddp_hdr_len(hdr[DDP_HDR_DDP_CTRL]);
 	seg->payload_len = ulpdu_len - seg->hdr_len;
-	seg->stag = get_unaligned_be32(hdr + HDR_STAG);
+	seg->stag = get_unaligned_be32(hdr + DDP_HDR_STAG);
 	if (seg->tagged) {
-		seg->to = get_unaligned_be64(hdr + HDR_TO);
+		seg->to = get_unaligned_be64(hdr + DDP_HDR_TO);
 		return;
 	}
-	seg->qn = get_unaligned_be32(hdr + HDR_QN);
-	seg->msn = get_unaligned_be32(hdr + HDR_MSN);
-	seg->mo = get_unaligned_be32(hdr + HDR_MO);
+	seg->qn = get_unaligned_be32(hdr + DDP_HDR_QN);
+	seg->msn = get_unaligned_be32(hdr + DDP_HDR_MSN);
+	seg->mo = get_unaligned_be32(hdr + DDP_HDR_MO);
 }
 
 /* The first octet says whether there is a header that we can read. */
 static int control_check(const __u8 *hdr, __u8 version,
 			 struct rdmap_error *err)
 {
-	__u8 ctrl = hdr[HDR_DDP_CTRL];
+	__u8 ctrl = hdr[DDP_HDR_DDP_CTRL];
 
 	if ((ctrl & DDP_CTRL_VERSION) == version)
 		return 0;
@@ -150,7 +141,7 @@ int ddp_segment_parse(const __u8 *hdr, __u32 ulpdu_len, __u8 version,
 	ret = control_check(hdr, version, err);
 	if (ret)
 		return ret;
-	if (ulpdu_len < ddp_hdr_len(hdr[HDR_DDP_CTRL]))
+	if (ulpdu_len < ddp_hdr_len(hdr[DDP_HDR_DDP_CTRL]))
 		return rdmap_unspecified(err);
 
 	segment_decode(hdr, ulpdu_len, seg);
@@ -159,5 +150,5 @@ int ddp_segment_parse(const __u8 *hdr, __u32 ulpdu_len, __u8 version,
 		if (ret)
 			return ret;
 	}
-	return rdmap_segment_check(hdr[HDR_RDMAP_CTRL], version, seg, err);
+	return rdmap_segment_check(hdr[DDP_HDR_RDMAP_CTRL], version, seg, err);
 }

@@ -8,6 +8,15 @@
 
 #include <ddp/wire.h>
 
+/* Offsets of the header fields, RFC 5041 Figures 4 and 5. */
+#define DDP_HDR_DDP_CTRL	0u
+#define DDP_HDR_RDMAP_CTRL	1u
+#define DDP_HDR_STAG	2u	/* untagged: Invalidate STag */
+#define DDP_HDR_TO		6u
+#define DDP_HDR_QN		6u
+#define DDP_HDR_MSN		10u
+#define DDP_HDR_MO		14u
+
 /**
  * struct rdmap_error - what a Terminate says
  * @layer: enum rdmap_term_layer

@@ -187,38 +187,6 @@ static void mr_set_valid(struct iwm_mr *mr)
 	smp_store_release(&mr->valid, true);
 }
 
-/**
- * iwm_mr_check() - may this access be made?
- * @mr: region of iwm_mr_get()
- * @pd: protection domain of the QP (or SRQ) that asks
- * @addr: first address (Tagged Offset) of the access
- * @len: octets, may be 0
- * @access: IB_ACCESS_* rights that are needed, 0 for local reading
- *
- * Each refusal has an errno of its own, so that callers can name it in a
- * Terminate (RFC 5040 section 4.8) or a completion.
- *
- * Context: any.
- * Return: 0; -ENOENT: invalidated meanwhile; -EPERM: not of this protection
- * domain; -EACCES: rights are missing; -EOVERFLOW: @addr + @len wraps;
- * -ERANGE: not within the region.
- */
-int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
-		 u64 len, int access)
-{
-	if (!READ_ONCE(mr->valid))
-		return -ENOENT;
-	if (mr->ibmr.pd != pd)
-		return -EPERM;
-	if (access & ~mr->access)
-		return -EACCES;
-	if (len && addr + (len - 1) < addr)
-		return -EOVERFLOW;
-	if (len > mr->len || addr - mr->va > mr->len - len)
-		return -ERANGE;
-	return 0;
-}
-
 /*
  * A peer may take away what it was given: a fast-register region with remote
  * rights. All other memory is its consumer's alone.

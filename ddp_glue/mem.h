@@ -11,23 +11,31 @@ struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag);
 void iwm_mr_put(struct iwm_mr *mr);
 
 /*
- * As iwm_mr_get(), with a reference in *@cache for a caller that looks the same
- * region up again and again. The cache must be dropped at the end of each
- * batch: deregistration waits for it.
+ * As iwm_mr_get(), for a caller that looks the same region up again and again:
+ * the reference is *@cache's, and lasts until the cache is asked for another
+ * region or dropped. That must be at the end of each batch: deregistration
+ * waits for it.
  */
-static inline struct iwm_mr *iwm_mr_get_cached(struct iwm_dev *dev,
-					       struct iwm_mr **cache, u32 stag)
+static inline struct iwm_mr *iwm_mr_cached(struct iwm_dev *dev,
+					   struct iwm_mr **cache, u32 stag)
 {
 	struct iwm_mr *mr = *cache;
 
-	if (likely(mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid))) {
-		refcount_inc(&mr->users);
+	if (likely(mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid)))
 		return mr;
-	}
 	if (mr)
 		iwm_mr_put(mr);
 	mr = iwm_mr_get(dev, stag);
 	*cache = mr;
+	return mr;
+}
+
+/* As iwm_mr_cached(), with a reference of the caller's own besides. */
+static inline struct iwm_mr *iwm_mr_get_cached(struct iwm_dev *dev,
+					       struct iwm_mr **cache, u32 stag)
+{
+	struct iwm_mr *mr = iwm_mr_cached(dev, cache, stag);
+
 	if (mr)
 		refcount_inc(&mr->users);
 	return mr;
@@ -40,8 +48,38 @@ static inline void iwm_mr_drop_cache(struct iwm_mr **cache)
 	*cache = NULL;
 }
 
-int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd, u64 addr,
-		 u64 len, int access);
+/**
+ * iwm_mr_check() - may this access be made?
+ * @mr: region of iwm_mr_get()
+ * @pd: protection domain of the QP (or SRQ) that asks
+ * @addr: first address (Tagged Offset) of the access
+ * @len: octets, may be 0
+ * @access: IB_ACCESS_* rights that are needed, 0 for local reading
+ *
+ * Each refusal has an errno of its own, so that callers can name it in a
+ * Terminate (RFC 5040 section 4.8) or a completion.
+ *
+ * Context: any.
+ * Return: 0; -ENOENT: invalidated meanwhile; -EPERM: not of this protection
+ * domain; -EACCES: rights are missing; -EOVERFLOW: @addr + @len wraps;
+ * -ERANGE: not within the region.
+ */
+static inline int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd,
+			       u64 addr, u64 len, int access)
+{
+	if (!READ_ONCE(mr->valid))
+		return -ENOENT;
+	if (mr->ibmr.pd != pd)
+		return -EPERM;
+	if (access & ~mr->access)
+		return -EACCES;
+	if (len && addr + (len - 1) < addr)
+		return -EOVERFLOW;
+	if (len > mr->len || addr - mr->va > mr->len - len)
+		return -ERANGE;
+	return 0;
+}
+
 int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag);
 int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 			    u32 stag, bool wait);

@@ -286,8 +286,11 @@ static int upcall_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 	struct iwm_qp *qp = consumer;
 	int ret = -ENOTCONN;
 
-	if (likely(iwm_qp_is_up(READ_ONCE(qp->state))))
+	if (likely(iwm_qp_is_up(READ_ONCE(qp->state)))) {
+		if (likely(iwm_receive_quick(qp, cur, len)))
+			return 0;
 		ret = iwm_receive(qp, cur, len);
+	}
 	if (unlikely(ret) && READ_ONCE(qp->state) != IWM_QP_IDLE)
 		rx_end(qp);
 	return ret;

@@ -17,30 +17,6 @@
 #include "rq.h"
 #include "sq.h"
 
-/**
- * struct iwm_rx - receive state of a QP
- * @msn: next Message Sequence Number of each untagged queue
- * @bound: @rwr belongs to the Send that is being received
- * @rwr: its receive work request
- * @mo: octets of it that have been placed
- * @sge: index of the element that the next octet goes to
- * @sge_off: octets of that element that are filled
- * @read_done: octets of the oldest outstanding Read that have been placed
- * @segments: segments received so far
- * @mr: memory that was used last, within one pass over TCP's queue
- */
-struct iwm_rx {
-	u32 msn[DDP_NUM_QUEUES];
-	bool bound;
-	struct iwm_rwr rwr;
-	u32 mo;
-	u32 sge;
-	u32 sge_off;
-	u32 read_done;
-	u32 segments;
-	struct iwm_mr *mr;
-};
-
 /* One segment on its way through the checks. */
 struct rx_segment {
 	struct iwm_qp *qp;
@@ -131,20 +107,20 @@ static int protection_fault(struct rx_segment *s, int mr_error)
 			     ecode);
 }
 
-/* Copy octets of the segment to where @stag, checked now, allows. */
+/*
+ * Copy octets of the segment to where @stag, checked now, allows. The region
+ * is held until the pass ends, or another one is used.
+ */
 static int place_payload(struct rx_segment *s, u32 stag, u64 addr, u32 len,
 			 int access)
 {
-	struct iwm_mr *mr = iwm_mr_get_cached(s->qp->dev, &s->rx->mr, stag);
+	struct iwm_mr *mr = iwm_mr_cached(s->qp->dev, &s->rx->mr, stag);
 	int ret;
 
 	if (!mr)
 		return -ENOENT;
 	ret = iwm_mr_check(mr, s->qp->ibqp.pd, addr, len, access);
-	if (!ret)
-		ret = iwm_place(mr, addr, s->cur, len);
-	iwm_mr_put(mr);
-	return ret;
+	return ret ? ret : iwm_place(mr, addr, s->cur, len);
 }
 
 static int receive_write(struct rx_segment *s)
@@ -485,17 +461,17 @@ static noinline void segment_refused(struct rx_segment *s, const u8 *hdr,
 
 /**
  * iwm_receive() - one ULPDU: mpa_consumer_ops.receive()
- * @consumer: the QP
+ * @qp: the QP
  * @cur: cursor over the ULPDU
  * @len: octets in it
  *
+ * Any segment is dealt with here, those too that iwm_receive_quick() takes.
  * Context: softirq or process, socket lock held.
  * Return: 0, or non-zero when the stream has ended: what follows is dropped
  * (RFC 5041 section 7.1).
  */
-int iwm_receive(void *consumer, struct mpa_cursor *cur, u32 len)
+int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
 {
-	struct iwm_qp *qp = consumer;
 	struct rx_segment s = { .qp = qp, .rx = qp->rx, .cur = cur };
 	u8 read_body[RDMAP_READ_REQUEST_LEN];
 	u8 hdr[DDP_MAX_HDR_LEN];

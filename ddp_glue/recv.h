@@ -5,13 +5,40 @@
 
 #include "types.h"
 
+/**
+ * struct iwm_rx - receive state of a QP
+ * @msn: next Message Sequence Number of each untagged queue
+ * @bound: @rwr belongs to the Send that is being received
+ * @rwr: its receive work request
+ * @mo: octets of it that have been placed
+ * @sge: index of the element that the next octet goes to
+ * @sge_off: octets of that element that are filled
+ * @read_done: octets of the oldest outstanding Read that have been placed
+ * @segments: segments received so far
+ * @mr: memory that was used last, within one pass over TCP's queue
+ */
+struct iwm_rx {
+	u32 msn[DDP_NUM_QUEUES];
+	bool bound;
+	struct iwm_rwr rwr;
+	u32 mo;
+	u32 sge;
+	u32 sge_off;
+	u32 read_done;
+	u32 segments;
+	struct iwm_mr *mr;
+};
+
 int iwm_rx_create(struct iwm_qp *qp);
 void iwm_rx_destroy(struct iwm_qp *qp);
 u32 iwm_rx_segments(const struct iwm_qp *qp);
-int iwm_receive(void *consumer, struct mpa_cursor *cur, u32 len);
+int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
 int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 		    u8 *hdr);
 void iwm_receive_done(void *consumer);
 void iwm_rx_flush(struct iwm_qp *qp);
+
+/* quick.c: the first try */
+bool iwm_receive_quick(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
 
 #endif /* IWM_RECV_H */
