@@ -68,14 +68,29 @@ static int mr_publish(struct iwm_mr *mr, u8 key)
 	return -ENOSPC;
 }
 
+static struct iwm_mr __rcu **mr_recent(struct iwm_dev *dev, u32 stag)
+{
+	return &dev->recent_mrs[(stag >> IWM_STAG_INDEX_SHIFT) %
+				IWM_RECENT_MRS];
+}
+
+/*
+ * A lookup puts the region that it holds among the recent ones, so that none
+ * does when @drained is complete: it is taken out for good, and only then
+ * freed, by RCU. To take out another that has come in its place does no harm.
+ */
 static void mr_withdraw(struct iwm_mr *mr)
 {
+	struct iwm_mr __rcu **recent = mr_recent(mr->dev, mr->stag);
+
 	xa_erase(&mr->dev->mrs, mr->stag >> IWM_STAG_INDEX_SHIFT);
-	if (refcount_dec_and_test(&mr->users))
-		return;
-	smp_mb__after_atomic();	/* as iwm_mr_put() */
-	wake_up_var(&mr->users);
-	wait_for_completion(&mr->drained);
+	if (!refcount_dec_and_test(&mr->users)) {
+		smp_mb__after_atomic();	/* as iwm_mr_put() */
+		wake_up_var(&mr->users);
+		wait_for_completion(&mr->drained);
+	}
+	if (rcu_access_pointer(*recent) == mr)
+		RCU_INIT_POINTER(*recent, NULL);
 }
 
 static struct iwm_mr *mr_alloc(struct ib_pd *ibpd, int access)
@@ -113,15 +128,30 @@ static void mr_free(struct iwm_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
+/*
+ * A region that was looked up before. One that is not valid may be on its way
+ * out: whoever waits for its end must not wait for ever new users.
+ */
+static bool mr_is_recent(const struct iwm_mr *mr, u32 stag)
+{
+	return mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid);
+}
+
 /* The region of this STag, valid or not, with a reference; or NULL */
 static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
 {
-	struct iwm_mr *mr;
+	struct iwm_mr __rcu **recent = mr_recent(dev, stag);
+	struct iwm_mr *mr, *last;
 
 	rcu_read_lock();
-	mr = xa_load(&dev->mrs, stag >> IWM_STAG_INDEX_SHIFT);
+	last = rcu_dereference(*recent);
+	mr = last;
+	if (!mr_is_recent(mr, stag))
+		mr = xa_load(&dev->mrs, stag >> IWM_STAG_INDEX_SHIFT);
 	if (mr && !refcount_inc_not_zero(&mr->users))
 		mr = NULL;
+	if (mr && mr != last)
+		rcu_assign_pointer(*recent, mr);
 	rcu_read_unlock();
 	if (!mr || READ_ONCE(mr->stag) == stag)
 		return mr;

@@ -21,7 +21,8 @@ static_assert(IS_ENABLED(CONFIG_64BIT) && !IS_ENABLED(CONFIG_HIGHMEM),
  * 0 when @addr is outside of the page list: a region of a kernel consumer
  * can be invalidated and registered anew under a caller's feet.
  */
-static __always_inline u32 mr_span(const struct iwm_mr *mr, u64 addr, u32 len, void **at)
+static __always_inline u32 mr_span(const struct iwm_mr *mr, u64 addr, u32 len,
+				   void **at)
 {
 	void **pages = mr->pages;
 	u64 off, size, i, n;

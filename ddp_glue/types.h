@@ -80,12 +80,17 @@ struct iwm_mib {
 /* GIDs of a device: its netdev's, and the loopback netdev's (see device.c) */
 #define IWM_NUM_GIDS		2
 
+/* Regions that were looked up last, found without a walk through the table */
+#define IWM_RECENT_MRS		256
+
 /**
  * struct iwm_dev - one RDMA device on one netdev
  * @netdev: under RCU; NULL once the netdev is going away, and so is then the
  *	network namespace: see iwm_dev_net()
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
+ * @recent_mrs: by the low bits of their index. Only who holds a region writes
+ *	it here, and it is taken out when nobody does any more: see mr_withdraw()
  */
 struct iwm_dev {
 	struct ib_device ibdev;		/* first */
@@ -100,6 +105,7 @@ struct iwm_dev {
 	/* QP number -> struct iwm_qp; XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ */
 	struct xarray qps;
 	struct xarray mrs;		/* STag >> 8 -> struct iwm_mr */
+	struct iwm_mr __rcu *recent_mrs[IWM_RECENT_MRS];
 	atomic_t num_qp, num_cq, num_srq, num_mr, num_pd;
 	atomic_t last_cq_id;		/* libsiw names CQs by it in messages */
 

@@ -137,9 +137,9 @@ struct mpa_attempt {
  *	0, Full Operation begins when this returns, and only then @agreed is
  *	not NULL. Any other errno: @peer is NULL
  * @receive: one verified ULPDU of @len octets, to be read with
- *	mpa_cursor_copy() of <mpa/cursor.h>. Non-zero stops the receive direction: all that
- *	follows is dropped. NULL on a program's socket, which takes ULPDUs out
- *	of TCP's queue itself
+ *	mpa_cursor_copy() of <mpa/cursor.h>. Non-zero stops the receive
+ *	direction: all that follows is dropped. NULL on a program's socket,
+ *	which takes ULPDUs out of TCP's queue itself
  * @place: one verified ULPDU of @len octets that has come before its turn,
  *	because octets in front of it are missing still. The consumer may put
  *	its payload where it belongs, and nothing else: no state changes, no
