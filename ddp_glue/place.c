@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Octets between memory regions and connections: the one way data reaches
- * memory, and the one way it leaves. Callers have validated the access with
- * iwm_mr_check().
+ * Octets of memory regions: the one way data reaches memory, and where they
+ * are. Callers have validated the access with iwm_mr_check().
  *
  * Pages are reached through the kernel's linear map, so nothing is mapped or
  * can fail here, and softirq is as good as process context.
@@ -13,16 +12,22 @@
 static_assert(IS_ENABLED(CONFIG_64BIT) && !IS_ENABLED(CONFIG_HIGHMEM),
 	      "pages are reached through the linear map");
 
-/*
- * Longest run of octets from @addr, at most @len, that is contiguous in kernel
- * addresses; *@at is its start. Neighbouring pages are mostly neighbours in
- * the linear map too, so an FPDU that crosses a page is one copy.
+/**
+ * iwm_mr_span() - octets of a memory region that are neighbours in the kernel
+ * @mr: region, held with iwm_mr_get() and checked for this access
+ * @addr: address (Tagged Offset) of the first octet in @mr
+ * @len: octets, at least 1
+ * @at: set to the kernel address of the first one
  *
- * 0 when @addr is outside of the page list: a region of a kernel consumer
- * can be invalidated and registered anew under a caller's feet.
+ * Neighbouring pages are mostly neighbours in the linear map too, so that few
+ * spans make a message.
+ *
+ * Context: any.
+ * Return: octets, at most @len; 0 when @addr is outside of the page list: a
+ * region of a kernel consumer can be invalidated and registered anew under a
+ * caller's feet.
  */
-static __always_inline u32 mr_span(const struct iwm_mr *mr, u64 addr, u32 len,
-				   void **at)
+u32 iwm_mr_span(const struct iwm_mr *mr, u64 addr, u32 len, void **at)
 {
 	void **pages = mr->pages;
 	u64 off, size, i, n;
@@ -64,36 +69,12 @@ int iwm_place(struct iwm_mr *mr, u64 addr, struct mpa_cursor *cur, u32 len)
 	u32 n;
 
 	for (; len; addr += n, len -= n) {
-		n = mr_span(mr, addr, len, &at);
+		n = iwm_mr_span(mr, addr, len, &at);
 		if (unlikely(!n))
 			return -ERANGE;
 		ret = mpa_cursor_copy(cur, at, n);
 		if (unlikely(ret))
 			return ret;
-	}
-	return 0;
-}
-
-/**
- * iwm_gather() - append octets of a memory region to the open FPDU
- * @mr: region, held with iwm_mr_get() and checked for this access
- * @addr: address (Tagged Offset) of the first octet in @mr
- * @conn: connection with an open FPDU, see mpa_tx_open()
- * @len: octets
- *
- * Context: the connection's transmit owner.
- * Return: 0; -ERANGE when the region changed meanwhile.
- */
-int iwm_gather(struct iwm_mr *mr, u64 addr, struct mpa_conn *conn, u32 len)
-{
-	void *at;
-	u32 n;
-
-	for (; len; addr += n, len -= n) {
-		n = mr_span(mr, addr, len, &at);
-		if (unlikely(!n))
-			return -ERANGE;
-		mpa_tx_put(conn, at, n);
 	}
 	return 0;
 }

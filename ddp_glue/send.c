@@ -4,6 +4,7 @@
  * MPA frames and hands to TCP in batches.
  */
 #include <linux/sizes.h>
+#include <linux/uio.h>
 #include <linux/wait_bit.h>
 #include "mem.h"
 #include "netdev.h"
@@ -16,76 +17,129 @@
 /* When there was no memory, it is tried again after so long. */
 #define SQ_NO_MEMORY_NS		(10 * NSEC_PER_MSEC)
 
-static void drop_sources(struct tx_source *src, int n)
+/* Octets of a message that are looked up, checked and sent in one go. */
+#define RUN_OCTETS		SZ_128K
+#define RUN_SPANS		32
+
+/**
+ * struct tx_run - the next octets of the message, and where they lie
+ * @span: kernel addresses
+ * @num_spans: elements in it
+ * @len: octets in all of them, up to RUN_OCTETS
+ * @err: why there are no more; it counts when a segment needs them
+ * @next: the next octets to send
+ * @left: number of octets that are not sent
+ * @held: regions they are in, but for that in the cache, with a reference each
+ * @num_held: elements in it
+ */
+struct tx_run {
+	struct kvec span[RUN_SPANS];
+	unsigned int num_spans;
+	u32 len;
+	int err;
+	struct kvec *next;
+	u32 left;
+	struct iwm_mr *held[IWM_MAX_SGE];
+	unsigned int num_held;
+};
+
+/* A region that stays held to the end of the run: the cache's, as a rule. */
+static struct iwm_mr *run_region(struct iwm_qp *qp, struct tx_run *run,
+				 u32 stag)
 {
-	while (n--)
-		iwm_mr_put(src[n].mr);
+	struct iwm_mr **cache = &qp->sq->mr;
+	struct iwm_mr *mr = *cache;
+
+	if (likely(mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid)))
+		return mr;
+	if (mr)
+		run->held[run->num_held++] = mr;
+	*cache = iwm_mr_get(qp->dev, stag);
+	return *cache;
 }
 
-/* Hold the memory of the next @len octets. Number of pieces or an errno. */
-static int hold_sources(struct iwm_qp *qp, u32 len, struct tx_source *src)
+/* The next @len octets are at @addr of a region. As far as there are spans. */
+static int run_add(struct iwm_qp *qp, struct tx_run *run,
+		   const struct iwm_sge *sge, u32 off, u32 len)
+{
+	struct iwm_mr *mr = run_region(qp, run, sge->lkey);
+	u64 addr = sge->addr + off;
+	u32 n;
+	int ret;
+
+	if (!mr)
+		return -ENOENT;
+	ret = iwm_mr_check(mr, qp->ibqp.pd, addr, len, qp->sq->msg.access);
+	if (ret)
+		return ret;
+	for (; len && run->num_spans < RUN_SPANS; addr += n, len -= n) {
+		struct kvec *span = &run->span[run->num_spans];
+
+		n = iwm_mr_span(mr, addr, len, &span->iov_base);
+		if (unlikely(!n))
+			return -ERANGE;
+		span->iov_len = n;
+		run->num_spans++;
+		run->len += n;
+	}
+	return 0;
+}
+
+/* The memory of the next octets, element by element. */
+static void run_add_elements(struct iwm_qp *qp, struct tx_run *run, u32 left)
 {
 	const struct tx_msg *msg = &qp->sq->msg;
-	u32 cur = msg->cur, off = msg->cur_off;
-	int n = 0, ret;
+	const struct iwm_sge *sge = &msg->sge[msg->cur];
+	u32 off = msg->cur_off;
 
-	while (len) {
-		const struct iwm_sge *sge = &msg->sge[cur];
-		u32 part = min(len, sge->len - off);
+	for (; left && run->num_spans < RUN_SPANS && !run->err; sge++) {
+		u32 part = min(left, sge->len - off);
 
-		if (part) {
-			src[n].mr = iwm_mr_get_cached(qp->dev, &qp->sq->mr,
-						      sge->lkey);
-			if (!src[n].mr) {
-				ret = -ENOENT;
-				goto err_drop;
-			}
-			src[n].addr = sge->addr + off;
-			src[n].len = part;
-			n++;
-			ret = iwm_mr_check(src[n - 1].mr, qp->ibqp.pd,
-					   src[n - 1].addr, part, msg->access);
-			if (ret)
-				goto err_drop;
-		}
-		len -= part;
+		if (part)
+			run->err = run_add(qp, run, sge, off, part);
+		left -= part;
 		off = 0;
-		cur++;
 	}
-	return n;
-
-err_drop:
-	drop_sources(src, n);
-	return ret;
 }
 
-static void advance_sges(struct tx_msg *msg, u32 len)
+/* Where the message's next octets lie. */
+static void run_begin(struct iwm_qp *qp, struct tx_run *run)
 {
-	msg->cur_off += len;
+	struct tx_msg *msg = &qp->sq->msg;
+	u32 left = min_t(u32, msg->left, RUN_OCTETS);
+
+	run->num_spans = 0;
+	run->num_held = 0;
+	run->err = 0;
+	run->len = 0;
+	if (msg->in_body) {
+		run->span[0].iov_base = msg->body + msg->body_off;
+		run->span[0].iov_len = left;
+		run->len = left;
+	} else {
+		run_add_elements(qp, run, left);
+	}
+	run->next = run->span;
+	run->left = run->len;
+}
+
+/* What has been sent of the run is sent of the message. */
+static void run_end(struct tx_msg *msg, struct tx_run *run)
+{
+	u32 sent = run->len - run->left;
+
+	while (run->num_held)
+		iwm_mr_put(run->held[--run->num_held]);
+	if (msg->in_body) {
+		msg->body_off += sent;
+		return;
+	}
+	msg->cur_off += sent;
 	while (msg->cur < msg->num_sge &&
 	       msg->cur_off >= msg->sge[msg->cur].len) {
 		msg->cur_off -= msg->sge[msg->cur].len;
 		msg->cur++;
 	}
-}
-
-static int gather_sources(struct mpa_conn *conn, const struct tx_source *src,
-			  int n)
-{
-	int i, ret = 0;
-
-	for (i = 0; i < n && !ret; i++)
-		ret = iwm_gather(src[i].mr, src[i].addr, conn, src[i].len);
-	return ret;
-}
-
-static int open_segment(const struct iwm_qp *qp, struct mpa_conn *conn,
-			const struct ddp_segment *seg, u32 len)
-{
-	u8 hdr[DDP_MAX_HDR_LEN];
-	u32 hdr_len = ddp_segment_build(hdr, seg, iwm_qp_version(qp));
-
-	return mpa_tx_open(conn, hdr, hdr_len, hdr_len + len);
 }
 
 static void message_done(struct iwm_qp *qp, struct mpa_conn *conn)
@@ -107,50 +161,76 @@ static void message_done(struct iwm_qp *qp, struct mpa_conn *conn)
 	msg->kind = MSG_NONE;
 }
 
-/* Serialise the next segment of the message. -EAGAIN: no room now. */
-static int send_segment(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
+/* Serialise a segment with the next @len octets of the run. */
+static int write_segment(struct iwm_qp *qp, struct mpa_conn *conn,
+			 struct tx_run *run, u32 len)
+{
+	u8 hdr[MPA_TX_HDR_SIZE];
+	struct mpa_ulpdu ulpdu = {
+		.hdr = hdr,
+		.hdr_len = ddp_segment_build(hdr, &qp->sq->msg.seg,
+					     iwm_qp_version(qp)),
+		.src = run->next,
+		.len = len,
+	};
+	int ret = mpa_tx_fpdu(conn, &ulpdu);
+
+	if (ret)
+		return ret;
+	run->next = ulpdu.src;
+	run->left -= len;
+	return 0;
+}
+
+/*
+ * Serialise the next segment of the message. -EAGAIN: no room now. -ENODATA:
+ * the run has too little for it.
+ */
+static int send_segment(struct iwm_qp *qp, struct mpa_conn *conn,
+			struct tx_run *run)
 {
 	struct tx_msg *msg = &qp->sq->msg;
-	u32 hdr_len = msg->seg.hdr_len;
-	struct tx_source *src = qp->sq->source;
+	struct ddp_segment *seg = &msg->seg;
 	u32 room, len;
-	int n = 0, ret;
+	int ret;
 
-	room = mpa_tx_room(conn, min(hdr_len + msg->left, MPA_MIN_MULPDU));
+	room = mpa_tx_room(conn, min(seg->hdr_len + msg->left,
+				     MPA_MIN_MULPDU));
 	if (!room)
 		return -EAGAIN;
-	len = ddp_segment_payload(msg->left, room, hdr_len, &msg->seg.last);
-	if (!msg->in_body) {
-		n = hold_sources(qp, len, src);
-		if (n < 0)
-			return n;
+	len = ddp_segment_payload(msg->left, room, seg->hdr_len, &seg->last);
+	if (unlikely(len > run->left)) {
+		if (run->err || run->left < run->len)
+			return run->left < run->len ? -ENODATA : run->err;
+		len = run->left;	/* no run has more spans */
+		seg->last = false;
 	}
-	ret = open_segment(qp, conn, &msg->seg, len);
+	ret = write_segment(qp, conn, run, len);
 	if (ret)
-		goto out;
-	if (msg->in_body)
-		mpa_tx_put(conn, msg->body + msg->body_off, len);
-	else
-		ret = gather_sources(conn, src, n);
-	if (ret) {
-		mpa_tx_cancel(conn);
-		goto out;
-	}
-	mpa_tx_close(conn);
-
-	if (msg->in_body)
-		msg->body_off += len;
-	else
-		advance_sges(msg, len);
+		return ret;
 	msg->left -= len;
-	msg->seg.mo += len;
-	msg->seg.to += len;
-	*sent += len + hdr_len;
-	if (msg->seg.last)
+	seg->mo += len;
+	seg->to += len;
+	if (seg->last)
 		message_done(qp, conn);
-out:
-	drop_sources(src, n);
-	return ret;
+	return 0;
+}
+
+/* Serialise what one run has of the message, as far as there is room. */
+static int send_run(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
+{
+	struct tx_msg *msg = &qp->sq->msg;
+	struct tx_run run;
+	int ret;
+
+	run_begin(qp, &run);
+	do {
+		ret = send_segment(qp, conn, &run);
+		*sent += msg->seg.hdr_len;
+	} while (!ret && msg->kind != MSG_NONE);
+	run_end(msg, &run);
+	*sent += run.len - run.left;
+	return ret == -ENODATA ? 0 : ret;
 }
 
 /* The source of a Response went away while it was being sent. */
@@ -236,7 +316,7 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			sent += MPA_MIN_MULPDU;	/* user space may repeat it */
 			continue;
 		}
-		ret = send_segment(qp, conn, &sent);
+		ret = send_run(qp, conn, &sent);
 		if (ret == -EAGAIN) {
 			ret = hand_over(qp, conn, true);
 			if (ret || !mpa_tx_room(conn, 1))
@@ -264,6 +344,11 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 		.qn = DDP_QN_TERMINATE,
 		.msn = 1,
 	};
+	u8 hdr[MPA_TX_HDR_SIZE];
+	struct kvec body = { .iov_base = sq->term, .iov_len = sq->term_len };
+	struct mpa_ulpdu ulpdu = {
+		.hdr = hdr, .src = &body, .len = sq->term_len,
+	};
 	u32 len;
 	int ret;
 
@@ -272,7 +357,8 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	/* Without a connection yet there is a kick when it has appeared. */
 	if (!conn)
 		return test_bit(SQ_STOPPED, &sq->flags);
-	len = seg.hdr_len + sq->term_len;
+	ulpdu.hdr_len = ddp_segment_build(hdr, &seg, iwm_qp_version(qp));
+	len = ulpdu.hdr_len + sq->term_len;
 	if (!mpa_tx_room(conn, len)) {
 		ret = mpa_tx_flush(conn, true);
 		if (ret && ret != -EAGAIN)
@@ -280,13 +366,11 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 		if (!mpa_tx_room(conn, len))
 			return false;
 	}
-	ret = open_segment(qp, conn, &seg, sq->term_len);
+	ret = mpa_tx_fpdu(conn, &ulpdu);
 	if (ret) {
 		iwm_sq_defer(sq, SQ_NO_MEMORY_NS);
 		return false;
 	}
-	mpa_tx_put(conn, sq->term, sq->term_len);
-	mpa_tx_close(conn);
 	mpa_tx_flush(conn, false);
 	iwm_count(qp->dev, IWM_STAT_TX_TERMINATES);
 	return true;

@@ -92,13 +92,6 @@ struct read_rest {
 	u32 wqe;
 };
 
-/* Memory of one segment, held while it is copied. */
-struct tx_source {
-	struct iwm_mr *mr;
-	u64 addr;
-	u32 len;
-};
-
 enum msg_kind {
 	MSG_NONE,
 	MSG_WQE,
@@ -162,7 +155,6 @@ struct tx_msg {
  * @irq_put: behind the newest one (receive)
  * @msg: what is being sent (owner)
  * @rest: what a Read into several elements has left to ask for (owner)
- * @source: memory of the segment that is being written (owner)
  * @mr: memory that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
  * @response_turn: a Response goes before the next work request (owner)
@@ -201,7 +193,6 @@ struct iwm_sq {
 
 	struct tx_msg msg;
 	struct read_rest rest;
-	struct tx_source source[IWM_MAX_SGE];
 	struct iwm_mr *mr;
 	u32 msn[DDP_NUM_QUEUES];
 	bool response_turn;

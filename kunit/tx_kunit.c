@@ -5,8 +5,10 @@
  * file.
  */
 #include <kunit/test.h>
+#include <linux/hash.h>
 #include <linux/mm.h>
 #include <linux/net.h>
+#include <linux/uio.h>
 #include "conn.h"
 #include "crc.h"
 #include "framer.h"
@@ -19,6 +21,9 @@
 #define MAX_ENDS	1024
 
 #define MAX_GIVEN	512
+#define MAX_SPANS	2048
+
+static struct kvec spans[MAX_SPANS];
 
 /**
  * struct fake_memory - what tx.c can get
@@ -234,22 +239,56 @@ static void fill(struct tx_env *env, u32 len)
 		env->ulpdu[i] = env->num_fpdus * 31 + i * 7 + 1;
 }
 
-/*
- * One FPDU, put in pieces, on the connection and in the reference. The first
- * octets, a different number each time, are its header.
- */
-static void write_ulpdu(struct kunit *test, struct tx_env *env, u32 len, u32 piece)
+static int write_in_parts(struct tx_env *env, u32 hdr_len, u32 len, u32 piece)
 {
-	u32 hdr_len = min(len, env->num_fpdus * 7 % 65);
+	int ret = mpa_tx_open(env->conn, env->ulpdu, hdr_len, len);
 	u32 done, n;
 
-	fill(env, len);
-	KUNIT_ASSERT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, hdr_len, len), 0);
+	if (ret)
+		return ret;
 	for (done = hdr_len; done < len; done += n) {
 		n = min(piece, len - done);
 		mpa_tx_put(env->conn, env->ulpdu + done, n);
 	}
 	mpa_tx_close(env->conn);
+	return 0;
+}
+
+/* The same by one call, from spans that are elsewhere. */
+static int write_at_once(struct tx_env *env, u32 hdr_len, u32 len, u32 piece)
+{
+	struct mpa_ulpdu ulpdu = {
+		.hdr = env->ulpdu, .hdr_len = hdr_len, .src = spans, .len = len - hdr_len,
+	};
+	u32 done, n, num = 0;
+
+	for (done = hdr_len; done < len; done += n) {
+		n = num < MAX_SPANS - 1 ? min(piece, len - done) : len - done;
+		spans[num++] = (struct kvec){ env->ulpdu + done, n };
+	}
+	/* The last one is longer than the ULPDU. */
+	if (num)
+		spans[num - 1].iov_len += 7;
+	done = mpa_tx_fpdu(env->conn, &ulpdu);
+	if (!done && num && (ulpdu.src != &spans[num - 1] || spans[num - 1].iov_len != 7))
+		return -EINVAL;
+	return done;
+}
+
+/*
+ * One FPDU, put in pieces, on the connection and in the reference. The first
+ * octets, a different number each time, are its header. How it is written
+ * changes without a pattern.
+ */
+static void write_ulpdu(struct kunit *test, struct tx_env *env, u32 len, u32 piece)
+{
+	u32 turn = env->num_fpdus;
+
+	fill(env, len);
+	if (hweight32(turn * GOLDEN_RATIO_32) & 1)
+		KUNIT_ASSERT_EQ(test, write_in_parts(env, min(len, turn * 7 % 65), len, piece), 0);
+	else
+		KUNIT_ASSERT_EQ(test, write_at_once(env, min(len, turn * 7 % 25), len, piece), 0);
 
 	env->fpdus[env->num_fpdus++] = env->f.len;
 	framer_put(&env->f, env->ulpdu, len);
@@ -410,7 +449,11 @@ static void ddp_03_ddp_04_large_ulpdus(struct kunit *test)
 	tx_start(env, true, true, 1448);
 	KUNIT_EXPECT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, 18, 64769), -EMSGSIZE);
 	KUNIT_EXPECT_EQ(test, mpa_tx_open(env->conn, env->ulpdu, 18, 65536 + 42), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, write_at_once(env, 18, 64769, 65536), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, write_at_once(env, 18, 65536 + 42, 65536 + 42), -EMSGSIZE);
 	write_ulpdu(test, env, 42, 42);
+	write_ulpdu(test, env, 64768, 1000);
+	write_ulpdu(test, env, 64768, 1000);
 	write_ulpdu(test, env, 64768, 1000);
 	write_ulpdu(test, env, 42, 42);
 	KUNIT_ASSERT_EQ(test, push(env, false), 0);

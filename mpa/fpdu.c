@@ -1,38 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How much an FPDU can hold (RFC 5044 sections 4.1 and 4.5).
+ * MULPDU (RFC 5044 section 4.5).
  */
 #include "fpdu.h"
-
-/**
- * mpa_fpdu_room() - the largest ULPDU that fits into a piece of the stream
- * @room: octets of the stream that the FPDU may take, Markers included
- * @markers: whether this direction carries Markers
- * @pos: stream position of the first octet
- *
- * Return: octets of ULPDU, at most MPA_MAX_ULPDU. When not even an FPDU with
- * an empty ULPDU fits, 0.
- */
-__u32 mpa_fpdu_room(__u32 room, bool markers, __u32 pos)
-{
-	__u32 gap = mpa_marker_gap(pos);
-	__u32 content = room;
-
-	if (markers && room > gap) {
-		__u32 rest = room - gap;
-		__u32 full = rest / MPA_MARKER_INTERVAL;
-		__u32 tail = rest % MPA_MARKER_INTERVAL;
-
-		content = gap + full * MPA_MARKER_SPAN;
-		if (tail > MPA_MARKER_LEN)
-			content += tail - MPA_MARKER_LEN;
-	}
-	content &= ~3u;
-	if (content < MPA_HDR_LEN + MPA_CRC_LEN)
-		return 0;
-	content -= MPA_HDR_LEN + MPA_CRC_LEN;
-	return content < MPA_MAX_ULPDU ? content : MPA_MAX_ULPDU;
-}
 
 /**
  * mpa_fpdu_mulpdu() - the MULPDU of section 4.5

@@ -51,6 +51,10 @@ static inline __u32 mpa_marker_count(__u32 pos, __u32 content)
 	return (content - gap + MPA_MARKER_SPAN - 1) / MPA_MARKER_SPAN;
 }
 
+bool mpa_marker_check_all(const __u8 *fpdu, __u32 wire_len, __u32 pos);
+__u32 mpa_marker_content(__u32 room, __u32 pos);
+__u32 mpa_fpdu_mulpdu(__u32 emss, bool markers);
+
 /**
  * mpa_fpdu_wire_len() - length of an FPDU in the TCP stream
  * @ulpdu_len: octets of the ULPDU, 0..65535
@@ -61,8 +65,7 @@ static inline __u32 mpa_marker_count(__u32 pos, __u32 content)
  * Return: octets from @pos to the end of the CRC field, Markers included
  * (a Marker right before the FPDU too, section 4.3).
  */
-static inline __u32 mpa_fpdu_wire_len(__u32 ulpdu_len, bool markers,
-				      __u32 pos)
+static inline __u32 mpa_fpdu_wire_len(__u32 ulpdu_len, bool markers, __u32 pos)
 {
 	__u32 content = mpa_fpdu_content(ulpdu_len);
 
@@ -71,9 +74,24 @@ static inline __u32 mpa_fpdu_wire_len(__u32 ulpdu_len, bool markers,
 	return content + MPA_MARKER_LEN * mpa_marker_count(pos, content);
 }
 
-bool mpa_marker_check_all(const __u8 *fpdu, __u32 wire_len, __u32 pos);
-__u32 mpa_fpdu_room(__u32 room, bool markers, __u32 pos);
-__u32 mpa_fpdu_mulpdu(__u32 emss, bool markers);
+/**
+ * mpa_fpdu_room() - the largest ULPDU that fits into a piece of the stream
+ * @room: octets of the stream that the FPDU may take, Markers included
+ * @markers: whether this direction carries Markers
+ * @pos: stream position of the first octet
+ *
+ * Return: octets of ULPDU, at most MPA_MAX_ULPDU. When not even an FPDU with
+ * an empty ULPDU fits, 0.
+ */
+static inline __u32 mpa_fpdu_room(__u32 room, bool markers, __u32 pos)
+{
+	__u32 content = (markers ? mpa_marker_content(room, pos) : room) & ~3u;
+
+	if (content < MPA_HDR_LEN + MPA_CRC_LEN)
+		return 0;
+	content -= MPA_HDR_LEN + MPA_CRC_LEN;
+	return content < MPA_MAX_ULPDU ? content : MPA_MAX_ULPDU;
+}
 
 /**
  * mpa_marker_encode() - the Marker to send at a stream position

@@ -28,3 +28,24 @@ bool mpa_marker_check_all(const __u8 *fpdu, __u32 wire_len, __u32 pos)
 		wrong |= get_unaligned_be32(fpdu + off) ^ (off - lead);
 	return !(wrong & MPA_FPDUPTR_MASK);
 }
+
+/**
+ * mpa_marker_content() - what fits into a piece of the stream beside Markers
+ * @room: octets of the piece
+ * @pos: stream position of the first one
+ *
+ * Return: octets that are no Marker's.
+ */
+__u32 mpa_marker_content(__u32 room, __u32 pos)
+{
+	__u32 gap = mpa_marker_gap(pos);
+	__u32 full, tail;
+
+	if (room <= gap)
+		return room;
+	full = (room - gap) / MPA_MARKER_INTERVAL;
+	tail = (room - gap) % MPA_MARKER_INTERVAL;
+	if (tail <= MPA_MARKER_LEN)
+		tail = MPA_MARKER_LEN;
+	return gap + full * MPA_MARKER_SPAN + tail - MPA_MARKER_LEN;
+}

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transmit: the consumer opens an FPDU, puts its octets and closes it. They
- * land in pages of our own together with Markers, pad and CRC, the CRC taken
- * from that copy: what the application changes meanwhile cannot make CRC and
- * data disagree. mpa_tx_flush() then gives all closed FPDUs to TCP at once, in
- * the segments of the plan (plan.c).
+ * Transmit: the consumer's octets land in pages of our own together with
+ * Markers, pad and CRC, the CRC taken from that copy: what the application
+ * changes meanwhile cannot make CRC and data disagree. mpa_tx_flush() then
+ * gives all FPDUs to TCP at once, in the segments of the plan (plan.c).
+ *
+ * A kernel consumer has an FPDU written by one call, which writes it in one
+ * piece (line.h) unless it is longer than what is left of a chunk. Others are
+ * opened, put in parts and closed.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -15,6 +18,7 @@
 #include "conn.h"
 #include "crc.h"
 #include "fpdu.h"
+#include "line.h"
 #include "params.h"
 #include "plan.h"
 #include "sock.h"
@@ -102,6 +106,20 @@ static void store_destroy(struct mpa_tx *tx)
 	ring->size = 0;
 	kfree(tx->store);
 	WRITE_ONCE(tx->store, NULL);
+}
+
+/*
+ * Is there room for @len octets in one piece? A short end of a chunk is not
+ * used then.
+ */
+static bool ring_has_piece(struct mpa_tx_ring *ring, u32 len)
+{
+	u32 left = ring->size - ring->off;
+
+	if (likely(left >= len))
+		return true;
+	return left <= ring->size / MPA_TX_SHORT_END && !chunk_next(ring) &&
+	       ring->size >= len;
 }
 
 /* There is no open FPDU any more. */
@@ -261,7 +279,6 @@ void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len)
 		len -= n;
 	}
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_put, IWMPA);
 
 /**
  * mpa_tx_put_iter() - write the next octets of the open ULPDU from a program
@@ -332,7 +349,6 @@ int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	mpa_tx_put(conn, hdr, hdr_len);
 	return 0;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_open, IWMPA);
 
 /* The CRC over what the open FPDU holds so far: all but the CRC field. */
 static __be32 fpdu_crc(const struct mpa_tx_writer *writer)
@@ -355,6 +371,15 @@ static __be32 fpdu_crc(const struct mpa_tx_writer *writer)
 	return mpa_crc_finish(&crc);
 }
 
+/* One more FPDU for TCP. */
+static __always_inline void fpdu_written(struct mpa_tx *tx, u32 wire)
+{
+	tx->written += wire;
+	tx->fpdus++;
+	if (unlikely(!tx->packing))
+		mpa_plan_end_segment(&tx->plan);
+}
+
 /**
  * mpa_tx_close() - end the open FPDU: pad, Marker if one is due, CRC
  * @conn: connection with an open FPDU whose octets have all been put
@@ -365,7 +390,6 @@ void mpa_tx_close(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = &conn->tx;
 	struct mpa_tx_writer *writer = &tx->writer;
-	struct mpa_plan *plan = &tx->plan;
 	static const u8 pad[3];
 	u32 wire = writer->wire;
 	unsigned int i;
@@ -382,14 +406,10 @@ void mpa_tx_close(struct mpa_conn *conn)
 	put_raw(writer, &crc, sizeof(crc));
 
 	for (i = 0; i < writer->num_pieces; i++)
-		mpa_plan_append(plan, &writer->piece[i]);
+		mpa_plan_append(&tx->plan, &writer->piece[i]);
 	writer_drop_held(writer);
-	tx->written += wire;
-	tx->fpdus++;
-	if (unlikely(!tx->packing))
-		mpa_plan_end_segment(plan);
+	fpdu_written(tx, wire);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_close, IWMPA);
 
 /**
  * mpa_tx_cancel() - take the open FPDU back
@@ -406,7 +426,101 @@ void mpa_tx_cancel(struct mpa_conn *conn)
 	writer->pos = writer->start;
 	plan->room = plan->room_before;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_cancel, IWMPA);
+
+/* @len octets of a span have been sent: where the next ones are. */
+static __always_inline struct kvec *span_advance(struct kvec *span, size_t len)
+{
+	if (len == span->iov_len)
+		return span + 1;
+	span->iov_base += len;
+	span->iov_len -= len;
+	return span;
+}
+
+/* An FPDU that does not lie in one piece. */
+static int write_pieces(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
+{
+	u32 left = ulpdu->len, n;
+	int ret;
+
+	ret = mpa_tx_open(conn, ulpdu->hdr, ulpdu->hdr_len,
+			  ulpdu->hdr_len + ulpdu->len);
+	if (ret)
+		return ret;
+	for (; left; left -= n) {
+		n = min_t(size_t, left, ulpdu->src->iov_len);
+		mpa_tx_put(conn, ulpdu->src->iov_base, n);
+		ulpdu->src = span_advance(ulpdu->src, n);
+	}
+	mpa_tx_close(conn);
+	return 0;
+}
+
+/* An FPDU in one piece, all but its CRC: where that is. */
+static __always_inline u8 *write_line(struct mpa_line *line,
+				      struct mpa_ulpdu *ulpdu,
+				      const bool markers)
+{
+	u32 ulpdu_len = ulpdu->hdr_len + ulpdu->len;
+	struct kvec *src = ulpdu->src;
+	u32 left = ulpdu->len, n;
+
+	mpa_line_head(line, ulpdu_len, ulpdu->hdr, ulpdu->hdr_len, markers);
+	for (; left; left -= n) {
+		n = min_t(size_t, left, src->iov_len);
+		mpa_line_put(line, src->iov_base, n, markers);
+		src = span_advance(src, n);
+	}
+	ulpdu->src = src;
+	return mpa_line_end(line, ulpdu_len, markers);
+}
+
+/**
+ * mpa_tx_fpdu() - write an FPDU
+ * @conn: connection
+ * @ulpdu: its octets, up to MPA_MAX_ULPDU; @ulpdu->src is moved on. More than
+ *	mpa_tx_room() said is framed correctly, but across segments (DDP-04)
+ *
+ * Context: transmit owner, may sleep.
+ * Return: 0, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU (DDP-03) or -ENOMEM;
+ * nothing is written then.
+ */
+int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
+{
+	struct mpa_tx *tx = &conn->tx;
+	struct mpa_tx_writer *writer = &tx->writer;
+	u32 wire = mpa_fpdu_wire_len(ulpdu->hdr_len + ulpdu->len,
+				     writer->markers, writer->pos);
+	struct mpa_line line = { .pos = writer->pos };
+	struct mpa_extent piece = { .len = wire };
+	__be32 crc = 0;
+	u8 *fpdu, *end;
+
+	if (unlikely(ulpdu->hdr_len + ulpdu->len > MPA_MAX_ULPDU))
+		return -EMSGSIZE;
+	if (unlikely(!tx->store) && store_create(conn))
+		return -ENOMEM;
+	if (unlikely(!ring_has_piece(&tx->ring, max(wire, MPA_TX_LEAST))))
+		return write_pieces(conn, ulpdu);
+	piece.page = tx->ring.chunk[tx->ring.slot];
+	piece.off = tx->ring.off;
+	fpdu = page_address(piece.page) + piece.off;
+	line.out = fpdu;
+	end = writer->markers ? write_line(&line, ulpdu, true) :
+				write_line(&line, ulpdu, false);
+	if (writer->crc)
+		crc = mpa_crc_digest(fpdu, end - fpdu);
+	put_unaligned(crc, (__be32 *)end);
+
+	tx->ring.off += wire;
+	writer->pos += wire;
+	if (unlikely(!mpa_plan_fill(&tx->plan, wire)))
+		mpa_count(conn, MPA_STAT_TX_UNALIGNED, 1);
+	mpa_plan_append(&tx->plan, &piece);
+	fpdu_written(tx, wire);
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_fpdu, IWMPA);
 
 /**
  * mpa_tx_push() - hand what is written to TCP

@@ -15,6 +15,9 @@ struct mpa_conn;
 #define MPA_TX_RING		32	/* chunks kept for reuse */
 #define MPA_TX_RING_PROGRAM	4	/* on a program's socket */
 #define MPA_TX_PIECES		20	/* of one FPDU, when chunks are pages */
+#define MPA_TX_SHORT_END	16	/* of a chunk: an end of 1/16 is short */
+/* Where FPDUs in one piece begin so much room is left: see mpa_line_head() */
+#define MPA_TX_LEAST		32u
 #define MPA_TX_AHEAD		(256u << 10) /* octets written, not accepted */
 
 /**
@@ -115,6 +118,11 @@ struct mpa_tx {
 
 struct iov_iter;
 
+int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
+		u32 ulpdu_len);
+void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len);
+void mpa_tx_close(struct mpa_conn *conn);
+void mpa_tx_cancel(struct mpa_conn *conn);
 void mpa_tx_start(struct mpa_conn *conn, void (*busy)(struct mpa_conn *conn));
 bool mpa_tx_is_idle(struct mpa_conn *conn);
 int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len);

@@ -20,6 +20,7 @@
 #include <linux/types.h>
 #include <mpa/wire.h>
 
+struct kvec;
 struct module;
 struct net;
 struct mpa_agreed;
@@ -180,6 +181,24 @@ struct mpa_consumer_ops {
 	void (*gone)(void *consumer);
 };
 
+/* Octets that can be read where a ULPDU's header is. */
+#define MPA_TX_HDR_SIZE		24
+
+/**
+ * struct mpa_ulpdu - a ULPDU to be sent
+ * @hdr: its first octets; MPA_TX_HDR_SIZE can be read, whatever @hdr_len is
+ * @hdr_len: number of these, 0..MPA_TX_HDR_SIZE
+ * @src: where those behind them lie. What has been sent is taken away, so that
+ *	a message's next ULPDU goes on from here
+ * @len: number of these
+ */
+struct mpa_ulpdu {
+	const u8 *hdr;
+	u32 hdr_len;
+	struct kvec *src;
+	u32 len;
+};
+
 /* Startup */
 struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			     const struct mpa_consumer_ops *ops, void *consumer,
@@ -220,11 +239,7 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn);
  * but for mpa_tx_flush() and mpa_shutdown().
  */
 u32 mpa_tx_room(struct mpa_conn *conn, u32 min);
-int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
-		u32 ulpdu_len);
-void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len);
-void mpa_tx_close(struct mpa_conn *conn);
-void mpa_tx_cancel(struct mpa_conn *conn);
+int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu);
 int mpa_tx_flush(struct mpa_conn *conn, bool more);
 void mpa_tx_rest(struct mpa_conn *conn);
 u64 mpa_tx_written(const struct mpa_conn *conn);
