@@ -161,6 +161,23 @@ static void message_done(struct iwm_qp *qp, struct mpa_conn *conn)
 	msg->kind = MSG_NONE;
 }
 
+/*
+ * May the run's octets be sent still? The peer can invalidate what it was lent:
+ * then the consumer uses the memory for something else.
+ */
+static bool run_is_valid(const struct iwm_qp *qp, const struct tx_run *run)
+{
+	const struct iwm_mr *last = qp->sq->mr;
+	unsigned int i;
+
+	if (qp->sq->msg.in_body || !run->left)
+		return true;
+	for (i = 0; i < run->num_held; i++)
+		if (!READ_ONCE(run->held[i]->valid))
+			return false;
+	return !last || READ_ONCE(last->valid);
+}
+
 /* Serialise a segment with the next @len octets of the run. */
 static int write_segment(struct iwm_qp *qp, struct mpa_conn *conn,
 			 struct tx_run *run, u32 len)
@@ -205,6 +222,8 @@ static int send_segment(struct iwm_qp *qp, struct mpa_conn *conn,
 		len = run->left;	/* no run has more spans */
 		seg->last = false;
 	}
+	if (unlikely(!run_is_valid(qp, run)))
+		return run->left < run->len ? -ENODATA : -ENOENT;
 	ret = write_segment(qp, conn, run, len);
 	if (ret)
 		return ret;
