@@ -394,7 +394,7 @@ static void rdc_06_crc_05_original_start(struct kunit *test)
 		conn->params.ird = 5;
 		conn->params.ord = 6;
 		mpa_conn_begin_rdmac(conn);
-		mpa_tx_start(conn);
+		mpa_tx_start(conn, note_busy);
 		KUNIT_EXPECT_EQ(test, conn->agreed.rev, MPA_REV_RDMAC);
 		KUNIT_EXPECT_TRUE(test, conn->agreed.rx_markers && conn->agreed.crc);
 		KUNIT_EXPECT_EQ(test, conn->agreed.ird, 5);
@@ -598,7 +598,7 @@ static void sta_12_ddp_02_when_nothing_may_be_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
 	env->conn->initiator = false;
 	env->conn->tx.allowed = false;
-	mpa_tx_start(env->conn);
+	mpa_tx_start(env->conn, note_busy);
 	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 0);
 }
 
