@@ -51,27 +51,7 @@ static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
 	return page;
 }
 
-/* Make the next slot of the ring the one to write to. */
-static int chunk_next(struct mpa_tx_ring *ring)
-{
-	unsigned int slot = (ring->slot + 1) % ring->slots;
-	struct page *page = ring->chunk[slot];
-
-	if (!chunk_is_free(page)) {
-		page = chunk_alloc(ring);
-		if (!page)
-			return -ENOMEM;
-		if (ring->chunk[slot])
-			put_page(ring->chunk[slot]);
-		ring->chunk[slot] = page;
-	}
-	ring->slot = slot;
-	ring->off = 0;
-	ring->size = page_size(page);
-	return 0;
-}
-
-/* Context: transmit owner, may sleep. Return: 0 or -ENOMEM. */
+/* With the first chunk. Context: transmit owner. Return: 0 or -ENOMEM. */
 static int store_create(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = &conn->tx;
@@ -104,8 +84,33 @@ static void store_destroy(struct mpa_tx *tx)
 	ring->slot = 0;
 	ring->off = 0;
 	ring->size = 0;
+	ring->chunk = NULL;
 	kfree(tx->store);
 	WRITE_ONCE(tx->store, NULL);
+}
+
+/* Make the next slot of the ring the one to write to. */
+static int chunk_next(struct mpa_tx_ring *ring)
+{
+	unsigned int slot = (ring->slot + 1) % ring->slots;
+	struct page *page;
+
+	if (unlikely(!ring->chunk) &&
+	    store_create(container_of(ring, struct mpa_conn, tx.ring)))
+		return -ENOMEM;
+	page = ring->chunk[slot];
+	if (!chunk_is_free(page)) {
+		page = chunk_alloc(ring);
+		if (!page)
+			return -ENOMEM;
+		if (ring->chunk[slot])
+			put_page(ring->chunk[slot]);
+		ring->chunk[slot] = page;
+	}
+	ring->slot = slot;
+	ring->off = 0;
+	ring->size = page_size(page);
+	return 0;
 }
 
 /*
@@ -141,10 +146,11 @@ static int writer_reserve(struct mpa_tx *tx, u32 len)
 	unsigned int n = 0;
 
 	while (len) {
-		struct mpa_extent *piece = &writer->piece[n];
+		struct mpa_extent *piece;
 
 		if (ring->off == ring->size && chunk_next(ring))
 			goto err_drop_held;
+		piece = &writer->piece[n];
 		if (WARN_ON_ONCE(n++ == MPA_TX_PIECES))
 			goto err_drop_held;
 		piece->page = ring->chunk[ring->slot];
@@ -334,8 +340,6 @@ int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	if (unlikely(ulpdu_len > MPA_MAX_ULPDU))
 		return -EMSGSIZE;
 	wire = mpa_fpdu_wire_len(ulpdu_len, writer->markers, writer->pos);
-	if (unlikely(!conn->tx.store) && store_create(conn))
-		return -ENOMEM;
 	ret = writer_reserve(&conn->tx, wire);
 	if (unlikely(ret))
 		return ret;
@@ -498,8 +502,6 @@ int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
 
 	if (unlikely(ulpdu->hdr_len + ulpdu->len > MPA_MAX_ULPDU))
 		return -EMSGSIZE;
-	if (unlikely(!tx->store) && store_create(conn))
-		return -ENOMEM;
 	if (unlikely(!ring_has_piece(&tx->ring, max(wire, MPA_TX_LEAST))))
 		return write_pieces(conn, ulpdu);
 	piece.page = tx->ring.chunk[tx->ring.slot];
