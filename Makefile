@@ -5,12 +5,13 @@
 #   KVER=6.1.0-NN-amd64   kernel release to build for and to boot (default: Debian's newest stock 6.1 with headers)
 #   T=NAME                only the scenarios (make scenarios, make applications) whose name contains NAME
 #   HOST=1                make demo on the running kernel instead of in a guest
+#   ROWS="SELECTION,..."  make bench*: only the rows that have all words of a selection (scripts/bench/run -l lists them)
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
 #   IWMPA_CACHE=DIR       where kernel sources and kernels are kept (default: ~/.cache/iwmpa)
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
-export KVER T HOST FUZZ_SECONDS IWMPA_CACHE
+export KVER T HOST FUZZ_SECONDS ROWS IWMPA_CACHE
 
 ifneq ($(words $(CURDIR)),1)
 $(error the path of this folder holds a space, which the kernel's build cannot handle: move it)
@@ -71,9 +72,16 @@ conformance-doc: ## Documentation/conformance.md anew, from its rows and the tes
 fuzz: ## libFuzzer over the parsers, FUZZ_SECONDS for each target
 	@scripts/fuzz
 
-.PHONY: bench
-bench: ## instructions per octet and per round trip: iwmpa, siw, plain TCP
+.PHONY: bench bench-compare bench-cpus bench-commit
+bench: ## instructions per octet, round trip and I/O: iwmpa, siw, TCP (ROWS="nvme tcp,nfs": part of it)
 	@scripts/bench/run
+bench-compare: ## the same, and which rows cost over 3 % more than the committed table
+	@scripts/bench/run --compare
+bench-cpus: ## the ratio to TCP with 1, 2 and 4 CPUs and 1 to 8 connections
+	@ROWS=cpus scripts/bench/run
+bench-commit: ## measure (ROWS), profile, and put it into Documentation/performance*, README.md and the plots
+	@scripts/bench/run --record
+	@ROWS= scripts/bench/run --record -P -L >build/bench/profile.txt
 
 .PHONY: setup
 setup: ## install the Debian packages that all of this needs (root, or sudo)

@@ -7,6 +7,8 @@
 #include <ostream>
 #include <sstream>
 
+#include <fnmatch.h>
+
 #include "report.hpp"
 
 namespace bench {
@@ -68,10 +70,11 @@ std::map<std::string, Context> readContexts(const ProfileFiles& files) {
   Context* context = nullptr;
   std::size_t region = 0;
   std::ifstream console(files.console);
+  GuestParser parser;
   for (std::string text; std::getline(console, text);) {
     while (!text.empty() && text.back() == '\r')
       text.pop_back();
-    const GuestLine line = parseGuestLine(text);
+    const GuestLine line = parser.feed(text);
     if (line.kind == GuestLine::Kind::Begin) {
       context = &contexts[line.row];
       context->symbols = kernel;
@@ -105,11 +108,50 @@ std::map<std::size_t, std::vector<std::pair<Address, std::uint64_t>>> readBlocks
   return regions;
 }
 
+/** What is below the place where the kernel begins, and is no mapping that is known. */
+constexpr bool isUser(Address address) {
+  return !(address >> 63);
+}
+
+std::string share(double count, double total, double units, int decimals) {
+  std::ostringstream out;
+  out << std::fixed << std::setw(8) << std::setprecision(2) << 100 * count / total << " %" << std::setw(13)
+      << std::setprecision(decimals) << count / units << "    ";
+  return out.str();
+}
+
 } // namespace
 
-void writeProfile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files, std::size_t functions) {
+Layers::Layers(std::istream& in) {
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line.substr(0, line.find('#')));
+    std::string layer;
+    if (!(fields >> layer))
+      continue;
+    const auto known = std::ranges::find(names_, layer);
+    const auto number = static_cast<std::size_t>(known - names_.begin());
+    if (known == names_.end())
+      names_.push_back(layer);
+    for (std::string pattern; fields >> pattern;)
+      patterns_.push_back({pattern, number});
+  }
+  names_.emplace_back("other");
+}
+
+const std::string& Layers::of(const std::string& function) const {
+  // The table's patterns have no spaces.
+  std::string name = function;
+  std::erase(name, ' ');
+  const auto found =
+      std::ranges::find_if(patterns_, [&](const Pattern& p) { return fnmatch(p.pattern.c_str(), name.c_str(), 0) == 0; });
+  return found == patterns_.end() ? names_.back() : names_[found->layer];
+}
+
+std::map<std::string, LayerCosts> writeProfile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files,
+                                               std::size_t functions, const Layers& layers) {
   const std::map<std::string, Context> contexts = readContexts(files);
   const auto blocks = readBlocks(files.counts);
+  std::map<std::string, LayerCosts> costs;
 
   for (const RowRepeats& measured : readGuest(files.console, files.counts)) {
     const auto row = std::ranges::find(rows, measured.row, &Row::text);
@@ -120,25 +162,74 @@ void writeProfile(std::ostream& out, const std::vector<Row>& rows, const Profile
     const Operation& operation = *row->operation;
     const double units = static_cast<double>(operation.perOctet ? repeat.octets : repeat.operations);
 
-    std::map<std::string, std::uint64_t> byName;
-    std::uint64_t total = 0;
+    std::map<std::string, double> byName, byLayer;
+    double total = 0;
     if (const auto found = blocks.find(context.lastRegion); found != blocks.end())
-      for (const auto& [address, count] : found->second) {
-        byName[context.symbols.name(address)] += count;
+      for (const auto& [address, instructions] : found->second) {
+        const double count = static_cast<double>(instructions);
+        const std::string& known = context.symbols.name(address);
+        const std::string name = isUser(address) && !known.starts_with("user: ") ? "user: ?" : known;
+        byName[name] += count;
+        byLayer[layers.of(name)] += count;
         total += count;
       }
-    std::vector<std::pair<std::string, std::uint64_t>> sorted(byName.begin(), byName.end());
-    std::ranges::sort(sorted, std::greater{}, &std::pair<std::string, std::uint64_t>::second);
+    std::vector<std::pair<std::string, double>> sorted(byName.begin(), byName.end());
+    std::ranges::sort(sorted, std::greater{}, &std::pair<std::string, double>::second);
 
-    out << "\n"
-        << measured.row << ": " << formatValue(operation, static_cast<double>(total) / units) << " instructions per "
-        << operation.unit << "\n     share   per " << std::left << std::setw(12) << operation.unit << "function\n"
-        << std::right << std::fixed;
-    for (std::size_t i = 0; i < std::min(functions, sorted.size()); ++i) {
-      const double count = static_cast<double>(sorted[i].second);
-      out << std::setw(8) << std::setprecision(2) << 100 * count / static_cast<double>(total) << " %" << std::setw(11)
-          << std::setprecision(operation.perOctet ? 4 : 1) << count / units << "      " << sorted[i].first << '\n';
+    const int decimals = operation.perOctet ? 4 : 1;
+    out << '\n'
+        << measured.row << ": " << formatValue(operation, total / units) << " instructions per " << operation.unit
+        << "\n     share     per unit    layer\n";
+    for (const std::string& layer : layers.names())
+      if (const double count = byLayer[layer]; count > 0) {
+        out << share(count, total, units, decimals) << layer << '\n';
+        costs[measured.row][layer] = count / units;
+      }
+    out << "     share     per unit    function\n";
+    for (std::size_t i = 0; i < std::min(functions, sorted.size()); ++i)
+      out << share(sorted[i].second, total, units, decimals) << sorted[i].first << '\n';
+  }
+  return costs;
+}
+
+void writeLayersTsv(std::ostream& out, const std::map<std::string, LayerCosts>& costs) {
+  out << "row\tlayer\tinstructions\n" << std::fixed << std::setprecision(4);
+  for (const auto& [row, byLayer] : costs)
+    for (const auto& [layer, count] : byLayer)
+      out << row << '\t' << layer << '\t' << count << '\n';
+}
+
+std::map<std::string, LayerCosts> readLayersTsv(const std::filesystem::path& file) {
+  std::map<std::string, LayerCosts> costs;
+  std::ifstream in(file);
+  std::string row, layer, count;
+  std::getline(in, row);
+  while (std::getline(in, row, '\t') && std::getline(in, layer, '\t') && std::getline(in, count))
+    costs[row][layer] = std::stod(count);
+  return costs;
+}
+
+void writeLayersTable(std::ostream& out, const std::vector<Row>& rows, const std::map<std::string, LayerCosts>& costs,
+                      const Layers& layers) {
+  out << "| row |";
+  for (const std::string& layer : layers.names())
+    out << ' ' << layer << " |";
+  out << " all |\n|---|";
+  for (std::size_t i = 0; i <= layers.names().size(); ++i)
+    out << "--:|";
+  out << '\n';
+  for (const Row& row : rows) {
+    const auto found = costs.find(row.text());
+    if (found == costs.end())
+      continue;
+    double all = 0;
+    out << "| " << row.text() << " |";
+    for (const std::string& layer : layers.names()) {
+      const auto count = found->second.find(layer);
+      out << ' ' << (count == found->second.end() ? "-" : formatValue(*row.operation, count->second)) << " |";
+      all += count == found->second.end() ? 0 : count->second;
     }
+    out << ' ' << formatValue(*row.operation, all) << " |\n";
   }
 }
 

@@ -7,6 +7,8 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <string>
+#include <vector>
 
 #include "results.hpp"
 
@@ -19,10 +21,45 @@ struct ProfileFiles {
   std::filesystem::path symbols; ///< the kernel's own symbols, as in /proc/kallsyms
 };
 
+/** Which layer a function belongs to: the first line of a table with a pattern that fits its name. */
+class Layers {
+public:
+  /** Reads a table: in each line a layer and patterns as of a shell, `#` begins a comment. */
+  explicit Layers(std::istream& in);
+
+  /** @param function "name", "name [module]" or "user: file" */
+  const std::string& of(const std::string& function) const;
+
+  /** The layers in the order of the table, and the last, which has all that fits nowhere. */
+  const std::vector<std::string>& names() const { return names_; }
+
+private:
+  struct Pattern {
+    std::string pattern;
+    std::size_t layer;
+  };
+  std::vector<std::string> names_;
+  std::vector<Pattern> patterns_;
+};
+
+/** Instructions for each unit of a row, by layer. */
+using LayerCosts = std::map<std::string, double>;
+
 /**
- * Writes the profile of the last repeat of every row of a guest.
+ * Writes the profile of the last repeat of every row of a guest: by layer, and by function.
  * @param functions how many functions to list
+ * @return the layers' costs, by row
  */
-void writeProfile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files, std::size_t functions);
+std::map<std::string, LayerCosts> writeProfile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files,
+                                               std::size_t functions, const Layers& layers);
+
+/** A line for each row and layer: row, layer, instructions for each unit. */
+void writeLayersTsv(std::ostream& out, const std::map<std::string, LayerCosts>& costs);
+/** Reads it back; a missing file is an empty table. */
+std::map<std::string, LayerCosts> readLayersTsv(const std::filesystem::path& file);
+
+/** A table in Markdown: a line for each row that has costs, a column for each layer. */
+void writeLayersTable(std::ostream& out, const std::vector<Row>& rows, const std::map<std::string, LayerCosts>& costs,
+                      const Layers& layers);
 
 } // namespace bench

@@ -2,6 +2,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iomanip>
 #include <ostream>
@@ -34,13 +35,22 @@ std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-constexpr std::size_t textColumns = 4; // transport, MTU, CRC, Markers: the figures follow
+/** The first columns: transport, MTU, CRC, Markers, CPUs. The figures follow. */
+constexpr std::array settingColumns{"transport", "MTU", "CRC", "Markers", "CPUs"};
 
-Line heading() {
-  Line line{"transport", "MTU", "CRC", "Markers"};
-  for (const Operation& operation : operations())
-    line.emplace_back(operation.heading);
-  return line;
+bool isFigure(const Line& heading, std::size_t column) {
+  return heading[column] == "MTU" || heading[column] == "CPUs" || !std::ranges::count(settingColumns, heading[column]);
+}
+
+/** Without the settings that no line has, and without a single CPU's number. */
+std::vector<Line> withoutIdleColumns(std::vector<Line> lines) {
+  for (std::size_t column = settingColumns.size(); column-- > 1;) {
+    const std::string idle = lines[0][column] == "CPUs" ? "1" : "-";
+    if (std::all_of(lines.begin() + 1, lines.end(), [&](const Line& line) { return line[column] == idle; }))
+      for (Line& line : lines)
+        line.erase(line.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+  return lines;
 }
 
 void writeText(std::ostream& out, const std::vector<Line>& lines) {
@@ -52,7 +62,7 @@ void writeText(std::ostream& out, const std::vector<Line>& lines) {
     std::string text;
     for (std::size_t i = 0; i < line.size(); ++i) {
       const std::string pad(widths[i] - width(line[i]), ' ');
-      text += (i ? "  " : "") + (i >= textColumns || i == 1 ? pad + line[i] : line[i] + pad);
+      text += (i ? "  " : "") + (isFigure(lines.front(), i) ? pad + line[i] : line[i] + pad);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     out << text << '\n';
@@ -67,7 +77,7 @@ void writeMarkdown(std::ostream& out, const std::vector<Line>& lines) {
   };
   write(lines.front());
   for (std::size_t i = 0; i < lines.front().size(); ++i)
-    out << (i >= textColumns || i == 1 ? "|--:" : "|---");
+    out << (isFigure(lines.front(), i) ? "|--:" : "|---");
   out << "|\n";
   std::for_each(lines.begin() + 1, lines.end(), write);
 }
@@ -80,26 +90,31 @@ void writeGrid(std::ostream& out, const std::string& title, const std::vector<Li
   out << '\n';
 }
 
-/** The configurations of the rows: first the small MTU with all transports, then the next. */
-std::vector<Configuration> configurationsOf(const std::vector<Row>& rows) {
+/** The configurations of a table's rows: first the small MTU, and few CPUs, with all transports, then the next. */
+std::vector<Configuration> configurationsOf(const Table& table, const std::vector<Row>& rows) {
   std::vector<Configuration> result;
   for (const Row& row : rows)
-    if (!std::ranges::count(result, row.configuration))
+    if (row.operation->table == &table && !std::ranges::count(result, row.configuration))
       result.push_back(row.configuration);
-  std::ranges::stable_sort(result, {}, &Configuration::mtu);
+  std::ranges::stable_sort(result, {}, [](const Configuration& c) { return std::pair(c.mtu, c.cpus); });
   return result;
 }
 
 /**
- * One line per configuration, one cell per operation.
+ * One line per configuration, one cell per operation of the table.
  * @param cell makes the text of a cell; a line of which all cells are empty is left out
  */
-template <class Cell> std::vector<Line> makeGrid(const std::vector<Row>& rows, Cell cell) {
-  std::vector<Line> lines{heading()};
-  for (const Configuration& c : configurationsOf(rows)) {
-    Line line{c.transport, std::to_string(c.mtu), setting(c.crc), setting(c.markers)};
+template <class Cell> std::vector<Line> makeGrid(const Table& table, const std::vector<Row>& rows, Cell cell) {
+  std::vector<Line> lines{Line(settingColumns.begin(), settingColumns.end())};
+  for (const Operation& operation : operations())
+    if (operation.table == &table)
+      lines.front().emplace_back(operation.heading);
+  for (const Configuration& c : configurationsOf(table, rows)) {
+    Line line{c.transport, std::to_string(c.mtu), setting(c.crc), setting(c.markers), std::to_string(c.cpus)};
     bool empty = true;
     for (const Operation& operation : operations()) {
+      if (operation.table != &table)
+        continue;
       const auto row = std::ranges::find_if(rows, [&](const Row& r) { return r.configuration == c && r.operation == &operation; });
       const std::string text = row == rows.end() ? "" : cell(*row);
       empty = empty && text.empty();
@@ -108,7 +123,7 @@ template <class Cell> std::vector<Line> makeGrid(const std::vector<Row>& rows, C
     if (!empty)
       lines.push_back(line);
   }
-  return lines;
+  return withoutIdleColumns(std::move(lines));
 }
 
 const Result* find(const Results& results, const std::string& row) {
@@ -127,15 +142,138 @@ void writeRemarks(std::ostream& out, const std::vector<Row>& rows, const Results
     const Result& result = found->second;
     if (!result.failure.empty())
       out << "failed: " << row.text() << ": " << result.failure << '\n';
-    else if (result.spread() > toleratedSpread)
+    else if (row.operation->table->repeatable && result.spread() > toleratedSpread)
       out << "unsteady: " << row.text() << ": its repeats lie " << percent(result.spread()) << " apart\n";
     if (result.failure.empty() && result.idle > notableIdle)
       out << "idle: " << row.text() << ": the CPU waited " << percent(result.idle) << " of the time, which is not counted\n";
-    if (result.failure.empty() && (!widest || result.spread() > spread))
+    if (result.failure.empty() && row.operation->table->repeatable && (!widest || result.spread() > spread))
       widest = &row, spread = result.spread();
   }
   if (widest)
     out << "The repeats of a row lie at most " << fixed(100 * spread, 2) << " % apart (" << widest->text() << ").\n";
+}
+
+struct ShortLine {
+  std::string_view operation;
+  std::string_view heading;
+};
+
+/** The README's lines. */
+constexpr std::array shortLines{
+    ShortLine{"write", "RDMA WRITE, 64 KiB, per octet"},
+    ShortLine{"read", "RDMA READ, 64 KiB, per octet"},
+    ShortLine{"send", "SEND, 64 KiB, per octet"},
+    ShortLine{"send64", "SEND, 64 B, 32 at once"},
+    ShortLine{"rtt64", "round trip of 64 B"},
+    ShortLine{"nvme-read-4k-1", "NVMe, read of 4 KiB, depth 1"},
+    ShortLine{"nvme-read-4k-32", "NVMe, read of 4 KiB, depth 32"},
+    ShortLine{"nvme-write-4k-32", "NVMe, write of 4 KiB, depth 32"},
+    ShortLine{"nvme-read-128k-8", "NVMe, read of 128 KiB, depth 8"},
+    ShortLine{"nvme-write-128k-8", "NVMe, write of 128 KiB, depth 8"},
+    ShortLine{"nfs-read-4k-16", "NFS, read of 4 KiB, depth 16"},
+    ShortLine{"nfs-write-4k-16", "NFS, write of 4 KiB, depth 16"},
+    ShortLine{"nfs-read-1m-4", "NFS, read of 1 MiB, depth 4"},
+    ShortLine{"nfs-write-1m-4", "NFS, write of 1 MiB, depth 4"},
+};
+
+/** Bars of one colour. */
+struct Series {
+  std::string_view title;
+  std::string_view colour;
+  Configuration configuration;
+};
+
+const std::vector<Series> allSeries{
+    {"TCP", "#999999", {"tcp", 0, {}, {}}},
+    {"TCP", "#999999", {"tcp", 0, false, {}}},
+    {"TCP, digests", "#555555", {"tcp", 0, true, {}}},
+    {"siw", "#f6c28b", {"siw", 0, false, {}}},
+    {"siw, CRC", "#d95f02", {"siw", 0, true, {}}},
+    {"iwmpa", "#a6d8c8", {"iwmpa", 0, false, false}},
+    {"iwmpa, CRC", "#1b9e77", {"iwmpa", 0, true, false}},
+    {"iwmpa, CRC and Markers", "#0b5345", {"iwmpa", 0, true, true}},
+};
+
+/** One of the groups of bars that stand side by side in a table's plot: the operations whose names begin so. */
+struct Panel {
+  std::string_view table;
+  std::string_view title;
+  int mtu;
+  int cpus;
+  std::vector<std::string_view> operations;
+};
+
+const std::vector<Panel> allPanels{
+    {"verbs", "MTU 1500, 64 KiB: instructions per octet", 1500, 1, {"write", "read", "send"}},
+    {"verbs", "MTU 65536, 64 KiB: instructions per octet", 65536, 1, {"write", "read", "send"}},
+    {"verbs", "MTU 1500, 64 B: instructions each", 1500, 1, {"send64", "list64", "rtt64"}},
+    {"nvme",
+     "NVMe, 4 KiB: instructions per I/O",
+     1500,
+     1,
+     {"nvme-read-4k-1", "nvme-read-4k-32", "nvme-write-4k-1", "nvme-write-4k-32"}},
+    {"nvme", "NVMe, 128 KiB: instructions per I/O", 1500, 1, {"nvme-read-128k-8", "nvme-write-128k-8"}},
+    {"nfs", "NFS, 4 KiB: instructions per I/O", 1500, 1, {"nfs-read-4k-1", "nfs-read-4k-16", "nfs-write-4k-1", "nfs-write-4k-16"}},
+    {"nfs", "NFS, 1 MiB: instructions per I/O", 1500, 1, {"nfs-read-1m-4", "nfs-write-1m-4"}},
+    {"cpus", "1 CPU: ns per octet", 1500, 1, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
+    {"cpus", "2 CPUs", 1500, 2, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
+    {"cpus", "4 CPUs", 1500, 4, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
+};
+
+/** What stands below a group of bars: the name without its table's. */
+std::string barLabel(const Panel& panel, std::string_view operation) {
+  const std::string prefix = std::string(panel.table) + "-";
+  return std::string(operation.starts_with(prefix) ? operation.substr(prefix.size()) : operation);
+}
+
+const Result* barValue(const Results& results, const Series& series, const Panel& panel, std::string_view operation) {
+  Configuration configuration = series.configuration;
+  configuration.mtu = panel.mtu;
+  configuration.cpus = panel.cpus;
+  return find(results, configuration.text() + " " + std::string(operation));
+}
+
+/** The plot of one table, all its panels side by side; nothing when none has a value. */
+void writePlot(std::ostream& out, const Table& table, const Results& results) {
+  std::vector<Panel> panels;
+  std::vector<Series> shown;
+  const auto has = [&](const Series& series, const Panel& panel) {
+    return std::ranges::any_of(panel.operations, [&](std::string_view name) { return barValue(results, series, panel, name); });
+  };
+  std::ranges::copy_if(allPanels, std::back_inserter(panels), [&](const Panel& panel) {
+    return panel.table == table.name && std::ranges::any_of(allSeries, [&](const Series& series) { return has(series, panel); });
+  });
+  std::ranges::copy_if(allSeries, std::back_inserter(shown), [&](const Series& series) {
+    return std::ranges::any_of(panels, [&](const Panel& panel) { return has(series, panel); });
+  });
+  if (panels.empty())
+    return;
+
+  const auto block = [&](std::size_t panel) { return "$" + std::string(table.name) + std::to_string(panel); };
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    out << block(i) << " << EOD\nop";
+    for (const Series& series : shown)
+      out << " \"" << series.title << '"';
+    for (const std::string_view operation : panels[i].operations) {
+      out << "\n\"" << barLabel(panels[i], operation) << '"';
+      for (const Series& series : shown) {
+        const Result* const result = barValue(results, series, panels[i], operation);
+        out << ' ' << (result ? fixed(result->value, 4) : "?");
+      }
+    }
+    out << "\nEOD\n";
+  }
+  out << "do for [kind in \"png svg\"] {\n"
+         "if (kind eq 'png') { set terminal png size 1600,520 } else { set terminal svg size 1600,520 }\n"
+      << "set output '" << table.name << ".'.kind\nset multiplot layout 1," << panels.size() << '\n';
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    out << "set title '" << panels[i].title << "'\nplot ";
+    for (std::size_t k = 0; k < shown.size(); ++k)
+      out << (k ? ", \\\n  " : "") << block(i) << " using " << k + 2 << ":xtic(1) title columnheader(" << k + 2 << ") lc rgb '"
+          << shown[k].colour << '\'';
+    out << '\n';
+  }
+  out << "unset multiplot\nset output\n}\n";
 }
 
 } // namespace
@@ -155,15 +293,18 @@ double ratio(const Row& row, const Results& results, const std::string& transpor
   other.transport = transport;
   other.markers.reset();
   if (transport == "tcp") {
-    other.crc.reset();
-    operation = row.operation->tcpPeer;
+    if (!row.operation->tcpPeer.empty())
+      operation = row.operation->tcpPeer;
+    const auto known = configurations(*row.operation->table, transport);
+    if (!std::ranges::count(known, other))
+      other.crc.reset();
   }
   const Result* const own = find(results, row.text());
   const Result* const theirs = find(results, other.text() + " " + operation);
   return own && theirs && (other.crc || transport == "tcp") ? own->value / theirs->value : 0;
 }
 
-void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results& results, const Notes& notes, Format format) {
+void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format) {
   const auto value = [&](const Row& row) -> std::string {
     const auto found = results.find(row.text());
     if (found == results.end())
@@ -177,11 +318,15 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
     };
   };
 
-  writeGrid(out, "Instructions of both ends together: per octet of 64 KiB transfers, per 64 B message, per round trip of 64 B",
-            makeGrid(rows, value), format);
-  writeGrid(out, "iwmpa / siw", makeGrid(rows, compared("iwmpa", "siw")), format);
-  writeGrid(out, "iwmpa / TCP", makeGrid(rows, compared("iwmpa", "tcp")), format);
-  writeGrid(out, "siw / TCP", makeGrid(rows, compared("siw", "tcp")), format);
+  writeGrid(out, std::string(table.title), makeGrid(table, rows, value), format);
+  writeGrid(out, "iwmpa / siw", makeGrid(table, rows, compared("iwmpa", "siw")), format);
+  writeGrid(out, "iwmpa / TCP", makeGrid(table, rows, compared("iwmpa", "tcp")), format);
+  writeGrid(out, "siw / TCP", makeGrid(table, rows, compared("siw", "tcp")), format);
+}
+
+void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results& results, const Notes& notes, Format format) {
+  for (const Table& table : tables())
+    writeTable(out, table, rows, results, format);
 
   out << "Linux " << notes.kernel
       << ", one emulated CPU with PCLMULQDQ and SSE4.2; rows that TCP does not have are compared with its "
@@ -197,85 +342,63 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
 void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
   const auto orDash = [](double value) { return value > 0 ? fixed(value, 4) : "-"; };
 
-  out << "transport\tmtu\tcrc\tmarkers\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\n";
+  out << "transport\tmtu\tcrc\tmarkers\tcpus\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\n";
   for (const Row& row : rows) {
     const Result* const result = find(results, row.text());
     if (!result)
       continue;
     const Configuration& c = row.configuration;
     const int decimals = row.operation->perOctet ? 4 : 1;
-    out << c.transport << '\t' << c.mtu << '\t' << setting(c.crc) << '\t' << setting(c.markers) << '\t' << row.operation->name
-        << '\t' << fixed(result->value, decimals) << '\t' << fixed(result->min, decimals) << '\t' << fixed(result->max, decimals)
-        << "\tinstructions/" << row.operation->unit << '\t' << orDash(ratio(row, results, "siw")) << '\t'
-        << orDash(ratio(row, results, "tcp")) << '\t' << fixed(result->user, 4) << '\t' << fixed(result->idle, 4) << '\n';
+    out << c.transport << '\t' << c.mtu << '\t' << setting(c.crc) << '\t' << setting(c.markers) << '\t' << c.cpus << '\t'
+        << row.operation->name << '\t' << fixed(result->value, decimals) << '\t' << fixed(result->min, decimals) << '\t'
+        << fixed(result->max, decimals) << (row.operation->table->repeatable ? "\tinstructions/" : "\tns/") << row.operation->unit
+        << '\t' << orDash(ratio(row, results, "siw")) << '\t' << orDash(ratio(row, results, "tcp")) << '\t'
+        << fixed(result->user, 4) << '\t' << fixed(result->idle, 4) << '\n';
   }
 }
 
-void writePlot(std::ostream& out, const Results& results, const std::string& stem) {
-  struct Series {
-    std::string title;
-    std::string colour;
-    Configuration configuration;
-  };
-  struct Panel {
-    std::string title;
-    int mtu;
-    bool perOctet;
-  };
-  const std::vector<Series> allSeries{
-      {"TCP", "#999999", {"tcp", 0, {}, {}}},
-      {"siw", "#f6c28b", {"siw", 0, false, {}}},
-      {"siw, CRC", "#d95f02", {"siw", 0, true, {}}},
-      {"iwmpa", "#a6d8c8", {"iwmpa", 0, false, false}},
-      {"iwmpa, CRC", "#1b9e77", {"iwmpa", 0, true, false}},
-      {"iwmpa, CRC and Markers", "#0b5345", {"iwmpa", 0, true, true}},
-  };
-  const std::vector<Panel> panels{
-      {"MTU 1500, 64 KiB: instructions per octet", 1500, true},
-      {"MTU 65536, 64 KiB: instructions per octet", 65536, true},
-      {"MTU 1500, 64 B: instructions each", 1500, false},
-  };
-  const auto value = [&](const Series& series, int mtu, const Operation& operation) {
-    Configuration configuration = series.configuration;
-    configuration.mtu = mtu;
-    return find(results, configuration.text() + " " + std::string(operation.name));
-  };
-
-  std::vector<Series> shown;
-  for (const Series& series : allSeries)
-    if (std::ranges::any_of(panels, [&](const Panel& panel) {
-          return std::ranges::any_of(operations(), [&](const Operation& operation) { return value(series, panel.mtu, operation); });
-        }))
-      shown.push_back(series);
-
-  for (std::size_t i = 0; i < panels.size(); ++i) {
-    out << "$panel" << i << " << EOD\nop";
-    for (const Series& series : shown)
-      out << " \"" << series.title << '"';
-    for (const Operation& operation : operations()) {
-      if (operation.perOctet != panels[i].perOctet)
-        continue;
-      out << "\n\"" << operation.heading << '"';
-      for (const Series& series : shown) {
-        const Result* const result = value(series, panels[i].mtu, operation);
-        out << ' ' << (result ? fixed(result->value, 4) : "?");
-      }
-    }
-    out << "\nEOD\n";
+void writeShortTable(std::ostream& out, const Results& results) {
+  out << "| | TCP | siw | iwmpa | iwmpa / TCP |\n|---|--:|--:|--:|--:|\n";
+  for (const ShortLine& line : shortLines) {
+    const auto operation = std::ranges::find(operations(), line.operation, &Operation::name);
+    const std::string name(line.operation);
+    const Result* const iwmpa = find(results, Configuration{"iwmpa", 1500, true, false}.text() + " " + name);
+    if (!iwmpa)
+      continue;
+    const Row row{0, {"iwmpa", 1500, true, false}, &*operation};
+    const double overTcp = ratio(row, results, "tcp");
+    const Result* const siw = find(results, Configuration{"siw", 1500, true, {}}.text() + " " + name);
+    out << "| " << line.heading << " | " << (overTcp > 0 ? formatValue(*operation, iwmpa->value / overTcp) : "-") << " | "
+        << (siw ? formatValue(*operation, siw->value) : "-") << " | " << formatValue(*operation, iwmpa->value) << " | "
+        << (overTcp > 0 ? fixed(overTcp, 2) : "-") << " |\n";
   }
+}
+
+std::size_t writeWorse(std::ostream& out, const std::vector<Row>& rows, const Results& before, const Results& now,
+                       double tolerated) {
+  std::size_t worse = 0, compared = 0;
+  for (const Row& row : rows) {
+    const Result *const old = find(before, row.text()), *const fresh = find(now, row.text());
+    if (!row.operation->table->repeatable || !old || !fresh || !fresh->measured)
+      continue;
+    ++compared;
+    const double change = fresh->value / old->value - 1;
+    if (change <= tolerated)
+      continue;
+    ++worse;
+    out << "worse: " << row.text() << ": " << formatValue(*row.operation, old->value) << " -> "
+        << formatValue(*row.operation, fresh->value) << ", +" << percent(change) << " (its repeats lie " << percent(fresh->spread())
+        << " apart)\n";
+  }
+  out << worse << " of " << compared << " rows cost over " << fixed(100 * tolerated, 0) << " % more than in the committed table\n";
+  return worse;
+}
+
+void writePlots(std::ostream& out, const Results& results) {
   out << "set datafile missing '?'\nset style data histograms\nset style histogram clustered gap 1\n"
-         "set style fill solid 0.9 border -1\nset yrange [0:*]\nset grid ytics\nset key below\n"
-         "do for [kind in \"png svg\"] {\n"
-         "if (kind eq 'png') { set terminal png size 1600,520 } else { set terminal svg size 1600,520 }\n"
-      << "set output '" << stem << ".'.kind\nset multiplot layout 1," << panels.size() << '\n';
-  for (std::size_t i = 0; i < panels.size(); ++i) {
-    out << "set title '" << panels[i].title << "'\nplot ";
-    for (std::size_t k = 0; k < shown.size(); ++k)
-      out << (k ? ", \\\n  " : "") << "$panel" << i << " using " << k + 2 << ":xtic(1) title columnheader(" << k + 2 << ") lc rgb '"
-          << shown[k].colour << '\'';
-    out << '\n';
-  }
-  out << "unset multiplot\nset output\n}\n";
+         "set style fill solid 0.9 border -1\nset yrange [0:*]\nset grid ytics\nset key below\nset xtics rotate by -15\n";
+  for (const Table& table : tables())
+    writePlot(out, table, results);
 }
 
 } // namespace bench

@@ -28,8 +28,25 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
 /** One line per row with a value: tab-separated, with a header. */
 void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results);
 
-/** A gnuplot script that holds its data and writes @p stem .png and .svg. */
-void writePlot(std::ostream& out, const Results& results, const std::string& stem);
+/** One table with its ratios, without remarks. Nothing when no row of it has a value. */
+void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format);
+
+/**
+ * What matters of all tables: a line for each operation, MTU 1500, CRC on, no Markers.
+ * TCP has digests where it knows any.
+ */
+void writeShortTable(std::ostream& out, const Results& results);
+
+/** A gnuplot script that holds its data and writes a plot for each table that has values: TABLE.png and TABLE.svg. */
+void writePlots(std::ostream& out, const Results& results);
+
+/**
+ * The rows that cost more than in an earlier table.
+ * @param tolerated as a share, such as 0.03
+ * @return how many there are
+ */
+std::size_t writeWorse(std::ostream& out, const std::vector<Row>& rows, const Results& before, const Results& now,
+                       double tolerated);
 
 /** The figure of a row in the form of the tables: two decimals per octet, grouped digits otherwise. */
 std::string formatValue(const Operation& operation, double value);

@@ -5,6 +5,9 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
+
+#include "json.hpp"
 
 namespace bench {
 namespace {
@@ -23,22 +26,66 @@ std::uint64_t field(const std::string& line, const std::string& name) {
 }
 
 double figure(const Operation& operation, const Repeat& repeat) {
-  return static_cast<double>(repeat.instructions()) / static_cast<double>(operation.perOctet ? repeat.octets : repeat.operations);
+  const std::uint64_t count = repeat.told ? repeat.tsc : repeat.instructions();
+  return static_cast<double>(count) / static_cast<double>(operation.perOctet ? repeat.octets : repeat.operations);
+}
+
+/** Adds what the plugin has counted, region by region, to the repeats in the order in which they ran. */
+void addCounts(const std::vector<Repeat*>& repeats, const std::filesystem::path& file) {
+  std::ifstream counted = open(file);
+  for (std::string line; std::getline(counted, line);) {
+    std::istringstream fields(line);
+    std::string kind, kernel, user;
+    std::size_t number = 0;
+    Repeat repeat;
+    if (!line.starts_with("region ") || !(fields >> kind >> number >> kernel >> repeat.kernel >> user >> repeat.user))
+      continue;
+    if (number < 1 || number > repeats.size())
+      throw std::runtime_error("the plugin has counted more regions than the guest has reported");
+    repeats[number - 1]->kernel = repeat.kernel;
+    repeats[number - 1]->user = repeat.user;
+  }
 }
 
 } // namespace
 
-GuestLine parseGuestLine(std::string line) {
+Repeat parseFio(const std::string& text) {
+  const json::Value report = json::parse(text);
+  const json::Value& job = report["jobs"][0];
+  if (job["error"].number() != 0)
+    throw std::runtime_error("fio's job has failed");
+  const json::Value& done = job["read"]["total_ios"].number() > 0 ? job["read"] : job["write"];
+  Repeat result;
+  result.told = true;
+  result.tsc = static_cast<std::uint64_t>(done["runtime"].number() * 1e6);
+  result.operations = static_cast<std::uint64_t>(done["total_ios"].number());
+  result.octets = static_cast<std::uint64_t>(done["io_bytes"].number());
+  if (!result.tsc || !result.operations)
+    throw std::runtime_error("fio has done nothing");
+  return result;
+}
+
+GuestLine GuestParser::feed(std::string line) {
   while (!line.empty() && line.back() == '\r')
     line.pop_back();
 
   GuestLine result;
-  if (line.starts_with("begin ")) {
+  if (line == "{" || !json_.empty()) {
+    json_ += line + '\n';
+    if (line != "}")
+      return result;
+    result.kind = GuestLine::Kind::Result;
+    result.repeat = parseFio(std::exchange(json_, {}));
+  } else if (line.starts_with("begin ")) {
     result.kind = GuestLine::Kind::Begin;
     result.row = line.substr(6);
   } else if (line.starts_with("result ")) {
     result.kind = GuestLine::Kind::Result;
-    result.repeat = {field(line, "tsc"), field(line, "ops"), field(line, "octets"), 0, 0};
+    result.repeat.told = line.find(" told=") != std::string::npos;
+    result.repeat.tsc = field(line, result.repeat.told ? "told" : "tsc");
+    result.repeat.operations = field(line, "ops");
+    result.repeat.octets = field(line, "octets");
+    result.repeat.idle = field(line, "idle");
   } else if (line == "end" || line.starts_with("end ")) {
     result.kind = GuestLine::Kind::End;
     result.outcome = line.size() > 4 ? line.substr(4) : "";
@@ -48,38 +95,37 @@ GuestLine parseGuestLine(std::string line) {
 
 std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const std::filesystem::path& counts) {
   std::vector<RowRepeats> rows;
-  std::vector<Repeat*> byRegion;
-  std::size_t region = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> order; // row and repeat, as they ran
+  std::size_t current = 0;
 
   std::ifstream in = open(console);
+  GuestParser parser;
   for (std::string text; std::getline(in, text);) {
-    GuestLine line = parseGuestLine(text);
-    if (line.kind == GuestLine::Kind::Begin)
-      rows.push_back({line.row, {}, "the guest ended while it ran", region + 1});
-    else if (line.kind == GuestLine::Kind::Result && !rows.empty())
-      rows.back().repeats.push_back(line.repeat), ++region;
-    else if (line.kind == GuestLine::Kind::End && !rows.empty())
-      rows.back().failure = line.outcome;
-  }
-  for (RowRepeats& row : rows)
-    for (Repeat& repeat : row.repeats)
-      byRegion.push_back(&repeat);
-
-  std::ifstream counted = open(counts);
-  for (std::string line; std::getline(counted, line);) {
-    std::istringstream fields(line);
-    std::string kind, kernel, user;
-    std::size_t number = 0;
-    Repeat repeat;
-    if (!line.starts_with("region ") || !(fields >> kind >> number >> kernel >> repeat.kernel >> user >> repeat.user))
+    const GuestLine line = parser.feed(text);
+    if (line.kind == GuestLine::Kind::Begin) {
+      current = static_cast<std::size_t>(std::ranges::find(rows, line.row, &RowRepeats::row) - rows.begin());
+      if (current == rows.size())
+        rows.push_back({line.row, {}, ""});
+      rows[current].failure = "the guest ended while it ran";
+    } else if (rows.empty()) {
       continue;
-    if (number < 1 || number > byRegion.size())
-      throw std::runtime_error("the plugin has counted more regions than the guest has reported");
-    byRegion[number - 1]->kernel = repeat.kernel;
-    byRegion[number - 1]->user = repeat.user;
+    } else if (line.kind == GuestLine::Kind::Result) {
+      order.emplace_back(current, rows[current].repeats.size());
+      rows[current].repeats.push_back(line.repeat);
+    } else if (line.kind == GuestLine::Kind::End) {
+      rows[current].failure = line.outcome;
+    }
   }
-  for (const Repeat* repeat : byRegion)
-    if (!repeat->instructions() || static_cast<double>(repeat->instructions()) > 1.01 * static_cast<double>(repeat->tsc))
+
+  std::vector<Repeat*> repeats;
+  for (const auto& [row, repeat] : order)
+    repeats.push_back(&rows[row].repeats[repeat]);
+  const bool allTold = std::ranges::all_of(repeats, [](const Repeat* repeat) { return repeat->told; });
+  if (!allTold || std::filesystem::exists(counts))
+    addCounts(repeats, counts);
+  for (const Repeat* repeat : repeats)
+    if (!repeat->told &&
+        (!repeat->instructions() || static_cast<double>(repeat->instructions()) > 1.01 * static_cast<double>(repeat->tsc)))
       throw std::runtime_error("the plugin's counts do not fit what the guest has reported");
   return rows;
 }
@@ -92,15 +138,17 @@ Result summarize(const Row& row, const RowRepeats& measured) {
   if (!result.failure.empty())
     return result;
 
+  const Operation& operation = *row.operation;
+  const auto value = [&](const Repeat& repeat) { return figure(operation, repeat); };
   std::vector<Repeat> repeats = measured.repeats;
-  std::ranges::sort(repeats, {}, &Repeat::instructions);
-  const Repeat& median = repeats[(repeats.size() - 1) / 2];
-  const double instructions = static_cast<double>(median.instructions());
-  result.value = figure(*row.operation, median);
-  result.min = figure(*row.operation, repeats.front());
-  result.max = figure(*row.operation, repeats.back());
-  result.idle = std::max(0.0, 1 - instructions / static_cast<double>(median.tsc));
-  result.user = static_cast<double>(median.user) / instructions;
+  std::ranges::sort(repeats, {}, value);
+  const Repeat& chosen = repeats[operation.table->repeatable ? (repeats.size() - 1) / 2 : 0];
+  const double instructions = static_cast<double>(chosen.instructions()), whole = static_cast<double>(chosen.tsc);
+  result.value = value(chosen);
+  result.min = value(repeats.front());
+  result.max = value(repeats.back());
+  result.idle = chosen.told ? static_cast<double>(chosen.idle) / whole : std::max(0.0, 1 - instructions / whole);
+  result.user = instructions > 0 ? static_cast<double>(chosen.user) / instructions : 0;
   return result;
 }
 
@@ -114,8 +162,8 @@ Results readTsv(const std::filesystem::path& file) {
     Configuration configuration;
     std::string crc, markers, operation;
     Result result;
-    if (!(fields >> configuration.transport >> configuration.mtu >> crc >> markers >> operation >> result.value >> result.min >>
-          result.max))
+    if (!(fields >> configuration.transport >> configuration.mtu >> crc >> markers >> configuration.cpus >> operation >>
+          result.value >> result.min >> result.max))
       continue;
     if (crc != "-")
       configuration.crc = crc == "on";

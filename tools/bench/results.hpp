@@ -18,11 +18,13 @@ namespace bench {
 
 /** One repeat of a row. */
 struct Repeat {
-  std::uint64_t tsc = 0; ///< advance of the time stamp counter: instructions and idle time
+  std::uint64_t tsc = 0; ///< advance of the time stamp counter: instructions and idle time; or a quantity that the guest tells
   std::uint64_t operations = 0;
   std::uint64_t octets = 0;
   std::uint64_t kernel = 0; ///< instructions that the plugin has counted
   std::uint64_t user = 0;
+  bool told = false;      ///< the guest itself tells the figure, in tsc: the plugin's count is for a profile at most
+  std::uint64_t idle = 0; ///< told: how much of it the CPUs had nothing to do
 
   std::uint64_t instructions() const { return kernel + user; }
 };
@@ -30,7 +32,7 @@ struct Repeat {
 /** The result of one row. */
 struct Result {
   std::string failure; ///< why there is no value; empty when there is one
-  double value = 0;    ///< the median of the repeats
+  double value = 0;    ///< the median of the repeats; the best where they are not the same at every run
   double min = 0;
   double max = 0;
   double idle = 0;      ///< share of the time that the CPU had nothing to do, of the median repeat
@@ -50,20 +52,30 @@ struct GuestLine {
   Repeat repeat;       ///< result
   std::string outcome; ///< end: empty for success, or what went wrong
 };
-GuestLine parseGuestLine(std::string line);
+
+/** Takes apart what a guest prints. fio's JSON stands in many lines, which make one result. */
+class GuestParser {
+public:
+  GuestLine feed(std::string line);
+
+private:
+  std::string json_;
+};
+
+/** The result that fio's JSON tells: its virtual nanoseconds, which under -icount are instructions. */
+Repeat parseFio(const std::string& json);
 
 /** All repeats of each row of one guest, in the order in which they ran. */
 struct RowRepeats {
   std::string row;
   std::vector<Repeat> repeats;
   std::string failure;
-  std::size_t firstRegion = 0; ///< number of the plugin's region of the first repeat, from 1
 };
 
 /**
  * Reads what one guest has left behind.
  * @param console what it printed
- * @param counts the plugin's output
+ * @param counts the plugin's output; there need be none where the guest tells all figures
  * @throws std::runtime_error when the two do not belong together
  */
 std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const std::filesystem::path& counts);

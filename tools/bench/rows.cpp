@@ -10,20 +10,59 @@
 namespace bench {
 namespace {
 
-// The counts make each repeat some ten million instructions at least, in which a timer tick is lost.
-constexpr std::array allOperations{
-    Operation{"write", "WRITE", "--op write --count 400 --warmup 64", "", "send", "octet", true},
-    Operation{"read", "READ", "--op read --count 400 --warmup 64", "", "send", "octet", true},
-    Operation{"send", "SEND", "--op send --count 400 --warmup 64", "--op send --count 400 --warmup 64", "send", "octet", true},
-    Operation{"send64", "64 B SEND", "--op send --size 64 --depth 32 --count 3200 --warmup 640",
-              "--op send --size 64 --depth 32 --count 3200 --warmup 640", "send64", "message", false},
-    Operation{"list64", "in lists", "--op send --size 64 --depth 32 --list 32 --count 3200 --warmup 640", "", "send64", "message",
-              false},
-    Operation{"rtt64", "round trip", "--op pingpong --size 64 --depth 2 --count 2000 --warmup 200",
-              "--op pingpong --size 64 --count 2000 --warmup 200", "rtt64", "round trip", false},
-};
-
+constexpr std::array transports{"tcp", "siw", "iwmpa"};
 constexpr std::array mtus{1500, 65536};
+constexpr std::array cpuCounts{1, 2, 4};
+
+constexpr std::array allTables{
+    Table{"verbs", "Instructions of both ends together: per octet of 64 KiB transfers, per 64 B message, per round trip of 64 B",
+          "", true, true},
+    Table{"nvme", "NVMe, fio: instructions of both ends for each I/O; CRC for TCP: digests", "storage-", true, true},
+    Table{"nfs", "NFS 4.2, fio, O_DIRECT: instructions of both ends for each I/O", "storage-", true, true},
+    Table{"cpus", "64 KiB transfers, one to eight connections at once: nanoseconds per octet, of an emulator", "cpus-", false,
+          false},
+};
+constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &cpus = allTables[3];
+
+// The counts make each repeat some ten million instructions at least, in which a timer tick is lost. fio tells whole milliseconds:
+// its counts make them 0.5 % at most.
+constexpr std::array allOperations{
+    Operation{&verbs, "write", "WRITE", "--op write --count 400 --warmup 64", "", "send", "octet", true},
+    Operation{&verbs, "read", "READ", "--op read --count 400 --warmup 64", "", "send", "octet", true},
+    Operation{&verbs, "send", "SEND", "--op send --count 400 --warmup 64", "--op send --count 400 --warmup 64", "send", "octet",
+              true},
+    Operation{&verbs, "send64", "64 B SEND", "--op send --size 64 --depth 32 --count 3200 --warmup 640",
+              "--op send --size 64 --depth 32 --count 3200 --warmup 640", "send64", "message", false},
+    Operation{&verbs, "list64", "in lists", "--op send --size 64 --depth 32 --list 32 --count 3200 --warmup 640", "", "send64",
+              "message", false},
+    Operation{&verbs, "rtt64", "round trip", "--op pingpong --size 64 --depth 2 --count 2000 --warmup 200",
+              "--op pingpong --size 64 --count 2000 --warmup 200", "rtt64", "round trip", false},
+
+    // Arguments: direction, octets, depth, how many.
+    Operation{&nvme, "nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000", "randread 4k 1 4000", "", "I/O", false},
+    Operation{&nvme, "nvme-read-4k-32", "depth 32", "randread 4k 32 6000", "randread 4k 32 6000", "", "I/O", false},
+    Operation{&nvme, "nvme-read-128k-8", "128K, depth 8", "randread 128k 8 1000", "randread 128k 8 1000", "", "I/O", false},
+    Operation{&nvme, "nvme-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 4000", "randwrite 4k 1 4000", "", "I/O", false},
+    Operation{&nvme, "nvme-write-4k-32", "depth 32", "randwrite 4k 32 6000", "randwrite 4k 32 6000", "", "I/O", false},
+    Operation{&nvme, "nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 1000", "randwrite 128k 8 1000", "", "I/O", false},
+
+    Operation{&nfs, "nfs-read-4k-1", "read 4K, depth 1", "randread 4k 1 2000", "randread 4k 1 2000", "", "I/O", false},
+    Operation{&nfs, "nfs-read-4k-16", "depth 16", "randread 4k 16 4000", "randread 4k 16 4000", "", "I/O", false},
+    Operation{&nfs, "nfs-read-1m-4", "1M, depth 4", "randread 1m 4 64", "randread 1m 4 64", "", "I/O", false},
+    Operation{&nfs, "nfs-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 2000", "randwrite 4k 1 2000", "", "I/O", false},
+    Operation{&nfs, "nfs-write-4k-16", "depth 16", "randwrite 4k 16 4000", "randwrite 4k 16 4000", "", "I/O", false},
+    Operation{&nfs, "nfs-write-1m-4", "1M, depth 4", "randwrite 1m 4 64", "randwrite 1m 4 64", "", "I/O", false},
+
+    // TCP is measured as often as the others, because it is compared with its neighbours in time.
+    Operation{&cpus, "cpus-write-1", "WRITE 1", "--op write --connections 1", "", "cpus-send-1", "octet", true},
+    Operation{&cpus, "cpus-write-2", "2", "--op write --connections 2", "", "cpus-send-2", "octet", true},
+    Operation{&cpus, "cpus-write-4", "4", "--op write --connections 4", "", "cpus-send-4", "octet", true},
+    Operation{&cpus, "cpus-write-8", "8", "--op write --connections 8", "", "cpus-send-8", "octet", true},
+    Operation{&cpus, "cpus-send-1", "SEND 1", "--op send --connections 1", "--op send --connections 1", "", "octet", true},
+    Operation{&cpus, "cpus-send-2", "2", "--op send --connections 2", "--op send --connections 2", "", "octet", true},
+    Operation{&cpus, "cpus-send-4", "4", "--op send --connections 4", "--op send --connections 4", "", "octet", true},
+    Operation{&cpus, "cpus-send-8", "8", "--op send --connections 8", "--op send --connections 8", "", "octet", true},
+};
 
 std::vector<std::string> wordsOf(const std::string& text) {
   std::istringstream in(text);
@@ -33,22 +72,47 @@ std::vector<std::string> wordsOf(const std::string& text) {
   return words;
 }
 
-/** Every word that some row has, so that a misspelt one is told from one that selects nothing here. */
-bool isKnown(const std::string& word) {
-  for (const std::string_view transport : {"tcp", "siw", "iwmpa"})
-    for (const Configuration& configuration : configurations(transport))
-      for (const Operation& operation : allOperations)
-        if (std::ranges::count(wordsOf(Row{0, configuration, &operation}.text()), word))
-          return true;
-  return false;
+std::vector<std::string> wordsOf(const Row& row) {
+  std::vector<std::string> words = wordsOf(row.text());
+  words.emplace_back(row.operation->table->name);
+  return words;
+}
+
+/** Every row that there is. */
+std::vector<Row> allRows() {
+  std::vector<Row> rows;
+  for (const Table& table : allTables)
+    for (const std::string_view transport : transports)
+      for (const Configuration& configuration : configurations(table, transport))
+        for (const Operation& operation : allOperations)
+          if (operation.table == &table && (transport != "tcp" || !operation.tcp.empty()))
+            rows.push_back({static_cast<int>(rows.size()) + 1, configuration, &operation});
+  return rows;
 }
 
 bool matches(const Row& row, const std::vector<std::string>& selection) {
-  const std::vector<std::string> words = wordsOf(row.text());
-  return std::ranges::all_of(selection, [&](const std::string& word) { return std::ranges::count(words, word); });
+  const std::vector<std::string> words = wordsOf(row);
+  const auto has = [&](const std::string& word) { return std::ranges::count(words, word) > 0; };
+  const Table& table = *row.operation->table;
+  const bool asked =
+      table.byDefault || std::ranges::count(selection, table.name) || std::ranges::count(selection, row.operation->name);
+  return asked && std::ranges::all_of(selection, has);
+}
+
+/** NVMe and NFS: as most are, without CRC, and, of iwmpa, with Markers. */
+std::vector<Configuration> storageConfigurations(const Table& table, const std::string& transport) {
+  if (transport == "iwmpa")
+    return {{transport, 1500, true, false}, {transport, 1500, true, true}, {transport, 1500, false, false}};
+  if (transport == "tcp" && &table == &nfs)
+    return {{transport, 1500, {}, {}}};
+  return {{transport, 1500, false, {}}, {transport, 1500, true, {}}};
 }
 
 } // namespace
+
+std::span<const Table> tables() {
+  return allTables;
+}
 
 std::span<const Operation> operations() {
   return allOperations;
@@ -60,6 +124,8 @@ std::string Configuration::text() const {
     text += *crc ? " crc=1" : " crc=0";
   if (markers)
     text += *markers ? " markers=1" : " markers=0";
+  if (cpus > 1)
+    text += " cpus=" + std::to_string(cpus);
   return text;
 }
 
@@ -67,56 +133,85 @@ std::string Row::text() const {
   return configuration.text() + " " + std::string(operation->name);
 }
 
-std::vector<Configuration> configurations(std::string_view transport) {
+std::string Row::guest() const {
+  const Table& table = *operation->table;
+  return std::string(table.guest) + (&table == &cpus ? std::to_string(configuration.cpus) : configuration.transport);
+}
+
+std::vector<Configuration> configurations(const Table& table, std::string_view transport) {
   using Setting = std::optional<bool>;
-  const bool isTcp = transport == "tcp";
-  const std::vector<Setting> crcs = isTcp ? std::vector<Setting>{{}} : std::vector<Setting>{false, true};
-  const std::vector<Setting> markers = transport == "iwmpa" ? std::vector<Setting>{false, true} : std::vector<Setting>{{}};
+  const std::string name(transport);
+  const bool isTcp = transport == "tcp", isIwmpa = transport == "iwmpa";
 
   std::vector<Configuration> result;
+  if (&table == &cpus) {
+    for (const int count : cpuCounts)
+      result.push_back({name, 1500, isTcp ? Setting{} : false, isIwmpa ? Setting{false} : Setting{}, count});
+    return result;
+  }
+  if (&table != &verbs)
+    return storageConfigurations(table, name);
+
+  const std::vector<Setting> crcs = isTcp ? std::vector<Setting>{{}} : std::vector<Setting>{false, true};
+  const std::vector<Setting> markers = isIwmpa ? std::vector<Setting>{false, true} : std::vector<Setting>{{}};
   for (const Setting crc : crcs)
     for (const Setting marker : markers)
       for (const int mtu : mtus)
-        result.push_back({std::string(transport), mtu, crc, marker});
+        result.push_back({name, mtu, crc, marker});
   return result;
 }
 
-std::vector<Row> selectRows(const std::vector<std::string>& transports, const std::vector<std::string>& selections) {
+std::vector<Row> selectRows(const std::vector<std::string>& selections) {
+  std::vector<Row> rows = allRows();
   std::vector<std::vector<std::string>> wanted;
   for (const std::string& selection : selections) {
     wanted.push_back(wordsOf(selection));
     for (const std::string& word : wanted.back())
-      if (!isKnown(word))
+      if (std::ranges::none_of(rows, [&](const Row& row) { return std::ranges::count(wordsOf(row), word) > 0; }))
         throw std::invalid_argument("no row has '" + word +
-                                    "': a selection is made of tcp|siw|iwmpa, 1500|65536, crc=0|1, markers=0|1 and "
-                                    "write|read|send|send64|list64|rtt64");
+                                    "': a selection is made of verbs|nvme|nfs|cpus, tcp|siw|iwmpa, 1500|65536, crc=0|1, "
+                                    "markers=0|1, cpus=2|4 and operations: see --list");
   }
-
-  std::vector<Row> rows;
-  for (const std::string& transport : transports)
-    for (const Configuration& configuration : configurations(transport))
-      for (const Operation& operation : allOperations) {
-        if (transport == "tcp" && operation.tcp.empty())
-          continue;
-        Row row{static_cast<int>(rows.size()) + 1, configuration, &operation};
-        if (wanted.empty() || std::ranges::any_of(wanted, [&](const auto& selection) { return matches(row, selection); }))
-          rows.push_back(std::move(row));
-      }
+  if (wanted.empty())
+    wanted.emplace_back();
+  std::erase_if(rows, [&](const Row& row) {
+    return std::ranges::none_of(wanted, [&](const auto& selection) { return matches(row, selection); });
+  });
   return rows;
 }
 
-void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view transport, int repeats, bool maps) {
-  const auto flag = [](std::optional<bool> setting) { return setting ? (*setting ? "1" : "0") : "-"; };
+std::vector<std::string> guestsOf(const std::vector<Row>& rows) {
+  std::vector<std::string> guests;
+  for (const Row& row : rows)
+    if (!std::ranges::count(guests, row.guest()))
+      guests.push_back(row.guest());
+  return guests;
+}
 
-  for (const Row& row : rows) {
-    const Configuration& c = row.configuration;
-    if (c.transport != transport)
-      continue;
-    const bool isTcp = c.transport == "tcp";
-    out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' '
-        << (isTcp ? "tcp_bench " : "rdma_bench ") << (isTcp ? row.operation->tcp : row.operation->rdma) << " --repeats " << repeats
-        << (maps ? " --maps" : "") << '\n';
-  }
+void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view guest, int repeats, bool profiled) {
+  const auto flag = [](std::optional<bool> setting) { return setting ? (*setting ? "1" : "0") : "-"; };
+  std::vector<Row> planned;
+  std::ranges::copy_if(rows, std::back_inserter(planned), [&](const Row& row) { return row.guest() == guest; });
+
+  const bool isCpus = guest.starts_with(cpus.guest);
+  // What is compared stands side by side in time.
+  if (isCpus)
+    std::ranges::stable_sort(planned, {}, [](const Row& row) { return row.operation; });
+  for (int round = 0; round < (isCpus ? repeats : 1); ++round)
+    for (const Row& row : planned) {
+      const Configuration& c = row.configuration;
+      const Operation& operation = *row.operation;
+      const bool isTcp = c.transport == "tcp";
+      out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' ';
+      if (operation.table == &verbs)
+        out << (isTcp ? "tcp_bench " : "rdma_bench ");
+      else if (!isCpus)
+        out << operation.table->name << ' ';
+      out << (isTcp ? operation.tcp : operation.command);
+      if (operation.table == &verbs)
+        out << " --repeats " << repeats << (profiled ? " --maps" : "");
+      out << '\n';
+    }
 }
 
 } // namespace bench

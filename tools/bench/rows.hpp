@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * What is measured: one row is one operation over one transport in one configuration.
+ * What is measured: one row is one operation over one transport in one configuration. Rows belong to tables.
  */
 #pragma once
 
@@ -15,12 +15,25 @@
 
 namespace bench {
 
+/** A table of the report, and the kind of guest that its rows are measured in. */
+struct Table {
+  std::string_view name;  ///< as in selections
+  std::string_view title; ///< what its figures are
+  std::string_view guest; ///< what the names of its guests begin with; empty for the counting guests
+  bool byDefault;         ///< measured when nothing is selected
+  bool repeatable;        ///< the same at every run: compared with the committed table
+};
+
+/** All tables, in the order of the report. */
+std::span<const Table> tables();
+
 /** An operation: its name in tables, how it is run, and what its figure counts. */
 struct Operation {
+  const Table* table;
   std::string_view name;    ///< as in the TSV and in selections
   std::string_view heading; ///< as in tables
-  std::string_view rdma;    ///< arguments of rdma_bench
-  std::string_view tcp;     ///< arguments of tcp_bench; empty where TCP has no such thing
+  std::string_view command; ///< what the guest runs over RDMA
+  std::string_view tcp;     ///< the same over TCP; empty where TCP has no such thing
   std::string_view tcpPeer; ///< the operation that TCP's figure for the comparison comes from
   std::string_view unit;    ///< what the instructions are counted per
   bool perOctet;            ///< the count is divided by octets, else by operations
@@ -29,12 +42,13 @@ struct Operation {
 /** All operations, in the order of the tables. */
 std::span<const Operation> operations();
 
-/** A configuration. CRC and Markers are empty where the transport has none. */
+/** A configuration. What the transport or the table has none of is empty. */
 struct Configuration {
   std::string transport;
   int mtu = 0;
-  std::optional<bool> crc;
+  std::optional<bool> crc; ///< of NVMe/TCP: header and data digests
   std::optional<bool> markers;
+  int cpus = 1;
 
   auto operator<=>(const Configuration&) const = default;
 
@@ -48,20 +62,25 @@ struct Row {
   const Operation* operation = nullptr;
 
   std::string text() const;
+  /** The name of the guest that measures it. */
+  std::string guest() const;
 };
 
-/** The configurations that belong to a transport, in the order that needs the fewest changes in the guest. */
-std::vector<Configuration> configurations(std::string_view transport);
+/** The configurations of a table that belong to a transport, in the order that needs the fewest changes in the guest. */
+std::vector<Configuration> configurations(const Table& table, std::string_view transport);
 
 /**
- * The rows of the transports that any of the selections matches.
- * @param selections each a list of words that all have to match: a transport, an MTU, crc=0|1, markers=0|1, an operation.
- *        None selects everything.
+ * The rows that any of the selections matches.
+ * @param selections each a list of words that all have to match: a table, a transport, an MTU, crc=0|1, markers=0|1, cpus=N, an
+ *        operation. None selects all tables that are measured by default; others have to be named.
  * @throws std::invalid_argument for a word that is none of these.
  */
-std::vector<Row> selectRows(const std::vector<std::string>& transports, const std::vector<std::string>& selections);
+std::vector<Row> selectRows(const std::vector<std::string>& selections);
 
-/** Writes the rows of one transport as the shell commands that guest-init defines. */
-void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view transport, int repeats, bool maps);
+/** The guests that rows need, in the order of the rows. */
+std::vector<std::string> guestsOf(const std::vector<Row>& rows);
+
+/** Writes the rows of one guest as the shell commands that its script defines. */
+void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view guest, int repeats, bool profiled);
 
 } // namespace bench

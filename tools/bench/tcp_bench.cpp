@@ -4,13 +4,9 @@
  * tcp_bench: the same fixed work as rdma_bench over a plain TCP connection to this process itself,
  * which is the least that a transport over the kernel's TCP can cost.
  */
-#include "measure.hpp"
+#include "socket.hpp"
 
 #include <vector>
-
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 namespace bench {
 namespace {
@@ -34,54 +30,11 @@ struct Options : Repeats {
   }
 };
 
-/** A TCP socket. */
-class Socket {
-public:
-  explicit Socket(int fd) : fd_(fd) {
-    if (!fd_)
-      test::throwErrno("socket");
-  }
-
-  int fd() const { return fd_.get(); }
-
-  void set(int level, int name, int value) const {
-    if (setsockopt(fd(), level, name, &value, sizeof(value)))
-      test::throwErrno("setsockopt");
-  }
-
-  /** Sends all of the octets. */
-  void send(const unsigned char* data, std::size_t size) const {
-    while (size) {
-      const ssize_t n = ::send(fd(), data, size, MSG_NOSIGNAL);
-      if (n < 0)
-        test::throwErrno("send");
-      data += n;
-      size -= static_cast<std::size_t>(n);
-    }
-  }
-
-  /** Receives exactly that many octets. */
-  void receive(unsigned char* data, std::size_t size) const {
-    while (size) {
-      const ssize_t n = ::recv(fd(), data, size, 0);
-      if (n < 0)
-        test::throwErrno("recv");
-      if (!n)
-        throw std::runtime_error("the peer has closed the connection");
-      data += n;
-      size -= static_cast<std::size_t>(n);
-    }
-  }
-
-private:
-  test::Fd fd_;
-};
-
 /** An established connection with both its ends. */
 class Connection {
 public:
   explicit Connection(const Options& options)
-      : options_(options), client_(make()), server_(connect(options)), source_(options.size),
+      : options_(options), client_(makeSocket()), server_(connectTo(client_, options.address, options.port)), source_(options.size),
         sink_(options.size * static_cast<std::size_t>(options.depth)) {
     for (const Socket* socket : {&client_, &server_})
       socket->set(IPPROTO_TCP, TCP_NODELAY, 1);
@@ -114,25 +67,6 @@ public:
   }
 
 private:
-  static Socket make() { return Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
-
-  /** Connects client_ to a listener of this process. @return the accepted socket. */
-  Socket connect(const Options& options) const {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(options.port);
-    if (inet_pton(AF_INET, options.address.c_str(), &address.sin_addr) != 1)
-      throw std::invalid_argument("'" + options.address + "' is not an IPv4 address");
-    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-    const Socket listener = make();
-    listener.set(SOL_SOCKET, SO_REUSEADDR, 1);
-    if (bind(listener.fd(), generic, sizeof(address)) || listen(listener.fd(), 1))
-      test::throwErrno("listen on " + options.address);
-    if (::connect(client_.fd(), generic, sizeof(address)))
-      test::throwErrno("connect to " + options.address);
-    return Socket(accept(listener.fd(), nullptr, nullptr));
-  }
-
   void pingpong(long n) {
     for (long i = 0; i < n; ++i) {
       client_.send(source_.data(), source_.size());

@@ -8,11 +8,14 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
 #include "../common/options.hpp"
 #include "../common/testcase.hpp"
+#include "document.hpp"
 #include "profile.hpp"
 #include "report.hpp"
 #include "results.hpp"
@@ -23,20 +26,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double tolerated = 0.03;
+
 struct Options {
   std::string command;
+  std::vector<std::string> operands; ///< guests, or the documents of record
   fs::path dir = ".";
-  std::vector<std::string> transports;
   std::vector<std::string> selections;
   int repeats = 3;
   std::string kernel = "(release not given)";
   fs::path baseline;
+  fs::path committed;
+  fs::path layerTable;
   std::size_t functions = 40;
   Format format = Format::Text;
   bool profiled = false;
 
-  std::vector<Row> rows() const { return selectRows(transports, selections); }
-  fs::path file(const std::string& transport, const char* extension) const { return dir / (transport + extension); }
+  std::vector<Row> rows() const { return selectRows(selections); }
+  fs::path file(const std::string& guest, const char* extension) const { return dir / (guest + extension); }
 };
 
 std::ofstream create(const fs::path& file) {
@@ -56,14 +63,12 @@ void plan(const Options& options) {
   const std::vector<Row> rows = options.rows();
   if (rows.empty())
     throw std::invalid_argument("no row is selected");
-  for (const std::string& transport : options.transports) {
-    if (!std::ranges::count(rows, transport, [](const Row& row) { return row.configuration.transport; }))
-      continue;
-    const fs::path file = options.file(transport, ".plan");
+  for (const std::string& guest : guestsOf(rows)) {
+    const fs::path file = options.file(guest, ".plan");
     std::ofstream out = create(file);
-    writePlan(out, rows, transport, options.repeats, options.profiled);
+    writePlan(out, rows, guest, options.repeats, options.profiled);
     close(out, file);
-    std::cout << transport << '\n';
+    std::cout << guest << '\n';
   }
 }
 
@@ -73,17 +78,21 @@ void list(const Options& options) {
 }
 
 void progress(const Options& options) {
-  const std::string transport = options.transports.front();
-  const fs::path file = options.file(transport, ".console");
-  const std::vector<Row> rows = selectRows({transport}, options.selections);
+  if (options.operands.size() != 1)
+    throw std::invalid_argument("progress wants a guest");
+  const std::string& guest = options.operands.front();
+  const fs::path file = options.file(guest, ".console");
+  std::vector<Row> rows = options.rows();
+  std::erase_if(rows, [&](const Row& row) { return row.guest() != guest; });
   std::ofstream copy = create(file);
+  GuestParser parser;
   const Row* row = nullptr;
   std::size_t number = 0;
   double value = 0;
 
   for (std::string text; std::getline(std::cin, text);) {
     copy << text << std::endl;
-    const GuestLine line = parseGuestLine(text);
+    const GuestLine line = parser.feed(text);
     if (line.kind == GuestLine::Kind::Begin) {
       const auto found = std::ranges::find(rows, line.row, &Row::text);
       row = found == rows.end() ? nullptr : &*found;
@@ -93,7 +102,7 @@ void progress(const Options& options) {
       value = static_cast<double>(repeat.tsc) /
               static_cast<double>(std::max<std::uint64_t>(1, row->operation->perOctet ? repeat.octets : repeat.operations));
     } else if (line.kind == GuestLine::Kind::End && row) {
-      std::cerr << "  [" << std::setw(2) << number << '/' << rows.size() << "] " << std::left << std::setw(40) << row->text()
+      std::cerr << "  [" << std::setw(2) << number << '/' << rows.size() << "] " << std::left << std::setw(44) << row->text()
                 << std::right
                 << (line.outcome.empty() ? formatValue(*row->operation, value) + " / " + std::string(row->operation->unit)
                                          : "FAILED: " + line.outcome)
@@ -107,91 +116,176 @@ void progress(const Options& options) {
 /** The results of every guest that has run. */
 Results collect(const Options& options, const std::vector<Row>& rows) {
   Results results;
-  for (const std::string& transport : options.transports) {
-    const fs::path console = options.file(transport, ".console");
+  for (const std::string& guest : options.operands) {
+    const fs::path console = options.file(guest, ".console");
     if (!fs::exists(console))
       continue;
     std::vector<RowRepeats> measured;
     try {
-      measured = readGuest(console, options.file(transport, ".counts"));
+      measured = readGuest(console, options.file(guest, ".counts"));
     } catch (const std::runtime_error& error) {
-      throw std::runtime_error(transport + ": " + error.what());
+      throw std::runtime_error(guest + ": " + error.what());
     }
     for (const RowRepeats& repeats : measured)
       if (const auto row = std::ranges::find(rows, repeats.row, &Row::text); row != rows.end())
         results[row->text()] = summarize(*row, repeats);
     for (const Row& row : rows)
-      if (row.configuration.transport == transport && !results.contains(row.text()))
+      if (row.guest() == guest && !results.contains(row.text()))
         results[row.text()].failure = "the guest ended before it";
   }
+  return results;
+}
+
+/** What is written to DIR/bench.tsv, and read again by compare and record: measured now. */
+Results measuredNow(const Options& options) {
+  Results results = readTsv(options.dir / "bench.tsv");
+  for (auto& [row, result] : results)
+    result.measured = true;
   return results;
 }
 
 /** @return 0, or 1 when a row has failed. */
 int report(const Options& options) {
   const std::vector<Row> rows = options.rows();
-  Results results = collect(options, rows);
+  const Results measured = collect(options, rows);
+  const fs::path table = options.dir / "bench.tsv";
+  std::ofstream tsv = create(table);
+  writeTsv(tsv, rows, measured);
+  close(tsv, table);
+
+  Results results = measured;
   if (!options.baseline.empty()) {
     Results known = readTsv(options.baseline);
     std::erase_if(known, [](const auto& entry) { return entry.first.starts_with("iwmpa "); });
     results.merge(known);
   }
-
-  const fs::path table = options.dir / "bench.tsv";
-  std::ofstream tsv = create(table);
-  writeTsv(tsv, rows, results);
-  close(tsv, table);
   const fs::path plot = options.dir / "bench.gp";
   std::ofstream gnuplot = create(plot);
-  writePlot(gnuplot, results, "bench");
+  writePlots(gnuplot, results);
   close(gnuplot, plot);
 
   writeTables(std::cout, rows, results, {options.kernel}, options.format);
   return std::ranges::any_of(results, [](const auto& entry) { return !entry.second.failure.empty(); });
 }
 
+Layers readLayers(const Options& options) {
+  std::ifstream in(options.layerTable);
+  if (!in)
+    throw std::runtime_error("cannot read the table of layers '" + options.layerTable.string() + "'");
+  return Layers(in);
+}
+
 void profile(const Options& options) {
   const std::vector<Row> rows = options.rows();
-  for (const std::string& transport : options.transports)
-    if (fs::exists(options.file(transport, ".console")))
-      writeProfile(std::cout, rows,
-                   {options.file(transport, ".console"), options.file(transport, ".counts"), options.dir / "kernel.symbols"},
-                   options.functions);
+  const Layers layers = readLayers(options);
+  std::map<std::string, LayerCosts> costs;
+  for (const std::string& guest : options.operands)
+    if (fs::exists(options.file(guest, ".console")))
+      costs.merge(writeProfile(std::cout, rows,
+                               {options.file(guest, ".console"), options.file(guest, ".counts"), options.dir / "kernel.symbols"},
+                               options.functions, layers));
+  const fs::path file = options.dir / "layers.tsv";
+  std::ofstream out = create(file);
+  writeLayersTsv(out, costs);
+  close(out, file);
+}
+
+/** @return 0, or 1 when a row got worse. */
+int compare(const Options& options) {
+  return writeWorse(std::cout, options.rows(), readTsv(options.baseline), measuredNow(options), tolerated) > 0;
+}
+
+std::string readAll(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in)
+    throw std::runtime_error("cannot read " + file.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/** Every row of every table, whatever is measured by default. */
+std::vector<Row> everyRow() {
+  std::vector<std::string> names;
+  for (const Table& table : tables())
+    names.emplace_back(table.name);
+  return selectRows(names);
+}
+
+/** Joins what was measured with what is committed, and makes the documents anew from both. */
+void record(const Options& options) {
+  const fs::path table = options.committed / "performance.tsv", layerCosts = options.committed / "performance.layers.tsv";
+  const std::vector<Row> rows = everyRow();
+  const Layers layers = readLayers(options);
+  Results results = measuredNow(options);
+  std::map<std::string, LayerCosts> costs = readLayersTsv(options.dir / "layers.tsv");
+  results.merge(readTsv(table));
+  costs.merge(readLayersTsv(layerCosts));
+
+  std::ofstream tsv = create(table);
+  writeTsv(tsv, rows, results);
+  close(tsv, table);
+  std::ofstream layerTsv = create(layerCosts);
+  writeLayersTsv(layerTsv, costs);
+  close(layerTsv, layerCosts);
+  const fs::path plot = options.dir / "bench.gp";
+  std::ofstream gnuplot = create(plot);
+  writePlots(gnuplot, results);
+  close(gnuplot, plot);
+
+  const auto make = [&](const std::string& name) {
+    std::ostringstream out;
+    if (name == "short")
+      writeShortTable(out, results);
+    else if (name == "layers")
+      writeLayersTable(out, rows, costs, layers);
+    else if (const auto found = std::ranges::find(tables(), name, &Table::name); found != tables().end())
+      writeTable(out, *found, rows, results, Format::Markdown);
+    else
+      throw std::runtime_error("there is no table '" + name + "'");
+    return out.str();
+  };
+  for (const fs::path document : options.operands) {
+    const std::string text = replaceParts(readAll(document), make);
+    std::ofstream out = create(document);
+    out << text;
+    close(out, document);
+  }
 }
 
 /** Returns the exit status when there is nothing to do. */
 std::optional<int> parse(int argc, char** argv, Options& o) {
   test::Options options(
       R"(usage: bench_tool COMMAND [options]
-  plan       write DIR/TRANSPORT.plan, the commands for each guest that has rows to run; print those transports
-  list       print the selected rows
-  progress   copy a guest's output from stdin to DIR/TRANSPORT.console, and show each row's result as it comes
-  report     print the tables; write DIR/bench.tsv and DIR/bench.gp
-  profile    print where the instructions of each row went
+  plan               write DIR/GUEST.plan, the commands for each guest that has rows to run; print those guests
+  list               print the selected rows
+  progress GUEST     copy a guest's output from stdin to DIR/GUEST.console, and show each row's result as it comes
+  report GUEST...    print the tables; write DIR/bench.tsv and DIR/bench.gp
+  profile GUEST...   print where the instructions of each row went, by layer and by function; write DIR/layers.tsv
+  compare            print the rows of DIR/bench.tsv that cost over 3 % more than in the baseline; 1 when there are any
+  record FILE...     join DIR/bench.tsv and DIR/layers.tsv with the committed tables; write DIR/bench.gp, and the tables in
+                     each document anew
 Options:
 )",
       {{"dir", "DIR", "the folder of all files (default .)", test::text(o.dir), 'd'},
-       {"transport", "NAME", "tcp, siw or iwmpa; may be repeated (default: all)",
-        [&](const std::string& value) { o.transports.push_back(value); }, 't'},
        {"rows", "SELECTION", "words that a row has to have, such as \"iwmpa 1500 crc=1 markers=0 write\"; may be repeated",
         [&](const std::string& value) { o.selections.push_back(value); }, 'r'},
        {"repeats", "N", "measure each row N times (default 3)", test::number(o.repeats, 1, 1000), 'n'},
        {"kernel", "RELEASE", "the kernel release, for the report", test::text(o.kernel), 'k'},
-       {"baseline", "TSV", "an earlier table: siw and TCP for the ratios of rows that were measured alone", test::text(o.baseline),
-        'b'},
+       {"baseline", "TSV",
+        "an earlier table: siw and TCP for the ratios of rows that were measured alone; what compare compares with",
+        test::text(o.baseline), 'b'},
+       {"committed", "FOLDER", "where performance.tsv and performance.layers.tsv are, for record", test::text(o.committed), 'c'},
+       {"layers", "FILE", "the table of functions and their layers, for profile and record", test::text(o.layerTable), 'L'},
        {"functions", "N", "length of a profile (default 40)", test::number(o.functions, 1, 1000), 'f'},
        {"markdown", nullptr, "tables in Markdown", [&](const std::string&) { o.format = Format::Markdown; }, 'M'},
        {"profiled", nullptr, "plan for a profile", test::flag(o.profiled), 'P'}},
       "");
-  std::vector<std::string> operands;
 
-  if (const auto status = options.parse(argc, argv, operands))
+  if (const auto status = options.parse(argc, argv, o.operands))
     return status;
-  if (operands.size() != 1)
-    throw std::invalid_argument("one command is wanted: see bench_tool --help");
-  o.command = operands.front();
-  if (o.transports.empty())
-    o.transports = {"tcp", "siw", "iwmpa"};
+  if (o.operands.empty())
+    throw std::invalid_argument("a command is wanted: see bench_tool --help");
+  o.command = o.operands.front();
+  o.operands.erase(o.operands.begin());
   return {};
 }
 
@@ -206,6 +300,10 @@ int run(const Options& options) {
     return report(options);
   else if (options.command == "profile")
     profile(options);
+  else if (options.command == "compare")
+    return compare(options);
+  else if (options.command == "record")
+    record(options);
   else
     throw std::invalid_argument("there is no command '" + options.command + "': see bench_tool --help");
   return 0;

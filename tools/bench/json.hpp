@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file
+ * Reads JSON, as far as fio writes it.
+ */
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace bench::json {
+
+/** A value. Members and elements are found by name and by number; what is not there is an error. */
+class Value {
+public:
+  using Array = std::vector<Value>;
+  using Object = std::map<std::string, Value>;
+
+  Value() = default;
+  template <class T> explicit Value(T value) : value_(std::move(value)) {}
+
+  /** @throws std::runtime_error when it is no object, or has no such member. */
+  const Value& operator[](const std::string& name) const;
+  /** @throws std::runtime_error when it is no array, or has no such element. */
+  const Value& operator[](std::size_t index) const;
+  /** @throws std::runtime_error when it is no number. */
+  double number() const;
+  /** @throws std::runtime_error when it is no string. */
+  const std::string& text() const;
+
+private:
+  std::variant<std::monostate, bool, double, std::string, Array, Object> value_;
+};
+
+/** @throws std::runtime_error when @p text is not one whole JSON value. */
+Value parse(std::string_view text);
+
+} // namespace bench::json

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+// The benchmark's host part: what guests print, what fio reports, selections, profiles by layer, and the documents' tables.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "../bench/document.hpp"
+#include "../bench/json.hpp"
+#include "../bench/profile.hpp"
+#include "../bench/report.hpp"
+#include "../bench/results.hpp"
+#include "../bench/rows.hpp"
+
+namespace bench {
+namespace {
+
+/** As much of fio's report as is read. */
+std::string fioReport(const std::string& error, int reads, int writes) {
+  const auto direction = [](int ios) {
+    return R"({"total_ios" : )" + std::to_string(ios) + R"(, "runtime" : 300, "io_bytes" : )" + std::to_string(4096 * ios) + "}";
+  };
+  return "{\n  \"fio version\" : \"fio-3.33\",\n  \"jobs\" : [\n{\n\"error\" : " + error + ", \"read\" : " + direction(reads) +
+         ", \"write\" : " + direction(writes) + "}\n  ]\n}";
+}
+
+std::vector<std::string> textsOf(const std::vector<Row>& rows) {
+  std::vector<std::string> texts;
+  for (const Row& row : rows)
+    texts.push_back(row.text());
+  return texts;
+}
+
+/** A folder that goes with the test. */
+class Folder {
+public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "bench-test.XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+
+  std::filesystem::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+    return path_ / name;
+  }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+private:
+  std::filesystem::path path_;
+};
+
+TEST(Json, FindsMembersAndElements) {
+  const json::Value value = json::parse(R"( {"a": [1, -2.5e3, "x\"y", true, null], "b": {"c": {}}} )");
+  EXPECT_EQ(value["a"][1].number(), -2500);
+  EXPECT_EQ(value["a"][2].text(), "x\"y");
+  EXPECT_THROW(value["a"][5], std::runtime_error);
+  EXPECT_THROW(value["c"], std::runtime_error);
+  EXPECT_THROW(value["b"]["c"].number(), std::runtime_error);
+}
+
+TEST(Json, RefusesWhatIsNotWhole) {
+  for (const char* text : {"", "{", "[1", "{\"a\" 1}", "{\"a\": }", "\"a", "1 2", "{} x", "tru", "[1,]"})
+    EXPECT_THROW(json::parse(text), std::runtime_error) << text;
+  EXPECT_THROW(json::parse(std::string(100000, '[')), std::runtime_error);
+}
+
+TEST(Fio, TakesTheDirectionThatHasRun) {
+  const Repeat read = parseFio(fioReport("0", 4000, 0)), write = parseFio(fioReport("0", 0, 3000));
+  EXPECT_TRUE(read.told);
+  EXPECT_EQ(read.tsc, 300'000'000u);
+  EXPECT_EQ(read.operations, 4000u);
+  EXPECT_EQ(read.octets, 4096u * 4000);
+  EXPECT_EQ(write.operations, 3000u);
+}
+
+TEST(Fio, RefusesAJobThatFailedOrDidNothing) {
+  EXPECT_THROW(parseFio(fioReport("5", 10, 0)), std::runtime_error);
+  EXPECT_THROW(parseFio(fioReport("0", 0, 0)), std::runtime_error);
+}
+
+TEST(Guest, JoinsCountsWithRowsInTheOrderOfTheirRegions) {
+  const Folder folder;
+  const auto console =
+      folder.write("console", "begin a\r\nresult tsc=1000 ops=10 octets=100\r\nend\r\nbegin b\nresult tsc=500 ops=1 "
+                              "octets=1\nend status 1: no\nbegin a\nresult tsc=2000 ops=10 octets=100\nend\nbegin c\n");
+  const auto counts =
+      folder.write("counts", "region 1 kernel 900 user 90\nregion 2 kernel 400 user 0\nregion 3 kernel 1900 user 0\n");
+  const std::vector<RowRepeats> rows = readGuest(console, counts);
+  ASSERT_EQ(rows.size(), 3u);
+  ASSERT_EQ(rows[0].repeats.size(), 2u);
+  EXPECT_EQ(rows[0].repeats[0].instructions(), 990u);
+  EXPECT_EQ(rows[0].repeats[1].instructions(), 1900u);
+  EXPECT_EQ(rows[0].failure, "");
+  EXPECT_EQ(rows[1].failure, "status 1: no");
+  EXPECT_NE(rows[2].failure, "");
+}
+
+TEST(Guest, WhatItTellsItselfNeedsNoCounts) {
+  const Folder folder;
+  const auto console = folder.write("console", "begin a\n" + fioReport("0", 4000, 0) +
+                                                   "\nend\nbegin b\nresult told=70 ops=1 octets=7 idle=14\nend\n");
+  const std::vector<RowRepeats> rows = readGuest(console, folder / "none");
+  const Row row = selectRows({"iwmpa nvme-read-4k-1 markers=1"}).at(0), cpus = selectRows({"cpus=4 iwmpa cpus-write-8"}).at(0);
+  EXPECT_EQ(summarize(row, rows.at(0)).value, 75000);
+  EXPECT_EQ(summarize(cpus, rows.at(1)).value, 10);
+  EXPECT_NEAR(summarize(cpus, rows.at(1)).idle, 0.2, 1e-9);
+}
+
+TEST(Guest, CountsThatDoNotFitAreRefused) {
+  const Folder folder;
+  const auto console = folder.write("console", "begin a\nresult tsc=1000 ops=10 octets=100\nend\n");
+  EXPECT_THROW(readGuest(console, folder.write("more", "region 1 kernel 9 user 0\nregion 2 kernel 9 user 0\n")),
+               std::runtime_error);
+  EXPECT_THROW(readGuest(console, folder.write("none", "")), std::runtime_error);
+  EXPECT_THROW(readGuest(console, folder.write("much", "region 1 kernel 1100 user 0\n")), std::runtime_error);
+}
+
+TEST(Selection, TakesTheRowsThatHaveAllWords) {
+  EXPECT_EQ(textsOf(selectRows({"iwmpa 1500 crc=1 markers=0 write"})),
+            std::vector<std::string>{"iwmpa 1500 crc=1 markers=0 write"});
+  EXPECT_EQ(textsOf(selectRows({"tcp nvme-read-4k-1", "tcp 1500 send"})),
+            (std::vector<std::string>{"tcp 1500 send", "tcp 1500 crc=0 nvme-read-4k-1", "tcp 1500 crc=1 nvme-read-4k-1"}));
+  EXPECT_THROW(selectRows({"iwmpa wirte"}), std::invalid_argument);
+}
+
+TEST(Selection, ATableThatIsNotMeasuredByDefaultHasToBeNamed) {
+  const auto hasCpus = [](const std::vector<Row>& rows) {
+    return std::ranges::any_of(rows, [](const Row& row) { return row.operation->table->name == "cpus"; });
+  };
+  EXPECT_FALSE(hasCpus(selectRows({})));
+  EXPECT_FALSE(hasCpus(selectRows({"iwmpa"})));
+  EXPECT_TRUE(hasCpus(selectRows({"cpus"})));
+  EXPECT_EQ(guestsOf(selectRows({"nfs", "cpus cpus=2"})),
+            (std::vector<std::string>{"storage-tcp", "storage-siw", "storage-iwmpa", "cpus-2"}));
+}
+
+TEST(Plan, WhatIsComparedStandsSideBySide) {
+  const std::vector<Row> rows = selectRows({"cpus cpus=2 cpus-send-1", "cpus cpus=2 cpus-send-8"});
+  std::ostringstream plan;
+  writePlan(plan, rows, "cpus-2", 2, false);
+  std::istringstream lines(plan.str());
+  std::string order;
+  for (std::string line; std::getline(lines, line);)
+    order += line.substr(5, 1) + line.substr(line.size() - 1);
+  EXPECT_EQ(order, "t1s1i1t8s8i8t1s1i1t8s8i8");
+}
+
+TEST(Layers, TheFirstLineThatFitsCounts) {
+  std::istringstream table("# comment\niwmpa *\\[mpa\\] *\\[iwmpa\\] # ours\ncopy *copy*\ntcp tcp_*\niwmpa user:ours\n");
+  const Layers layers(table);
+  EXPECT_EQ(layers.of("copy_all [mpa]"), "iwmpa");
+  EXPECT_EQ(layers.of("_copy_to_iter"), "copy");
+  EXPECT_EQ(layers.of("tcp_copy"), "copy");
+  EXPECT_EQ(layers.of("tcp_ack"), "tcp");
+  EXPECT_EQ(layers.of("user: ours"), "iwmpa");
+  EXPECT_EQ(layers.of("schedule"), "other");
+  EXPECT_EQ(layers.names(), (std::vector<std::string>{"iwmpa", "copy", "tcp", "other"}));
+}
+
+TEST(Report, ATableComesBackAsItWasWritten) {
+  const Folder folder;
+  const std::vector<Row> rows = selectRows({"tcp", "iwmpa markers=1", "cpus iwmpa cpus=4"});
+  Results results;
+  for (const Row& row : rows)
+    results[row.text()].value = results[row.text()].min = results[row.text()].max = row.id;
+  std::ostringstream tsv;
+  writeTsv(tsv, rows, results);
+  const Results back = readTsv(folder.write("bench.tsv", tsv.str()));
+  ASSERT_EQ(back.size(), results.size());
+  for (const auto& [row, result] : back) {
+    EXPECT_EQ(result.value, results.at(row).value) << row;
+    EXPECT_FALSE(result.measured);
+  }
+}
+
+TEST(Report, RatiosAreToWhatDoesTheSame) {
+  Results results;
+  results["tcp 1500 send"].value = 2;
+  results["tcp 1500 crc=0 nvme-read-4k-1"].value = 3;
+  results["tcp 1500 crc=1 nvme-read-4k-1"].value = 4;
+  results["tcp 1500 nfs-read-4k-1"].value = 5;
+  results["tcp 1500 cpus=4 cpus-send-2"].value = 6;
+  const auto over = [&](const std::string& selection) {
+    const Row row = selectRows({selection}).at(0);
+    results[row.text()].value = 60;
+    return ratio(row, results, "tcp");
+  };
+  EXPECT_EQ(over("iwmpa 1500 crc=1 markers=1 write"), 30);
+  EXPECT_EQ(over("iwmpa crc=0 nvme-read-4k-1"), 20);
+  EXPECT_EQ(over("iwmpa crc=1 markers=1 nvme-read-4k-1"), 15);
+  EXPECT_EQ(over("iwmpa crc=1 markers=0 nfs-read-4k-1"), 12);
+  EXPECT_EQ(over("iwmpa cpus=4 cpus-write-2"), 10);
+}
+
+TEST(Report, WorseIsWhatCostsMoreThanTolerated) {
+  const std::vector<Row> rows = selectRows({"iwmpa 1500 crc=1 markers=0 verbs", "cpus"});
+  Results before, now;
+  for (const Row& row : rows) {
+    before[row.text()].value = 100;
+    now[row.text()].value = row.operation->name == "read" ? 103.5 : row.operation->name == "send" ? 50 : 102.5;
+  }
+  now["iwmpa 1500 crc=0 markers=0 cpus-write-1"].value = 1000; // not the same at every run
+  std::ostringstream out;
+  EXPECT_EQ(writeWorse(out, rows, before, now, 0.03), 1u);
+  EXPECT_NE(out.str().find("worse: iwmpa 1500 crc=1 markers=0 read: 100.00 -> 103.50"), std::string::npos) << out.str();
+}
+
+TEST(Document, OnlyTheGeneratedPartsChange) {
+  const auto make = [](const std::string& name) { return name == "a" ? std::string("new\n") : std::string(); };
+  EXPECT_EQ(replaceParts("x\n<!-- bench: a -->\nold\nold\n<!-- /bench -->\ny\n<!-- bench: b -->\nkept\n<!-- /bench -->\n", make),
+            "x\n<!-- bench: a -->\nnew\n<!-- /bench -->\ny\n<!-- bench: b -->\nkept\n<!-- /bench -->\n");
+  EXPECT_THROW(replaceParts("<!-- bench: a -->\nold\n", make), std::runtime_error);
+}
+
+} // namespace
+} // namespace bench
