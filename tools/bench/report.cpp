@@ -144,7 +144,7 @@ void writeRemarks(std::ostream& out, const std::vector<Row>& rows, const Results
       out << "failed: " << row.text() << ": " << result.failure << '\n';
     else if (row.operation->table->repeatable && result.spread() > toleratedSpread)
       out << "unsteady: " << row.text() << ": its repeats lie " << percent(result.spread()) << " apart\n";
-    if (result.failure.empty() && result.idle > notableIdle)
+    if (result.failure.empty() && row.operation->table->repeatable && result.idle > notableIdle)
       out << "idle: " << row.text() << ": the CPU waited " << percent(result.idle) << " of the time, which is not counted\n";
     if (result.failure.empty() && row.operation->table->repeatable && (!widest || result.spread() > spread))
       widest = &row, spread = result.spread();
@@ -165,6 +165,8 @@ constexpr std::array shortLines{
     ShortLine{"send", "SEND, 64 KiB, per octet"},
     ShortLine{"send64", "SEND, 64 B, 32 at once"},
     ShortLine{"rtt64", "round trip of 64 B"},
+    ShortLine{"connect", "a connection"},
+    ShortLine{"register", "a registration of 4 KiB"},
     ShortLine{"nvme-read-4k-1", "NVMe, read of 4 KiB, depth 1"},
     ShortLine{"nvme-read-4k-32", "NVMe, read of 4 KiB, depth 32"},
     ShortLine{"nvme-write-4k-32", "NVMe, write of 4 KiB, depth 32"},
@@ -215,6 +217,9 @@ const std::vector<Panel> allPanels{
     {"nvme", "NVMe, 128 KiB: instructions per I/O", 1500, 1, {"nvme-read-128k-8", "nvme-write-128k-8"}},
     {"nfs", "NFS, 4 KiB: instructions per I/O", 1500, 1, {"nfs-read-4k-1", "nfs-read-4k-16", "nfs-write-4k-1", "nfs-write-4k-16"}},
     {"nfs", "NFS, 1 MiB: instructions per I/O", 1500, 1, {"nfs-read-1m-4", "nfs-write-1m-4"}},
+    {"connections", "Instructions each", 1500, 1, {"connect", "disconnect"}},
+    {"connections", "4 KiB: instructions each", 1500, 1, {"register", "deregister"}},
+    {"memory", "Octets of kernel memory", 1500, 1, {"idle", "once-busy", "half-open"}},
     {"cpus", "1 CPU: ns per octet", 1500, 1, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
     {"cpus", "2 CPUs", 1500, 2, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
     {"cpus", "4 CPUs", 1500, 4, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
@@ -311,6 +316,10 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
       return "";
     return found->second.failure.empty() ? formatValue(*row.operation, found->second.value) : "failed";
   };
+  const auto idle = [&](const Row& row) -> std::string {
+    const Result* const result = find(results, row.text());
+    return result ? fixed(result->idle, 2) : "";
+  };
   const auto compared = [&](const std::string& own, const std::string& other) {
     return [&, own, other](const Row& row) -> std::string {
       const double r = row.configuration.transport == own ? ratio(row, results, other) : 0;
@@ -322,6 +331,8 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
   writeGrid(out, "iwmpa / siw", makeGrid(table, rows, compared("iwmpa", "siw")), format);
   writeGrid(out, "iwmpa / TCP", makeGrid(table, rows, compared("iwmpa", "tcp")), format);
   writeGrid(out, "siw / TCP", makeGrid(table, rows, compared("siw", "tcp")), format);
+  if (!table.repeatable)
+    writeGrid(out, "Share of their time that the CPUs had nothing to do", makeGrid(table, rows, idle), format);
 }
 
 void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results& results, const Notes& notes, Format format) {
@@ -351,9 +362,9 @@ void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& re
     const int decimals = row.operation->perOctet ? 4 : 1;
     out << c.transport << '\t' << c.mtu << '\t' << setting(c.crc) << '\t' << setting(c.markers) << '\t' << c.cpus << '\t'
         << row.operation->name << '\t' << fixed(result->value, decimals) << '\t' << fixed(result->min, decimals) << '\t'
-        << fixed(result->max, decimals) << (row.operation->table->repeatable ? "\tinstructions/" : "\tns/") << row.operation->unit
-        << '\t' << orDash(ratio(row, results, "siw")) << '\t' << orDash(ratio(row, results, "tcp")) << '\t'
-        << fixed(result->user, 4) << '\t' << fixed(result->idle, 4) << '\n';
+        << fixed(result->max, decimals) << '\t' << row.operation->table->quantity << "/" << row.operation->unit << '\t'
+        << orDash(ratio(row, results, "siw")) << '\t' << orDash(ratio(row, results, "tcp")) << '\t' << fixed(result->user, 4)
+        << '\t' << fixed(result->idle, 4) << '\n';
   }
 }
 

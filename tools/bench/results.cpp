@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -19,6 +20,8 @@ std::ifstream open(const std::filesystem::path& file) {
   return in;
 }
 
+constexpr std::size_t tsvFields = 14; // of report.cpp's writeTsv()
+
 /** The number behind NAME= in a line, or 0. */
 std::uint64_t field(const std::string& line, const std::string& name) {
   const std::size_t at = line.find(name + "=");
@@ -28,6 +31,27 @@ std::uint64_t field(const std::string& line, const std::string& name) {
 double figure(const Operation& operation, const Repeat& repeat) {
   const std::uint64_t count = repeat.told ? repeat.tsc : repeat.instructions();
   return static_cast<double>(count) / static_cast<double>(operation.perOctet ? repeat.octets : repeat.operations);
+}
+
+/** The word behind NAME= in a line. */
+std::string word(const std::string& line, const std::string& name) {
+  const std::size_t at = line.find(name + "=") + name.size() + 1;
+  return line.substr(at, line.find(' ', at) - at);
+}
+
+/** The repeats of a row that are its operation's: see Operation::part. */
+std::vector<Repeat> repeatsOf(const Operation& operation, const std::vector<Repeat>& all) {
+  if (operation.part.empty())
+    return all;
+  std::vector<Repeat> counted, result;
+  std::ranges::copy_if(all, std::back_inserter(counted), [](const Repeat& repeat) { return repeat.memoryOf.empty(); });
+  if (operation.part == "first" && !counted.empty())
+    result.push_back(counted.front());
+  else if (operation.part == "second" && counted.size() > 1)
+    result.push_back(counted[1]);
+  else
+    std::ranges::copy_if(all, std::back_inserter(result), [&](const Repeat& repeat) { return repeat.memoryOf == operation.part; });
+  return result;
 }
 
 /** Adds what the plugin has counted, region by region, to the repeats in the order in which they ran. */
@@ -86,6 +110,12 @@ GuestLine GuestParser::feed(std::string line) {
     result.repeat.operations = field(line, "ops");
     result.repeat.octets = field(line, "octets");
     result.repeat.idle = field(line, "idle");
+  } else if (line.starts_with("memory of=")) {
+    result.kind = GuestLine::Kind::Result;
+    result.repeat.told = true;
+    result.repeat.memoryOf = word(line, "of");
+    result.repeat.tsc = field(line, " kernel");
+    result.repeat.operations = 1;
   } else if (line == "end" || line.starts_with("end ")) {
     result.kind = GuestLine::Kind::End;
     result.outcome = line.size() > 4 ? line.substr(4) : "";
@@ -110,7 +140,8 @@ std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const st
     } else if (rows.empty()) {
       continue;
     } else if (line.kind == GuestLine::Kind::Result) {
-      order.emplace_back(current, rows[current].repeats.size());
+      if (line.repeat.memoryOf.empty()) // a quantity without a region
+        order.emplace_back(current, rows[current].repeats.size());
       rows[current].repeats.push_back(line.repeat);
     } else if (line.kind == GuestLine::Kind::End) {
       rows[current].failure = line.outcome;
@@ -133,21 +164,24 @@ std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const st
 Result summarize(const Row& row, const RowRepeats& measured) {
   Result result;
   result.failure = measured.failure;
-  if (result.failure.empty() && measured.repeats.empty())
+  std::vector<Repeat> repeats = repeatsOf(*row.operation, measured.repeats);
+  if (result.failure.empty() && repeats.empty())
     result.failure = "printed no result";
   if (!result.failure.empty())
     return result;
 
   const Operation& operation = *row.operation;
   const auto value = [&](const Repeat& repeat) { return figure(operation, repeat); };
-  std::vector<Repeat> repeats = measured.repeats;
   std::ranges::sort(repeats, {}, value);
   const Repeat& chosen = repeats[operation.table->repeatable ? (repeats.size() - 1) / 2 : 0];
   const double instructions = static_cast<double>(chosen.instructions()), whole = static_cast<double>(chosen.tsc);
   result.value = value(chosen);
   result.min = value(repeats.front());
   result.max = value(repeats.back());
-  result.idle = chosen.told ? static_cast<double>(chosen.idle) / whole : std::max(0.0, 1 - instructions / whole);
+  if (chosen.told)
+    result.idle = whole > 0 ? static_cast<double>(chosen.idle) / whole : 0;
+  else
+    result.idle = std::max(0.0, 1 - instructions / whole);
   result.user = instructions > 0 ? static_cast<double>(chosen.user) / instructions : 0;
   return result;
 }
@@ -159,18 +193,24 @@ Results readTsv(const std::filesystem::path& file) {
   std::getline(in, line);
   while (std::getline(in, line)) {
     std::istringstream fields(line);
-    Configuration configuration;
-    std::string crc, markers, operation;
+    std::vector<std::string> field;
+    for (std::string text; std::getline(fields, text, '\t');)
+      field.push_back(text);
+    if (field.size() != tsvFields)
+      throw std::runtime_error(file.string() + ": a line has " + std::to_string(field.size()) + " fields: " + line);
+    Configuration configuration{field[0], std::stoi(field[1]), {}, {}, std::stoi(field[4])};
+    if (field[2] != "-")
+      configuration.crc = field[2] == "on";
+    if (field[3] != "-")
+      configuration.markers = field[3] == "on";
     Result result;
-    if (!(fields >> configuration.transport >> configuration.mtu >> crc >> markers >> configuration.cpus >> operation >>
-          result.value >> result.min >> result.max))
-      continue;
-    if (crc != "-")
-      configuration.crc = crc == "on";
-    if (markers != "-")
-      configuration.markers = markers == "on";
+    result.value = std::stod(field[6]);
+    result.min = std::stod(field[7]);
+    result.max = std::stod(field[8]);
+    result.user = std::stod(field[12]);
+    result.idle = std::stod(field[13]);
     result.measured = false;
-    results[configuration.text() + " " + operation] = result;
+    results[configuration.text() + " " + field[5]] = result;
   }
   return results;
 }

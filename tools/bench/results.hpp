@@ -25,6 +25,7 @@ struct Repeat {
   std::uint64_t user = 0;
   bool told = false;      ///< the guest itself tells the figure, in tsc: the plugin's count is for a profile at most
   std::uint64_t idle = 0; ///< told: how much of it the CPUs had nothing to do
+  std::string memoryOf;   ///< told: what the memory is of that it is a quantity of
 
   std::uint64_t instructions() const { return kernel + user; }
 };

@@ -16,13 +16,19 @@ constexpr std::array cpuCounts{1, 2, 4};
 
 constexpr std::array allTables{
     Table{"verbs", "Instructions of both ends together: per octet of 64 KiB transfers, per 64 B message, per round trip of 64 B",
-          "", true, true},
-    Table{"nvme", "NVMe, fio: instructions of both ends for each I/O; CRC for TCP: digests", "storage-", true, true},
-    Table{"nfs", "NFS 4.2, fio, O_DIRECT: instructions of both ends for each I/O", "storage-", true, true},
-    Table{"cpus", "64 KiB transfers, one to eight connections at once: nanoseconds per octet, of an emulator", "cpus-", false,
+          "", "instructions", true, true},
+    Table{"nvme", "NVMe, fio: instructions of both ends for each I/O; CRC for TCP: digests", "storage-", "instructions", true,
+          true},
+    Table{"nfs", "NFS 4.2, fio, O_DIRECT: instructions of both ends for each I/O", "storage-", "instructions", true, true},
+    Table{"connections", "Instructions of both ends for each connection, and for each registration of 4 KiB", "", "instructions",
+          true, true},
+    Table{"memory", "Octets of kernel memory for each end of a connection; half-open: for both ends of one without a Request", "",
+          "octets", true, true},
+    Table{"cpus", "64 KiB transfers, one to eight connections at once: nanoseconds per octet, of an emulator", "cpus-", "ns", false,
           false},
 };
-constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &cpus = allTables[3];
+constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &connections = allTables[3],
+                      &memory = allTables[4], &cpus = allTables[5];
 
 // The counts make each repeat some ten million instructions at least, in which a timer tick is lost. fio tells whole milliseconds:
 // its counts make them 0.5 % at most.
@@ -40,11 +46,11 @@ constexpr std::array allOperations{
 
     // Arguments: direction, octets, depth, how many.
     Operation{&nvme, "nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000", "randread 4k 1 4000", "", "I/O", false},
-    Operation{&nvme, "nvme-read-4k-32", "depth 32", "randread 4k 32 6000", "randread 4k 32 6000", "", "I/O", false},
-    Operation{&nvme, "nvme-read-128k-8", "128K, depth 8", "randread 128k 8 1000", "randread 128k 8 1000", "", "I/O", false},
+    Operation{&nvme, "nvme-read-4k-32", "depth 32", "randread 4k 32 4000", "randread 4k 32 4000", "", "I/O", false},
+    Operation{&nvme, "nvme-read-128k-8", "128K, depth 8", "randread 128k 8 500", "randread 128k 8 500", "", "I/O", false},
     Operation{&nvme, "nvme-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 4000", "randwrite 4k 1 4000", "", "I/O", false},
-    Operation{&nvme, "nvme-write-4k-32", "depth 32", "randwrite 4k 32 6000", "randwrite 4k 32 6000", "", "I/O", false},
-    Operation{&nvme, "nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 1000", "randwrite 128k 8 1000", "", "I/O", false},
+    Operation{&nvme, "nvme-write-4k-32", "depth 32", "randwrite 4k 32 4000", "randwrite 4k 32 4000", "", "I/O", false},
+    Operation{&nvme, "nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 500", "randwrite 128k 8 500", "", "I/O", false},
 
     Operation{&nfs, "nfs-read-4k-1", "read 4K, depth 1", "randread 4k 1 2000", "randread 4k 1 2000", "", "I/O", false},
     Operation{&nfs, "nfs-read-4k-16", "depth 16", "randread 4k 16 4000", "randread 4k 16 4000", "", "I/O", false},
@@ -52,6 +58,15 @@ constexpr std::array allOperations{
     Operation{&nfs, "nfs-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 2000", "randwrite 4k 1 2000", "", "I/O", false},
     Operation{&nfs, "nfs-write-4k-16", "depth 16", "randwrite 4k 16 4000", "randwrite 4k 16 4000", "", "I/O", false},
     Operation{&nfs, "nfs-write-1m-4", "1M, depth 4", "randwrite 1m 4 64", "randwrite 1m 4 64", "", "I/O", false},
+
+    Operation{&connections, "connect", "connect", "--op connect", "", "", "connection", false, "first"},
+    Operation{&connections, "disconnect", "disconnect", "--op connect", "", "", "connection", false, "second"},
+    Operation{&connections, "register", "register", "--op register", "", "", "registration", false, "first"},
+    Operation{&connections, "deregister", "deregister", "--op register", "", "", "registration", false, "second"},
+
+    Operation{&memory, "idle", "idle", "--op idle", "", "", "end", false, "idle"},
+    Operation{&memory, "once-busy", "once busy", "--op idle --busy 65536", "", "", "end", false, "once-busy"},
+    Operation{&memory, "half-open", "half-open", "--op half-open", "", "", "connection", false, "half-open"},
 
     // TCP is measured as often as the others, because it is compared with its neighbours in time.
     Operation{&cpus, "cpus-write-1", "WRITE 1", "--op write --connections 1", "", "cpus-send-1", "octet", true},
@@ -97,6 +112,10 @@ bool matches(const Row& row, const std::vector<std::string>& selection) {
   const bool asked =
       table.byDefault || std::ranges::count(selection, table.name) || std::ranges::count(selection, row.operation->name);
   return asked && std::ranges::all_of(selection, has);
+}
+
+bool isCounting(const Table& table) {
+  return table.guest.empty();
 }
 
 /** NVMe and NFS: as most are, without CRC, and, of iwmpa, with Markers. */
@@ -149,7 +168,9 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
       result.push_back({name, 1500, isTcp ? Setting{} : false, isIwmpa ? Setting{false} : Setting{}, count});
     return result;
   }
-  if (&table != &verbs)
+  if (&table == &connections || &table == &memory)
+    return {{name, 1500, isTcp ? Setting{} : true, isIwmpa ? Setting{false} : Setting{}}};
+  if (!isCounting(table))
     return storageConfigurations(table, name);
 
   const std::vector<Setting> crcs = isTcp ? std::vector<Setting>{{}} : std::vector<Setting>{false, true};
@@ -168,9 +189,10 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections) {
     wanted.push_back(wordsOf(selection));
     for (const std::string& word : wanted.back())
       if (std::ranges::none_of(rows, [&](const Row& row) { return std::ranges::count(wordsOf(row), word) > 0; }))
-        throw std::invalid_argument("no row has '" + word +
-                                    "': a selection is made of verbs|nvme|nfs|cpus, tcp|siw|iwmpa, 1500|65536, crc=0|1, "
-                                    "markers=0|1, cpus=2|4 and operations: see --list");
+        throw std::invalid_argument(
+            "no row has '" + word +
+            "': a selection is made of verbs|nvme|nfs|connections|memory|cpus, tcp|siw|iwmpa, 1500|65536, crc=0|1, "
+            "markers=0|1, cpus=2|4 and operations: see --list");
   }
   if (wanted.empty())
     wanted.emplace_back();
@@ -194,6 +216,8 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
   std::ranges::copy_if(rows, std::back_inserter(planned), [&](const Row& row) { return row.guest() == guest; });
 
   const bool isCpus = guest.starts_with(cpus.guest);
+  if (!repeats)
+    repeats = isCpus ? 5 : 3;
   // What is compared stands side by side in time.
   if (isCpus)
     std::ranges::stable_sort(planned, {}, [](const Row& row) { return row.operation; });
@@ -205,11 +229,15 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
       out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' ';
       if (operation.table == &verbs)
         out << (isTcp ? "tcp_bench " : "rdma_bench ");
+      else if (isCounting(*operation.table))
+        out << "conn_bench ";
       else if (!isCpus)
         out << operation.table->name << ' ';
       out << (isTcp ? operation.tcp : operation.command);
       if (operation.table == &verbs)
-        out << " --repeats " << repeats << (profiled ? " --maps" : "");
+        out << " --repeats " << repeats;
+      if (isCounting(*operation.table) && profiled)
+        out << " --maps";
       out << '\n';
     }
 }

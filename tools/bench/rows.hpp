@@ -17,11 +17,12 @@ namespace bench {
 
 /** A table of the report, and the kind of guest that its rows are measured in. */
 struct Table {
-  std::string_view name;  ///< as in selections
-  std::string_view title; ///< what its figures are
-  std::string_view guest; ///< what the names of its guests begin with; empty for the counting guests
-  bool byDefault;         ///< measured when nothing is selected
-  bool repeatable;        ///< the same at every run: compared with the committed table
+  std::string_view name;     ///< as in selections
+  std::string_view title;    ///< what its figures are
+  std::string_view guest;    ///< what the names of its guests begin with; empty for the counting guests
+  std::string_view quantity; ///< what its figures are numbers of
+  bool byDefault;            ///< measured when nothing is selected
+  bool repeatable;           ///< the same at every run: compared with the committed table
 };
 
 /** All tables, in the order of the report. */
@@ -37,6 +38,8 @@ struct Operation {
   std::string_view tcpPeer; ///< the operation that TCP's figure for the comparison comes from
   std::string_view unit;    ///< what the instructions are counted per
   bool perOctet;            ///< the count is divided by octets, else by operations
+  /** Which of the results of one run is its: "first", "second", or what memory is printed of; empty: each is a repeat. */
+  std::string_view part = {};
 };
 
 /** All operations, in the order of the tables. */
@@ -80,7 +83,10 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections);
 /** The guests that rows need, in the order of the rows. */
 std::vector<std::string> guestsOf(const std::vector<Row>& rows);
 
-/** Writes the rows of one guest as the shell commands that its script defines. */
+/**
+ * Writes the rows of one guest as the shell commands that its script defines.
+ * @param repeats how many of each row; 0: as many as the table needs
+ */
 void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view guest, int repeats, bool profiled);
 
 } // namespace bench

@@ -20,6 +20,7 @@
 #include "report.hpp"
 #include "results.hpp"
 #include "rows.hpp"
+#include "scale.hpp"
 
 namespace bench {
 namespace {
@@ -33,7 +34,7 @@ struct Options {
   std::vector<std::string> operands; ///< guests, or the documents of record
   fs::path dir = ".";
   std::vector<std::string> selections;
-  int repeats = 3;
+  int repeats = 0;
   std::string kernel = "(release not given)";
   fs::path baseline;
   fs::path committed;
@@ -102,7 +103,7 @@ void progress(const Options& options) {
       value = static_cast<double>(repeat.tsc) /
               static_cast<double>(std::max<std::uint64_t>(1, row->operation->perOctet ? repeat.octets : repeat.operations));
     } else if (line.kind == GuestLine::Kind::End && row) {
-      std::cerr << "  [" << std::setw(2) << number << '/' << rows.size() << "] " << std::left << std::setw(44) << row->text()
+      std::cerr << "  [" << std::setw(2) << number << '/' << rows.size() << "] " << std::left << std::setw(48) << row->text()
                 << std::right
                 << (line.outcome.empty() ? formatValue(*row->operation, value) + " / " + std::string(row->operation->unit)
                                          : "FAILED: " + line.outcome)
@@ -239,7 +240,7 @@ void record(const Options& options) {
       writeLayersTable(out, rows, costs, layers);
     else if (const auto found = std::ranges::find(tables(), name, &Table::name); found != tables().end())
       writeTable(out, *found, rows, results, Format::Markdown);
-    else
+    else if (!writeScale(out, name, results))
       throw std::runtime_error("there is no table '" + name + "'");
     return out.str();
   };
@@ -268,7 +269,7 @@ Options:
       {{"dir", "DIR", "the folder of all files (default .)", test::text(o.dir), 'd'},
        {"rows", "SELECTION", "words that a row has to have, such as \"iwmpa 1500 crc=1 markers=0 write\"; may be repeated",
         [&](const std::string& value) { o.selections.push_back(value); }, 'r'},
-       {"repeats", "N", "measure each row N times (default 3)", test::number(o.repeats, 1, 1000), 'n'},
+       {"repeats", "N", "measure each row N times (default 3, of cpus 5)", test::number(o.repeats, 1, 1000), 'n'},
        {"kernel", "RELEASE", "the kernel release, for the report", test::text(o.kernel), 'k'},
        {"baseline", "TSV",
         "an earlier table: siw and TCP for the ratios of rows that were measured alone; what compare compares with",

@@ -15,6 +15,7 @@
 #include "../bench/report.hpp"
 #include "../bench/results.hpp"
 #include "../bench/rows.hpp"
+#include "../bench/scale.hpp"
 
 namespace bench {
 namespace {
@@ -111,6 +112,20 @@ TEST(Guest, WhatItTellsItselfNeedsNoCounts) {
   EXPECT_NEAR(summarize(cpus, rows.at(1)).idle, 0.2, 1e-9);
 }
 
+TEST(Guest, OneRunMayHaveTheResultsOfSeveralRows) {
+  const Folder folder;
+  const auto console = folder.write("console", "begin a\nmemory of=idle n=4 kernel=9000 slab=70\nmemory of=once-busy n=4 "
+                                               "kernel=10000\nresult tsc=500 ops=1 octets=0\nresult tsc=700 ops=2 octets=0\nend\n");
+  const auto counts = folder.write("counts", "region 1 kernel 400 user 90\nregion 2 kernel 600 user 0\n");
+  const RowRepeats measured = readGuest(console, counts).at(0);
+  const auto value = [&](const std::string& selection) { return summarize(selectRows({selection}).at(0), measured).value; };
+  EXPECT_EQ(value("iwmpa idle"), 9000);
+  EXPECT_EQ(value("iwmpa once-busy"), 10000);
+  EXPECT_EQ(value("iwmpa connect"), 490);
+  EXPECT_EQ(value("iwmpa disconnect"), 300);
+  EXPECT_EQ(summarize(selectRows({"iwmpa half-open"}).at(0), measured).failure, "printed no result");
+}
+
 TEST(Guest, CountsThatDoNotFitAreRefused) {
   const Folder folder;
   const auto console = folder.write("console", "begin a\nresult tsc=1000 ops=10 octets=100\nend\n");
@@ -167,13 +182,14 @@ TEST(Report, ATableComesBackAsItWasWritten) {
   const std::vector<Row> rows = selectRows({"tcp", "iwmpa markers=1", "cpus iwmpa cpus=4"});
   Results results;
   for (const Row& row : rows)
-    results[row.text()].value = results[row.text()].min = results[row.text()].max = row.id;
+    results[row.text()].value = results[row.text()].min = results[row.text()].max = row.id, results[row.text()].idle = 0.25;
   std::ostringstream tsv;
   writeTsv(tsv, rows, results);
   const Results back = readTsv(folder.write("bench.tsv", tsv.str()));
   ASSERT_EQ(back.size(), results.size());
   for (const auto& [row, result] : back) {
     EXPECT_EQ(result.value, results.at(row).value) << row;
+    EXPECT_EQ(result.idle, 0.25) << row;
     EXPECT_FALSE(result.measured);
   }
 }
@@ -208,6 +224,22 @@ TEST(Report, WorseIsWhatCostsMoreThanTolerated) {
   std::ostringstream out;
   EXPECT_EQ(writeWorse(out, rows, before, now, 0.03), 1u);
   EXPECT_NE(out.str().find("worse: iwmpa 1500 crc=1 markers=0 read: 100.00 -> 103.50"), std::string::npos) << out.str();
+}
+
+TEST(Scale, CoresAreTheLinkByWhatOneCarries) {
+  Results results;
+  results["iwmpa 1500 crc=1 markers=0 write"].value = 2; // one end: 1; a core of 1e9 instructions carries 8 Gbit/s
+  results["tcp 1500 crc=0 nvme-read-4k-32"].value = 1;
+  results["tcp 1500 crc=1 nvme-read-4k-32"].value = 4000; // 500,000 a second, 16.384 Gbit/s
+  const Machine machine{.instructionsPerSecond = 1e9, .wireShare = 1};
+  std::ostringstream core, link;
+  EXPECT_TRUE(writeScale(core, "scale-core", results, machine));
+  EXPECT_TRUE(writeScale(link, "scale-link", results, machine));
+  EXPECT_NE(core.str().find("| WRITE, 64 KiB | - | - | 8.00 Gbit | - |"), std::string::npos) << core.str();
+  EXPECT_NE(core.str().find("| NVMe read, 4 KiB, depth 32 | 500 k, 16.4 Gbit | - |"), std::string::npos) << core.str();
+  EXPECT_NE(link.str().find("| WRITE, 64 KiB | - | - | 3.12 | - | - | - | 12.5 | - | - | - | 50.0 | - |"), std::string::npos)
+      << link.str();
+  EXPECT_FALSE(writeScale(link, "scale", results, machine));
 }
 
 TEST(Document, OnlyTheGeneratedPartsChange) {
