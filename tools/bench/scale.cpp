@@ -116,15 +116,16 @@ void writeCore(std::ostream& out, const Results& results, const Machine& machine
 }
 
 void writeLink(std::ostream& out, const Results& results, const Machine& machine) {
+  const std::array compared{columns[0], columns[2]};
   std::vector<std::string> titles;
   for (const int link : links)
-    for (const Column& column : columns)
+    for (const Column& column : compared)
       titles.push_back(std::to_string(link) + " GbE, " + std::string(column.title));
   writeHeading(out, "cores of one end that fill a link", titles);
   for (const Load& load : loads) {
     out << "| " << load.title << " |";
     for (const int link : links)
-      for (const Column& column : columns) {
+      for (const Column& column : compared) {
         const auto cost = costOf(results, column, load);
         if (!cost)
           out << " - |";
@@ -135,7 +136,7 @@ void writeLink(std::ostream& out, const Results& results, const Machine& machine
   }
   out << "| memory bandwidth, GB/s |";
   for (const int link : links)
-    for (std::size_t i = 0; i < columns.size(); ++i)
+    for (std::size_t i = 0; i < compared.size(); ++i)
       out << ' ' << rounded(link * machine.wireShare / 8 * machine.passes) << " |";
   out << '\n';
 }
@@ -143,7 +144,7 @@ void writeLink(std::ostream& out, const Results& results, const Machine& machine
 void writeConnections(std::ostream& out, const Results& results, const Machine& machine) {
   std::vector<std::string> titles;
   for (const int count : connectionCounts)
-    titles.push_back(rounded(count) + " connections");
+    titles.push_back(std::to_string(count) + " connections");
   writeHeading(out, "one end", titles);
   for (const Column& column : {columns[1], columns[2]}) {
     struct Line {

@@ -237,8 +237,7 @@ TEST(Scale, CoresAreTheLinkByWhatOneCarries) {
   EXPECT_TRUE(writeScale(link, "scale-link", results, machine));
   EXPECT_NE(core.str().find("| WRITE, 64 KiB | - | - | 8.00 Gbit | - |"), std::string::npos) << core.str();
   EXPECT_NE(core.str().find("| NVMe read, 4 KiB, depth 32 | 500 k, 16.4 Gbit | - |"), std::string::npos) << core.str();
-  EXPECT_NE(link.str().find("| WRITE, 64 KiB | - | - | 3.12 | - | - | - | 12.5 | - | - | - | 50.0 | - |"), std::string::npos)
-      << link.str();
+  EXPECT_NE(link.str().find("| WRITE, 64 KiB | - | 3.12 | - | 12.5 | - | 50.0 |"), std::string::npos) << link.str();
   EXPECT_FALSE(writeScale(link, "scale", results, machine));
 }
 
