@@ -11,7 +11,7 @@ v() { bounded 250 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns
 
 queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads read-order fence shared-cq srq posted-together ping-pong"
 errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long deregister
-  deregister-source flush error-under-load send-invalidate"
+  deregister-many deregister-source flush error-under-load send-invalidate"
 connections="private-data reject server-goes client-goes nobody-listens graceful abortive both-disconnect wildcard cycles many-connections"
 hostile="read-only-mapping keys last-address cq-overflow cq-overflow-destroy receiver-not-ready peer-killed foreign-connect foreign-accept"
 # shellcheck disable=SC2086 # lists of names

@@ -188,6 +188,32 @@ void deregister(Context& c) {
   expectEqual(test::checksum(server.memory.span()), before, "memory after its registration was taken away");
 }
 
+/**
+ * Region after region, each used and deregistered at once: more than any memory of recent lookups holds, so that
+ * one that is gone is met again there if it was left. The last one is refused like the first.
+ */
+void deregisterMany(Context& c) {
+  constexpr std::size_t length = 4096;
+  Pair pair(c.place);
+  Region client(pair.client->pd(), length);
+  std::uint32_t rkey = 0;
+  std::uint64_t address = 0;
+
+  for (unsigned i = 0; i < 600; i++) {
+    Region server(pair.server->pd(), length);
+
+    rkey = server.rkey();
+    address = server.memory.address();
+    test::fill(client.memory.span(), i);
+    pair.client->postWrite(i, {client.sge(0, length)}, rkey, address);
+    expectWc(pair.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, "WRITE");
+    pair.sync();
+    expectSame(server.memory.span(), client.memory.span(), "data of a WRITE");
+  }
+  pair.client->postWrite(600, {client.sge(0, length)}, rkey, address);
+  pair.expectDown();
+}
+
 /** The source of pending WRITEs is deregistered: each completes, with success or an error, and nothing is leaked. */
 void deregisterSource(Context& c) {
   constexpr std::size_t length = 1 << 20;
@@ -276,6 +302,7 @@ const VerbsCase table[] = {
     {"read-sink-rights", "", "READ into memory without local write access", readSinkRights},
     {"too-long", "", "SEND longer than the receive", tooLong},
     {"deregister", "", "the sink of WRITEs is deregistered", deregister},
+    {"deregister-many", "", "600 sinks, each used and deregistered", deregisterMany},
     {"deregister-source", "", "the source of WRITEs is deregistered", deregisterSource},
     {"flush", "", "flushed receives, and posting afterwards", flush},
     {"error-under-load", "", "40 MiB of READs under way when the QP fails", errorUnderLoad},
