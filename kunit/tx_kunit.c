@@ -1079,6 +1079,57 @@ static void tx_06_last_octets_are_not_held_back(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tcp.more);
 }
 
+/*
+ * Large FPDUs lie in one piece, whatever the peer's window allows; none is
+ * larger than half of it.
+ */
+static void siz_large_fpdus(struct kunit *test, bool markers, u32 window)
+{
+	struct tx_env *env = test->priv;
+	struct mpa_conn *conn = env->conn;
+	u32 i, largest = 0;
+
+	conn->params.policy.large = MPA_LARGE_ALWAYS;
+	tcp_sk(conn->sk)->max_window = window;
+	tx_start(env, markers, true, 1448);
+	for (i = 0; i < 5; i++) {
+		write_message(test, env, 65536, 128);
+		write_message(test, env, 42, 42);
+		KUNIT_ASSERT_EQ(test, push(env, i & 1), 0);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, stream_matches(env), "Markers %d, window %u", markers, window);
+	for (i = 1; i < env->num_fpdus; i++)
+		largest = max(largest, env->fpdus[i] - env->fpdus[i - 1]);
+	KUNIT_EXPECT_LE(test, largest, max(window / 2, 1448u));
+	KUNIT_EXPECT_GE(test, largest, min_t(u32, max(window / 2, 1448u), MPA_TX_LARGE) - 64);
+	KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_UNALIGNED) > 0, window / 2 > 1448);
+}
+
+static void siz_05_large_fpdus(struct kunit *test)
+{
+	static const u32 windows[] = { 0, 536, 4000, 20000, 65535, 1 << 20 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(windows); i++) {
+		siz_large_fpdus(test, false, windows[i]);
+		siz_large_fpdus(test, true, windows[i]);
+	}
+}
+
+/* On by itself where the route is local: here there is no route. */
+static void siz_05_large_fpdus_only_where_chosen(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tcp_sk(env->conn->sk)->max_window = 1 << 20;
+	env->conn->params.policy.large = MPA_LARGE_LOCAL;
+	tx_start(env, false, true, 1448);
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
+	env->conn->params.policy.large = MPA_LARGE_NEVER;
+	tx_start(env, false, true, 1448);
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
+}
+
 static int tx_suite_init(struct kunit_suite *suite)
 {
 	return mpa_crc_module_init();
@@ -1120,6 +1171,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(cancelled_fpdu_leaves_no_trace),
 	KUNIT_CASE(counters),
 	KUNIT_CASE(tx_06_last_octets_are_not_held_back),
+	KUNIT_CASE(siz_05_large_fpdus),
+	KUNIT_CASE(siz_05_large_fpdus_only_where_chosen),
 	{}
 };
 

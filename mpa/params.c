@@ -3,6 +3,8 @@
  * Module parameters: what the administrator has chosen.
  */
 #include <linux/module.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
 #include "params.h"
 
 static struct mpa_policy admin_policy = {
@@ -31,6 +33,36 @@ MODULE_PARM_DESC(packing,
 module_param_named(early_placement, admin_policy.early, bool, 0644);
 MODULE_PARM_DESC(early_placement,
 		 "Place what TCP holds out of order, on new connections with Markers and CRC (default: Y)");
+
+static const char *const large_names[] = {
+	[MPA_LARGE_NEVER] = "never",
+	[MPA_LARGE_LOCAL] = "local",
+	[MPA_LARGE_ALWAYS] = "always",
+};
+
+static int set_large(const char *val, const struct kernel_param *kp)
+{
+	int ret = sysfs_match_string(large_names, val);
+
+	if (ret < 0)
+		return ret;
+	admin_policy.large = ret;
+	return 0;
+}
+
+static int get_large(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%s\n", large_names[admin_policy.large]);
+}
+
+static const struct kernel_param_ops large_ops = {
+	.set = set_large,
+	.get = get_large,
+};
+
+module_param_cb(large_fpdus, &large_ops, NULL, 0644);
+MODULE_PARM_DESC(large_fpdus,
+		 "Send FPDUs larger than a TCP segment: never, local (on routes within this host), always (default: never)");
 
 /* The administrator's policy for a connection that starts now. Context: any. */
 struct mpa_policy mpa_params_policy(void)

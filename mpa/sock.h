@@ -46,6 +46,14 @@ void mpa_sock_end_record(struct sock *sk);
 u32 mpa_sock_fill(struct sock *sk, u32 mss);
 u32 mpa_sock_emss(struct sock *sk);
 
+/* Do octets reach the peer within this stack? Context: socket lock held. */
+static inline bool mpa_sock_is_local(struct sock *sk)
+{
+	const struct dst_entry *dst = __sk_dst_get(sk);
+
+	return dst && dst->dev->flags & IFF_LOOPBACK;
+}
+
 /* Throw away what is queued, so that a FIN stays one and no RST is sent. */
 static inline void mpa_sock_drop_queued(struct sock *sk)
 {

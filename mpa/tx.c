@@ -172,6 +172,19 @@ err_drop_held:
 	return -ENOMEM;
 }
 
+/*
+ * Octets of the stream that a large FPDU may take: all that is left of the
+ * chunk, when that is more than a segment.
+ */
+static u32 large_room(const struct mpa_tx *tx)
+{
+	u32 left = tx->ring.size - tx->ring.off;
+
+	if (left < tx->plan.emss)
+		left = MPA_TX_LARGE;
+	return min(left, tx->large);
+}
+
 /**
  * mpa_tx_room() - how large may the next ULPDU be?
  * @conn: connection
@@ -189,7 +202,7 @@ u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
 	struct mpa_tx *tx = &conn->tx;
 	const struct mpa_tx_writer *writer = &tx->writer;
 	struct mpa_plan *plan = &tx->plan;
-	u32 n;
+	u32 n, room;
 
 	/* Pairs with mpa_tx_start(): what startup has agreed on is known */
 	if (!smp_load_acquire(&tx->ready) || !READ_ONCE(tx->allowed))
@@ -197,7 +210,10 @@ u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
 	if (tx->written - plan->accepted >= MPA_TX_AHEAD ||
 	    mpa_plan_left(plan) < MPA_TX_PIECES)
 		return 0;
-	n = mpa_fpdu_room(plan->room, writer->markers, writer->pos);
+	room = plan->room;
+	if (unlikely(tx->large))
+		room = max(room, large_room(tx));
+	n = mpa_fpdu_room(room, writer->markers, writer->pos);
 	if (n < min) {
 		mpa_plan_end_segment(plan);
 		n = mpa_fpdu_room(plan->room, writer->markers, writer->pos);
@@ -524,6 +540,26 @@ int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_fpdu, IWMPA);
 
+/*
+ * How large FPDUs may be. Never more than half of the largest window that the
+ * peer has opened: a peer that waits for the rest of an FPDU can take it then
+ * (RFC 5044 Appendix A.5.2), as can one with a window like those of TCP's
+ * beginning. Programs choose the length of each ULPDU themselves.
+ */
+static void update_large(struct mpa_conn *conn)
+{
+	enum mpa_large where = conn->params.policy.large;
+	struct sock *sk = conn->sk;
+
+	if (likely(where == MPA_LARGE_NEVER))
+		return;
+	conn->tx.large = 0;
+	if (conn->sock &&
+	    (where == MPA_LARGE_ALWAYS || mpa_sock_is_local(sk)))
+		conn->tx.large = min_t(u32, MPA_TX_LARGE,
+				       tcp_sk(sk)->max_window / 2);
+}
+
 /**
  * mpa_tx_push() - hand what is written to TCP
  * @conn: connection
@@ -546,6 +582,7 @@ int mpa_tx_push(struct mpa_conn *conn, bool more)
 		mpa_plan_end_segment(plan);
 	ret = mpa_plan_push(conn, mss, more);
 	mpa_plan_set_mss(plan, mss);
+	update_large(conn);
 	if (!ret)
 		plan->whole = plan->accepted;
 	if (ret == -EAGAIN)
@@ -664,6 +701,7 @@ void mpa_tx_start(struct mpa_conn *conn, void (*busy)(struct mpa_conn *conn))
 	if (conn->initiator)
 		tx->allowed = true;
 	mpa_tx_update_emss(conn);
+	update_large(conn);
 	tx->busy = busy;
 	/* Storage may be above and below us: no I/O to get memory. */
 	ring->slots = conn->sock ? MPA_TX_RING : MPA_TX_RING_PROGRAM;

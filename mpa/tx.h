@@ -18,6 +18,8 @@ struct mpa_conn;
 #define MPA_TX_SHORT_END	16	/* of a chunk: an end of 1/16 is short */
 /* Where FPDUs in one piece begin so much room is left: see mpa_line_head() */
 #define MPA_TX_LEAST		32u
+/* Large FPDUs lie in one chunk: one copy of each octet, one CRC, no more */
+#define MPA_TX_LARGE		(PAGE_SIZE << MPA_TX_CHUNK_ORDER)
 #define MPA_TX_AHEAD		(256u << 10) /* octets written, not accepted */
 
 /**
@@ -89,6 +91,8 @@ struct mpa_tx_store {
  * @ready: Full Operation has begun and TCP can still be written to
  * @packing: several FPDUs may share a segment
  * @nagle: TCP says when a segment that is not full leaves
+ * @large: octets of the stream that an FPDU may take across segments; 0: it has
+ *	to fit one
  * @fpdus: closed since the last hand-over
  * @written: stream position behind the last closed FPDU, 64 bits of it
  * @writer: the open FPDU
@@ -106,6 +110,7 @@ struct mpa_tx {
 	bool ready;
 	bool packing;
 	bool nagle;
+	u32 large;
 	u32 fpdus;
 	u64 written;
 	struct mpa_tx_writer writer;

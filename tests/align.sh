@@ -89,6 +89,22 @@ transfer
 judged "one FPDU in each segment [RDC-07]" --expect all-aligned --most-fpdus 1 --least-segments 100
 set_parameter packing Y || fail "packing"
 
+# Chosen, and asked for by nobody: FPDUs across segments, which the peer has to take. With Markers and CRC on top.
+say "large FPDUs"
+set_parameter markers Y || fail "markers"
+for large in local always; do
+  set_parameter large_fpdus $large || fail "large_fpdus"
+  remember
+  transfer
+  if [ $large = local ]; then
+    judged "on no route between hosts [TX-01]" --expect all-aligned
+  else
+    check "FPDUs across segments [DDP-04]" test "$(largest largest_ulpdu)" -gt 20000
+  fi
+done
+set_parameter large_fpdus never || fail "large_fpdus"
+set_parameter markers N || fail "markers"
+
 say "64 SENDs of 64 octets, posted in one call"
 start_capture
 cases "transfer" bounded 60 verbs-test run posted-together --addr 10.9.2.2 --server-ns h2 --client-ns h1

@@ -54,6 +54,13 @@ struct mpa_mib {
 	u64 v[MPA_NUM_STATS];
 };
 
+/* Where FPDUs may be larger than a TCP segment. */
+enum mpa_large {
+	MPA_LARGE_NEVER,
+	MPA_LARGE_LOCAL,	/* the route does not leave this host's stack */
+	MPA_LARGE_ALWAYS,
+};
+
 /**
  * struct mpa_policy - what the administrator has a say in
  * @markers: require Markers in what we receive
@@ -63,6 +70,8 @@ struct mpa_mib {
  * @packing: several FPDUs may share a TCP segment
  * @early: place what TCP holds out of order, when there are Markers and CRCs
  *	and the consumer can
+ * @large: FPDUs need not fit TCP's segments (RFC 5044 section 4.5 and 5.1 say
+ *	they SHOULD). Not on programs' sockets
  */
 struct mpa_policy {
 	bool markers;
@@ -70,6 +79,7 @@ struct mpa_policy {
 	bool rdmac;
 	bool packing;
 	bool early;
+	enum mpa_large large;
 };
 
 /**
