@@ -46,6 +46,8 @@ struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order)
 	if (order > memory.largest_order || !memory.left)
 		return NULL;
 	page = alloc_pages(flags, order);
+	if (page)
+		set_page_private(page, (unsigned long)&memory);
 	if (page && memory.num_given < MAX_GIVEN)
 		memory.given[memory.num_given++] = page;
 	memory.left--;
@@ -180,7 +182,9 @@ static void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss)
 	tcp.space = U32_MAX;
 	conn->initiator = true;
 	conn->agreed = (struct mpa_agreed){ .tx_markers = markers, .crc = crc };
+	lock_sock(conn->sk);
 	mpa_tx_start(conn, note_busy);
+	release_sock(conn->sk);
 	env->f = (struct framer){
 		.markers = markers, .crc = crc, .out = env->stream, .size = STREAM_SIZE,
 	};
@@ -716,8 +720,10 @@ static u32 chunks_in_use(void)
 {
 	u32 i, used = 0;
 
+	/* One that was given back may be somebody else's by now. */
 	for (i = 0; i < memory.num_given; i++)
-		used += page_ref_count(memory.given[i]) > 0;
+		used += page_ref_count(memory.given[i]) > 0 &&
+			page_private(memory.given[i]) == (unsigned long)&memory;
 	return used;
 }
 
