@@ -543,21 +543,24 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_fpdu, IWMPA);
 /*
  * How large FPDUs may be. Never more than half of the largest window that the
  * peer has opened: a peer that waits for the rest of an FPDU can take it then
- * (RFC 5044 Appendix A.5.2), as can one with a window like those of TCP's
- * beginning. Programs choose the length of each ULPDU themselves.
+ * (RFC 5044 Appendix A.5.2). What is no larger than a segment then had better
+ * fit one. Programs choose the length of each ULPDU themselves.
  */
 static void update_large(struct mpa_conn *conn)
 {
 	enum mpa_large where = conn->params.policy.large;
 	struct sock *sk = conn->sk;
+	u32 large;
 
 	if (likely(where == MPA_LARGE_NEVER))
 		return;
 	conn->tx.large = 0;
-	if (conn->sock &&
-	    (where == MPA_LARGE_ALWAYS || mpa_sock_is_local(sk)))
-		conn->tx.large = min_t(u32, MPA_TX_LARGE,
-				       tcp_sk(sk)->max_window / 2);
+	if (!conn->sock ||
+	    (where == MPA_LARGE_LOCAL && !mpa_sock_is_local(sk)))
+		return;
+	large = min_t(u32, MPA_TX_LARGE, tcp_sk(sk)->max_window / 2);
+	if (large > conn->tx.plan.emss)
+		conn->tx.large = large;
 }
 
 /**
