@@ -217,8 +217,10 @@ static int send_segment(struct iwm_qp *qp, struct mpa_conn *conn,
 		return -EAGAIN;
 	len = ddp_segment_payload(msg->left, room, seg->hdr_len, &seg->last);
 	if (unlikely(len > run->left)) {
-		if (run->err || run->left < run->len)
-			return run->left < run->len ? -ENODATA : run->err;
+		if (run->left < run->len)
+			return -ENODATA;	/* the next run begins here */
+		if (run->err)
+			return run->err;
 		len = run->left;	/* no run has more spans */
 		seg->last = false;
 	}
