@@ -119,7 +119,8 @@ public:
     pd_.reset(check(ibv_alloc_pd(context), "ibv_alloc_pd"));
     region_.emplace(pd_.get(), std::max<std::size_t>(options.size, options.busy));
     if (!options.ownQueues)
-      cq_.emplace(context, static_cast<int>(std::min<std::size_t>(2 * options.capacity * (options.count + options.warmup) + 2, 1 << 16)));
+      cq_.emplace(context,
+                  static_cast<int>(std::min<std::size_t>(2 * options.capacity * (options.count + options.warmup) + 2, 1 << 16)));
   }
   ibv_pd* pd() const { return pd_.get(); }
   rdma::Region& region() { return *region_; }
@@ -337,8 +338,9 @@ int run(int argc, char** argv) {
       "usage: conn_bench [options]\nMeasures connections of an RDMA device to this process itself.\n",
       {{"address", "ADDR", "an address of the RDMA link (default 10.9.0.1)", test::text(o.address), 'a'},
        {"port", "PORT", "port to listen on (default 7471)", test::text(o.port), 'p'},
-       {"op", "OP", "connect: connect, then disconnect; register: register, then deregister;\nidle: memory of connections and round "
-                    "trips on them; half-open: memory of silent\nTCP connections (default connect)",
+       {"op", "OP",
+        "connect: connect, then disconnect; register: register, then deregister;\nidle: memory of connections and round "
+        "trips on them; half-open: memory of silent\nTCP connections (default connect)",
         test::choice(o.op, {{"connect", Op::Connect}, {"register", Op::Register}, {"idle", Op::Idle}, {"half-open", Op::HalfOpen}}),
         'o'},
        {"count", "N", "connections, or registrations (default 200)", test::number(o.count, 1), 'n'},
@@ -351,7 +353,8 @@ int run(int argc, char** argv) {
        {"slabs", nullptr, "memory by slab, too", test::flag(o.slabs), 'S'},
        {"maps", nullptr, "print this program's mappings, for a profile", test::flag(o.maps), 'm'}},
       "Prints `result tsc=… ops=… octets=0` for each part that is measured, and `memory of=… n=…` with octets for each of n:\n"
-      "kernel (all of its memory, with the rings that programs map), of that slab, vmalloc, page-tables and per-cpu, and program.\n");
+      "kernel (all of its memory, with the rings that programs map), of that slab, vmalloc, page-tables and per-cpu, and "
+      "program.\n");
   std::vector<std::string> operands;
   if (const auto status = options.parse(argc, argv, operands))
     return *status;
@@ -361,10 +364,18 @@ int run(int argc, char** argv) {
   // Random numbers cost a multiple until the kernel has gathered what it needs for them, which this waits for.
   check(getrandom(&o, 0, 0) < 0, "getrandom");
   switch (o.op) {
-  case Op::Connect: measureConnects(o); break;
-  case Op::Register: measureRegistrations(o); break;
-  case Op::Idle: measureIdle(o); break;
-  case Op::HalfOpen: measureHalfOpen(o); break;
+  case Op::Connect:
+    measureConnects(o);
+    break;
+  case Op::Register:
+    measureRegistrations(o);
+    break;
+  case Op::Idle:
+    measureIdle(o);
+    break;
+  case Op::HalfOpen:
+    measureHalfOpen(o);
+    break;
   }
   if (o.maps)
     printMaps();
