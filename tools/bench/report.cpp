@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <ostream>
 #include <sstream>
+#include <tuple>
 
 namespace bench {
 namespace {
@@ -35,8 +36,8 @@ std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-/** The first columns: transport, MTU, CRC, Markers, CPUs. The figures follow. */
-constexpr std::array settingColumns{"transport", "MTU", "CRC", "Markers", "CPUs"};
+/** The first columns; large: FPDUs larger than a TCP segment. The figures follow. */
+constexpr std::array settingColumns{"transport", "MTU", "CRC", "Markers", "large", "CPUs"};
 
 bool isFigure(const Line& heading, std::size_t column) {
   return heading[column] == "MTU" || heading[column] == "CPUs" || !std::ranges::count(settingColumns, heading[column]);
@@ -96,7 +97,7 @@ std::vector<Configuration> configurationsOf(const Table& table, const std::vecto
   for (const Row& row : rows)
     if (row.operation->table == &table && !std::ranges::count(result, row.configuration))
       result.push_back(row.configuration);
-  std::ranges::stable_sort(result, {}, [](const Configuration& c) { return std::pair(c.mtu, c.cpus); });
+  std::ranges::stable_sort(result, {}, [](const Configuration& c) { return std::tuple(c.mtu, c.cpus, c.large); });
   return result;
 }
 
@@ -110,7 +111,7 @@ template <class Cell> std::vector<Line> makeGrid(const Table& table, const std::
     if (operation.table == &table)
       lines.front().emplace_back(operation.heading);
   for (const Configuration& c : configurationsOf(table, rows)) {
-    Line line{c.transport, std::to_string(c.mtu), setting(c.crc), setting(c.markers), std::to_string(c.cpus)};
+    Line line{c.transport, std::to_string(c.mtu), setting(c.crc), setting(c.markers), c.large ? "on" : "-", std::to_string(c.cpus)};
     bool empty = true;
     for (const Operation& operation : operations()) {
       if (operation.table != &table)
@@ -194,6 +195,7 @@ const std::vector<Series> allSeries{
     {"iwmpa", "#a6d8c8", {"iwmpa", 0, false, false}},
     {"iwmpa, CRC", "#1b9e77", {"iwmpa", 0, true, false}},
     {"iwmpa, CRC and Markers", "#0b5345", {"iwmpa", 0, true, true}},
+    {"iwmpa, CRC, large FPDUs", "#7570b3", {"iwmpa", 0, true, false, 1, true}},
 };
 
 /** One of the groups of bars that stand side by side in a table's plot: the operations whose names begin so. */
@@ -297,6 +299,7 @@ double ratio(const Row& row, const Results& results, const std::string& transpor
   std::string operation(row.operation->name);
   other.transport = transport;
   other.markers.reset();
+  other.large = false;
   if (transport == "tcp") {
     if (!row.operation->tcpPeer.empty())
       operation = row.operation->tcpPeer;
@@ -353,14 +356,14 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
 void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
   const auto orDash = [](double value) { return value > 0 ? fixed(value, 4) : "-"; };
 
-  out << "transport\tmtu\tcrc\tmarkers\tcpus\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\n";
+  out << "transport\tmtu\tcrc\tmarkers\tcpus\tlarge\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\n";
   for (const Row& row : rows) {
     const Result* const result = find(results, row.text());
     if (!result)
       continue;
     const Configuration& c = row.configuration;
     const int decimals = row.operation->perOctet ? 4 : 1;
-    out << c.transport << '\t' << c.mtu << '\t' << setting(c.crc) << '\t' << setting(c.markers) << '\t' << c.cpus << '\t'
+    out << c.transport << '\t' << c.mtu << '\t' << setting(c.crc) << '\t' << setting(c.markers) << '\t' << c.cpus << '\t' << (c.large ? "on" : "-") << '\t'
         << row.operation->name << '\t' << fixed(result->value, decimals) << '\t' << fixed(result->min, decimals) << '\t'
         << fixed(result->max, decimals) << '\t' << row.operation->table->quantity << "/" << row.operation->unit << '\t'
         << orDash(ratio(row, results, "siw")) << '\t' << orDash(ratio(row, results, "tcp")) << '\t' << fixed(result->user, 4)

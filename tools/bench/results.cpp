@@ -20,7 +20,7 @@ std::ifstream open(const std::filesystem::path& file) {
   return in;
 }
 
-constexpr std::size_t tsvFields = 14; // of report.cpp's writeTsv()
+constexpr std::size_t tsvFields = 15; // of report.cpp's writeTsv()
 
 /** The number behind NAME= in a line, or 0. */
 std::uint64_t field(const std::string& line, const std::string& name) {
@@ -116,6 +116,8 @@ GuestLine GuestParser::feed(std::string line) {
     result.repeat.memoryOf = word(line, "of");
     result.repeat.tsc = field(line, " kernel");
     result.repeat.operations = 1;
+  } else if (line == "skip") {
+    result.kind = GuestLine::Kind::Skip;
   } else if (line == "end" || line.starts_with("end ")) {
     result.kind = GuestLine::Kind::End;
     result.outcome = line.size() > 4 ? line.substr(4) : "";
@@ -145,6 +147,9 @@ std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const st
       rows[current].repeats.push_back(line.repeat);
     } else if (line.kind == GuestLine::Kind::End) {
       rows[current].failure = line.outcome;
+    } else if (line.kind == GuestLine::Kind::Skip) {
+      rows[current].failure.clear();
+      rows[current].skipped = true;
     }
   }
 
@@ -198,19 +203,19 @@ Results readTsv(const std::filesystem::path& file) {
       field.push_back(text);
     if (field.size() != tsvFields)
       throw std::runtime_error(file.string() + ": a line has " + std::to_string(field.size()) + " fields: " + line);
-    Configuration configuration{field[0], std::stoi(field[1]), {}, {}, std::stoi(field[4])};
+    Configuration configuration{field[0], std::stoi(field[1]), {}, {}, std::stoi(field[4]), field[5] == "on"};
     if (field[2] != "-")
       configuration.crc = field[2] == "on";
     if (field[3] != "-")
       configuration.markers = field[3] == "on";
     Result result;
-    result.value = std::stod(field[6]);
-    result.min = std::stod(field[7]);
-    result.max = std::stod(field[8]);
-    result.user = std::stod(field[12]);
-    result.idle = std::stod(field[13]);
+    result.value = std::stod(field[7]);
+    result.min = std::stod(field[8]);
+    result.max = std::stod(field[9]);
+    result.user = std::stod(field[13]);
+    result.idle = std::stod(field[14]);
     result.measured = false;
-    results[configuration.text() + " " + field[5]] = result;
+    results[configuration.text() + " " + field[6]] = result;
   }
   return results;
 }

@@ -48,7 +48,7 @@ using Results = std::map<std::string, Result>;
 
 /** The lines that guest-init and the programs print, one kind of line each. */
 struct GuestLine {
-  enum class Kind { Begin, Result, End, Other } kind = Kind::Other;
+  enum class Kind { Begin, Result, Skip, End, Other } kind = Kind::Other;
   std::string row;     ///< begin
   Repeat repeat;       ///< result
   std::string outcome; ///< end: empty for success, or what went wrong
@@ -71,6 +71,7 @@ struct RowRepeats {
   std::string row;
   std::vector<Repeat> repeats;
   std::string failure;
+  bool skipped = false; ///< these modules have no such thing
 };
 
 /**

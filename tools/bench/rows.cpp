@@ -118,10 +118,10 @@ bool isCounting(const Table& table) {
   return table.guest.empty();
 }
 
-/** NVMe and NFS: as most are, without CRC, and, of iwmpa, with Markers. */
+/** NVMe and NFS: as most are, without CRC, and, of iwmpa, with Markers, and with large FPDUs. */
 std::vector<Configuration> storageConfigurations(const Table& table, const std::string& transport) {
   if (transport == "iwmpa")
-    return {{transport, 1500, true, false}, {transport, 1500, true, true}, {transport, 1500, false, false}};
+    return {{transport, 1500, true, false}, {transport, 1500, true, true}, {transport, 1500, false, false}, {transport, 1500, true, false, 1, true}};
   if (transport == "tcp" && &table == &nfs)
     return {{transport, 1500, {}, {}}};
   return {{transport, 1500, false, {}}, {transport, 1500, true, {}}};
@@ -141,10 +141,12 @@ std::string Configuration::text() const {
   std::string text = transport + " " + std::to_string(mtu);
   if (crc)
     text += *crc ? " crc=1" : " crc=0";
-  if (markers)
+  if (markers && !large)
     text += *markers ? " markers=1" : " markers=0";
   if (cpus > 1)
     text += " cpus=" + std::to_string(cpus);
+  if (large)
+    text += " large=1";
   return text;
 }
 
@@ -179,6 +181,9 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
     for (const Setting marker : markers)
       for (const int mtu : mtus)
         result.push_back({name, mtu, crc, marker});
+  if (isIwmpa)
+    for (const bool crc : {false, true})
+      result.push_back({name, 1500, crc, false, 1, true});
   return result;
 }
 
@@ -192,7 +197,7 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections) {
         throw std::invalid_argument(
             "no row has '" + word +
             "': a selection is made of verbs|nvme|nfs|connections|memory|cpus, tcp|siw|iwmpa, 1500|65536, crc=0|1, "
-            "markers=0|1, cpus=2|4 and operations: see --list");
+            "markers=0|1, large=1, cpus=2|4 and operations: see --list");
   }
   if (wanted.empty())
     wanted.emplace_back();
@@ -226,7 +231,7 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
       const Configuration& c = row.configuration;
       const Operation& operation = *row.operation;
       const bool isTcp = c.transport == "tcp";
-      out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' ';
+      out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' ' << c.large << ' ';
       if (operation.table == &verbs)
         out << (isTcp ? "tcp_bench " : "rdma_bench ");
       else if (isCounting(*operation.table))

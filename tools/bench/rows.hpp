@@ -52,6 +52,7 @@ struct Configuration {
   std::optional<bool> crc; ///< of NVMe/TCP: header and data digests
   std::optional<bool> markers;
   int cpus = 1;
+  bool large = false; ///< FPDUs larger than a TCP segment; without Markers
 
   auto operator<=>(const Configuration&) const = default;
 
@@ -74,7 +75,7 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
 
 /**
  * The rows that any of the selections matches.
- * @param selections each a list of words that all have to match: a table, a transport, an MTU, crc=0|1, markers=0|1, cpus=N, an
+ * @param selections each a list of words that all have to match: a table, a transport, an MTU, crc=0|1, markers=0|1, large=1, cpus=N, an
  *        operation. None selects all tables that are measured by default; others have to be named.
  * @throws std::invalid_argument for a word that is none of these.
  */

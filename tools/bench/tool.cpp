@@ -10,6 +10,7 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -127,11 +128,14 @@ Results collect(const Options& options, const std::vector<Row>& rows) {
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(guest + ": " + error.what());
     }
+    std::set<std::string> skipped;
     for (const RowRepeats& repeats : measured)
-      if (const auto row = std::ranges::find(rows, repeats.row, &Row::text); row != rows.end())
+      if (repeats.skipped)
+        skipped.insert(repeats.row);
+      else if (const auto row = std::ranges::find(rows, repeats.row, &Row::text); row != rows.end())
         results[row->text()] = summarize(*row, repeats);
     for (const Row& row : rows)
-      if (row.guest() == guest && !results.contains(row.text()))
+      if (row.guest() == guest && !results.contains(row.text()) && !skipped.contains(row.text()))
         results[row.text()].failure = "the guest ended before it";
   }
   return results;

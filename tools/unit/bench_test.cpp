@@ -126,6 +126,13 @@ TEST(Guest, OneRunMayHaveTheResultsOfSeveralRows) {
   EXPECT_EQ(summarize(selectRows({"iwmpa half-open"}).at(0), measured).failure, "printed no result");
 }
 
+TEST(Guest, WhatModulesDoNotHaveIsNoFailure) {
+  const Folder folder;
+  const RowRepeats row = readGuest(folder.write("console", "begin a\nskip\n"), folder / "none").at(0);
+  EXPECT_TRUE(row.skipped);
+  EXPECT_EQ(row.failure, "");
+}
+
 TEST(Guest, CountsThatDoNotFitAreRefused) {
   const Folder folder;
   const auto console = folder.write("console", "begin a\nresult tsc=1000 ops=10 octets=100\nend\n");
@@ -179,7 +186,7 @@ TEST(Layers, TheFirstLineThatFitsCounts) {
 
 TEST(Report, ATableComesBackAsItWasWritten) {
   const Folder folder;
-  const std::vector<Row> rows = selectRows({"tcp", "iwmpa markers=1", "cpus iwmpa cpus=4"});
+  const std::vector<Row> rows = selectRows({"tcp", "iwmpa markers=1", "iwmpa large=1", "cpus iwmpa cpus=4"});
   Results results;
   for (const Row& row : rows)
     results[row.text()].value = results[row.text()].min = results[row.text()].max = row.id, results[row.text()].idle = 0.25;
