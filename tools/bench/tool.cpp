@@ -104,11 +104,12 @@ void progress(const Options& options) {
       value = static_cast<double>(repeat.tsc) /
               static_cast<double>(std::max<std::uint64_t>(1, row->operation->perOctet ? repeat.octets : repeat.operations));
     } else if (line.kind == GuestLine::Kind::End && row) {
+      // Of a run that has the results of several rows the report says which is whose.
+      const Operation& operation = *row->operation;
+      const std::string outcome =
+          operation.part.empty() ? formatValue(operation, value) + " / " + std::string(operation.unit) : "measured";
       std::cerr << "  [" << std::setw(2) << number << '/' << rows.size() << "] " << std::left << std::setw(48) << row->text()
-                << std::right
-                << (line.outcome.empty() ? formatValue(*row->operation, value) + " / " + std::string(row->operation->unit)
-                                         : "FAILED: " + line.outcome)
-                << std::endl;
+                << std::right << (line.outcome.empty() ? outcome : "FAILED: " + line.outcome) << std::endl;
       row = nullptr;
     }
   }
