@@ -243,9 +243,11 @@ void record(const Options& options) {
       writeShortTable(out, results);
     else if (name == "layers")
       writeLayersTable(out, rows, costs, layers);
-    else if (const auto found = std::ranges::find(tables(), name, &Table::name); found != tables().end())
+    else if (const auto found = std::ranges::find(tables(), name, &Table::name); found != tables().end()) {
       writeTable(out, *found, rows, results, Format::Markdown);
-    else if (!writeScale(out, name, results))
+      if (out.tellp() > 0) // the plot of a table without values is not made
+        out << "![" << name << "](performance/" << name << ".svg)\n";
+    } else if (!writeScale(out, name, results))
       throw std::runtime_error("there is no table '" + name + "'");
     return out.str();
   };
