@@ -99,6 +99,7 @@ for large in local always; do
   if [ $large = local ]; then
     judged "on no route between hosts [TX-01]" --expect all-aligned
   else
+    judged "FPDUs and Markers are what they should be"
     check "FPDUs across segments [DDP-04]" test "$(largest largest_ulpdu)" -gt 20000
   fi
 done
