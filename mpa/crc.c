@@ -7,10 +7,9 @@
  */
 #include <linux/err.h>
 #include <linux/printk.h>
-#include <linux/static_call.h>
 #include "crc.h"
 
-static struct crypto_shash *mpa_crc_tfm;
+struct crypto_shash *mpa_crc_tfm;
 
 /*
  * Where the calls lead: to the crypto API, or past its wrappers straight to
@@ -77,16 +76,5 @@ __be32 mpa_crc_finish(union mpa_crc *crc)
 	__be32 field;
 
 	static_call(mpa_crc_final)(&crc->desc, (u8 *)&field);
-	return field;
-}
-
-/* The CRC field of an FPDU whose other octets lie in one piece. */
-__be32 mpa_crc_digest(const void *data, u32 len)
-{
-	union mpa_crc crc;
-	__be32 field;
-
-	crc.desc.tfm = mpa_crc_tfm;
-	static_call(mpa_crc_whole)(&crc.desc, data, len, (u8 *)&field);
 	return field;
 }
