@@ -261,6 +261,22 @@ void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, limits->notsent_lowat);
 }
 
+/* Up to a page of octets, copied: octets taken, or an errno. */
+static int send_copy(struct sock *sk, const void *octets, u32 len, int flags)
+{
+	struct page *page = alloc_page(sk->sk_allocation);
+	int ret;
+
+	if (!page)
+		return -ENOMEM;
+	memcpy(page_address(page), octets, len);
+	ret = tcp_sendpage_locked(sk, page, 0, len, flags |
+				  MSG_DONTWAIT | MSG_NOSIGNAL |
+				  MSG_NO_SHARED_FRAGS);
+	put_page(page);
+	return ret;
+}
+
 /**
  * mpa_sock_send_frame() - send a startup frame
  * @sk: socket
@@ -268,7 +284,7 @@ void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
  * @len: number of octets
  *
  * What a program sent before may fill the socket, so that its limits do not
- * count here: the frame goes out whole. In a page that TCP gives back, for what
+ * count here: the frame goes out whole. In pages that TCP gives back, for what
  * is sent by copying leaves the socket with a page fragment of its own: 32 KiB
  * until it closes. All that TCP could wait for is memory then, and that is not
  * waited for. A frame that has gone in part can neither be finished nor taken
@@ -276,26 +292,28 @@ void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
  * Context: process, socket lock held.
  * Return: 0, -ENOMEM, or another errno when TCP cannot send any more.
  */
-int mpa_sock_send_frame(struct sock *sk, void *frame, u32 len)
+int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len)
 {
-	struct page *page = alloc_page(sk->sk_allocation);
 	struct mpa_sock_limits limits;
-	int ret;
+	u32 sent = 0;
+	int ret = 0;
 
-	if (!page)
-		return -ENOMEM;
-	memcpy(page_address(page), frame, len);
 	mpa_sock_lift(sk, &limits);
-	ret = tcp_sendpage_locked(sk, page, 0, len,
-				  MSG_DONTWAIT | MSG_NOSIGNAL |
-				  MSG_NO_SHARED_FRAGS);
+	while (sent < len) {
+		u32 n = min_t(u32, len - sent, PAGE_SIZE);
+
+		ret = send_copy(sk, frame + sent, n,
+				sent + n < len ? MSG_MORE : 0);
+		if (ret <= 0)
+			break;
+		sent += ret;
+	}
 	mpa_sock_lower(sk, &limits);
-	put_page(page);
-	if (ret == len)
+	if (sent == len)
 		return 0;
-	if (ret > 0)
+	if (sent)
 		mpa_sock_abort(sk, ENOMEM);
-	return ret > 0 || ret == -EAGAIN ? -ENOMEM : ret;
+	return sent || ret == -EAGAIN ? -ENOMEM : ret;
 }
 
 /*
