@@ -52,6 +52,7 @@ enum {
  * @source_entry: in the list of @source (the lock of @half_open)
  * @state: enum mpa_state
  * @initiator: we sent or will send the Request
+ * @started: Full Operation has begun, and may have ended
  * @reset: drop TCP instead of closing it
  * @failure: negative errno that ended the startup
  * @params: policy
@@ -87,6 +88,7 @@ struct mpa_conn {
 
 	enum mpa_state state;
 	bool initiator;
+	bool started;
 	bool reset;
 	int failure;
 	struct mpa_params params;

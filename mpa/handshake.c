@@ -208,6 +208,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 		mpa_early_watch_acks(conn);
 	mpa_tx_start(conn, mpa_conn_watch);
 	conn->state = MPA_FULL;
+	conn->started = true;
 	mpa_count(conn, MPA_STAT_CONNECTIONS, 1);
 	/* The peer may have been quicker than we, or the program wait. */
 	if (!conn->sock || tcp_has_news(conn->sk))

@@ -88,10 +88,10 @@ static inline bool *mpa_user_wish(struct mpa_policy *policy, int optname)
 	}
 }
 
-/* Has startup ended well? The frame's memory goes then. */
+/* Has startup ended well, whatever has come since? */
 static inline bool mpa_user_began(const struct mpa_conn *conn)
 {
-	return !conn->frame;
+	return conn->started;
 }
 
 /* user.c: attaching, and the socket's functions */
