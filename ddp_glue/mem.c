@@ -129,15 +129,10 @@ static void mr_free(struct iwm_mr *mr)
 }
 
 /*
- * A region that was looked up before. One that is not valid may be on its way
- * out: whoever waits for its end must not wait for ever new users.
+ * The region of this STag, valid or not, with a reference; or NULL. One that
+ * was looked up before and is not valid may be on its way out: whoever waits
+ * for its end must not wait for ever new users.
  */
-static bool mr_is_recent(const struct iwm_mr *mr, u32 stag)
-{
-	return mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid);
-}
-
-/* The region of this STag, valid or not, with a reference; or NULL */
 static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
 {
 	struct iwm_mr __rcu **recent = mr_recent(dev, stag);
@@ -146,7 +141,7 @@ static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
 	rcu_read_lock();
 	last = rcu_dereference(*recent);
 	mr = last;
-	if (!mr_is_recent(mr, stag))
+	if (!iwm_mr_is(mr, stag))
 		mr = xa_load(&dev->mrs, stag >> IWM_STAG_INDEX_SHIFT);
 	if (mr && !refcount_inc_not_zero(&mr->users))
 		mr = NULL;

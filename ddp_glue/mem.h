@@ -10,6 +10,12 @@ void iwm_mr_exit(struct iwm_dev *dev);
 struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag);
 void iwm_mr_put(struct iwm_mr *mr);
 
+/* Is @mr, which may be NULL, the valid region of @stag? Held, or under RCU. */
+static inline bool iwm_mr_is(const struct iwm_mr *mr, u32 stag)
+{
+	return mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid);
+}
+
 /*
  * As iwm_mr_get(), for a caller that looks the same region up again and again:
  * the reference is *@cache's, and lasts until the cache is asked for another
@@ -21,23 +27,12 @@ static inline struct iwm_mr *iwm_mr_cached(struct iwm_dev *dev,
 {
 	struct iwm_mr *mr = *cache;
 
-	if (likely(mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid)))
+	if (likely(iwm_mr_is(mr, stag)))
 		return mr;
 	if (mr)
 		iwm_mr_put(mr);
 	mr = iwm_mr_get(dev, stag);
 	*cache = mr;
-	return mr;
-}
-
-/* As iwm_mr_cached(), with a reference of the caller's own besides. */
-static inline struct iwm_mr *iwm_mr_get_cached(struct iwm_dev *dev,
-					       struct iwm_mr **cache, u32 stag)
-{
-	struct iwm_mr *mr = iwm_mr_cached(dev, cache, stag);
-
-	if (mr)
-		refcount_inc(&mr->users);
 	return mr;
 }
 

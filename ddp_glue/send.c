@@ -50,7 +50,7 @@ static struct iwm_mr *run_region(struct iwm_qp *qp, struct tx_run *run,
 	struct iwm_mr **cache = &qp->sq->mr;
 	struct iwm_mr *mr = *cache;
 
-	if (likely(mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid)))
+	if (likely(iwm_mr_is(mr, stag)))
 		return mr;
 	if (mr)
 		run->held[run->num_held++] = mr;
