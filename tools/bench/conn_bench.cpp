@@ -248,18 +248,21 @@ private:
   std::vector<Pair> pairs_;
 };
 
+/** Prints what @p work, which does something @p options.count times, took. */
+template <typename Work>
+void printCost(const Options& options, Work&& work) {
+  const Region region;
+  work();
+  printResult(region.stop(), static_cast<long>(options.count), 0);
+}
+
 /** Connecting, from the ids on, then disconnecting: two results. */
 void measureConnects(const Options& options) {
   Connections connections(options);
   connections.connect(options.warmup);
   connections.disconnectAll();
-  const auto n = static_cast<long>(options.count);
-  const Region connecting;
-  connections.connect(options.count);
-  printResult(connecting.stop(), n, 0);
-  const Region disconnecting;
-  connections.disconnectAll();
-  printResult(disconnecting.stop(), n, 0);
+  printCost(options, [&] { connections.connect(options.count); });
+  printCost(options, [&] { connections.disconnectAll(); });
 }
 
 /** Registering, then deregistering: two results. */
@@ -276,13 +279,8 @@ void measureRegistrations(const Options& options) {
   regions.reserve(std::max(options.count, options.warmup));
   enroll(options.warmup, regions);
   regions.clear();
-  const auto n = static_cast<long>(options.count);
-  const Region registering;
-  enroll(options.count, regions);
-  printResult(registering.stop(), n, 0);
-  const Region deregistering;
-  regions.clear();
-  printResult(deregistering.stop(), n, 0);
+  printCost(options, [&] { enroll(options.count, regions); });
+  printCost(options, [&] { regions.clear(); });
 }
 
 /** Memory of connections before and after they have been busy, and a round trip on each and on one of them. */
