@@ -107,13 +107,6 @@ int rdmap_segment_check(__u8 ctrl, __u8 version,
 			struct rdmap_error *err);
 int rdmap_unspecified(struct rdmap_error *err);
 
-/*
- * Segmentation, RFC 5041 section 5.2: octets of payload for the next segment
- * of a message when a ULPDU may hold @room octets; *@last is set when it is
- * the message's last. @room must exceed @hdr_len.
- */
-__u32 ddp_segment_payload(__u32 left, __u32 room, __u32 hdr_len, bool *last);
-
 void rdmap_read_build(__u8 *body, const struct rdmap_read *rr);
 void rdmap_read_parse(const __u8 *body, struct rdmap_read *rr);
 

@@ -27,20 +27,18 @@
  * @num_spans: elements in it
  * @len: octets in all of them, up to RUN_OCTETS
  * @err: why there are no more; it counts when a segment needs them
- * @next: the next octets to send
- * @left: number of octets that are not sent
  * @held: regions they are in, but for that in the cache, with a reference each
  * @num_held: elements in it
+ * @out: what MPA is to send of them
  */
 struct tx_run {
 	struct kvec span[RUN_SPANS];
 	unsigned int num_spans;
 	u32 len;
 	int err;
-	struct kvec *next;
-	u32 left;
 	struct iwm_mr *held[IWM_MAX_SGE];
 	unsigned int num_held;
+	struct mpa_message out;
 };
 
 /* A region that stays held to the end of the run: the cache's, as a rule. */
@@ -102,6 +100,28 @@ static void run_add_elements(struct iwm_qp *qp, struct tx_run *run, u32 left)
 	}
 }
 
+/* The segments to come, as MPA is told of them. */
+static void run_describe(struct iwm_qp *qp, struct tx_run *run)
+{
+	static const bool always = true;
+	const struct tx_msg *msg = &qp->sq->msg;
+	const struct iwm_mr *last = qp->sq->mr;
+	struct mpa_message *out = &run->out;
+
+	out->hdr_len = ddp_segment_build(out->hdr, &msg->seg,
+					 iwm_qp_version(qp));
+	out->last = DDP_CTRL_LAST;
+	out->offset_at = msg->seg.tagged ? DDP_HDR_TO : DDP_HDR_MO;
+	out->offset_is_64 = msg->seg.tagged;
+	out->cut = false;
+	/* One flag can be looked at for each segment, and no more. */
+	out->max_fpdus = run->num_held ? 1 : U32_MAX;
+	out->left = msg->left;
+	out->avail = run->len;
+	out->src = run->span;
+	out->lent = msg->in_body || !run->len || !last ? &always : &last->valid;
+}
+
 /* Where the message's next octets lie. */
 static void run_begin(struct iwm_qp *qp, struct tx_run *run)
 {
@@ -119,17 +139,19 @@ static void run_begin(struct iwm_qp *qp, struct tx_run *run)
 	} else {
 		run_add_elements(qp, run, left);
 	}
-	run->next = run->span;
-	run->left = run->len;
+	run_describe(qp, run);
 }
 
 /* What has been sent of the run is sent of the message. */
 static void run_end(struct tx_msg *msg, struct tx_run *run)
 {
-	u32 sent = run->len - run->left;
+	u32 sent = run->len - run->out.avail;
 
 	while (run->num_held)
 		iwm_mr_put(run->held[--run->num_held]);
+	msg->left -= sent;
+	msg->seg.mo += sent;
+	msg->seg.to += sent;
 	if (msg->in_body) {
 		msg->body_off += sent;
 		return;
@@ -163,78 +185,43 @@ static void message_done(struct iwm_qp *qp, struct mpa_conn *conn)
 
 /*
  * May the run's octets be sent still? The peer can invalidate what it was lent:
- * then the consumer uses the memory for something else.
+ * then the consumer uses the memory for something else. MPA looks at the last
+ * region itself.
  */
-static bool run_is_valid(const struct iwm_qp *qp, const struct tx_run *run)
+static bool run_is_valid(const struct tx_run *run)
 {
-	const struct iwm_mr *last = qp->sq->mr;
 	unsigned int i;
 
-	if (qp->sq->msg.in_body || !run->left)
-		return true;
 	for (i = 0; i < run->num_held; i++)
 		if (!READ_ONCE(run->held[i]->valid))
 			return false;
-	return !last || READ_ONCE(last->valid);
-}
-
-/* Serialise a segment with the next @len octets of the run. */
-static int write_segment(struct iwm_qp *qp, struct mpa_conn *conn,
-			 struct tx_run *run, u32 len)
-{
-	u8 hdr[MPA_TX_HDR_SIZE];
-	struct mpa_ulpdu ulpdu = {
-		.hdr = hdr,
-		.hdr_len = ddp_segment_build(hdr, &qp->sq->msg.seg,
-					     iwm_qp_version(qp)),
-		.src = run->next,
-		.len = len,
-	};
-	int ret = mpa_tx_fpdu(conn, &ulpdu);
-
-	if (ret)
-		return ret;
-	run->next = ulpdu.src;
-	run->left -= len;
-	return 0;
+	return true;
 }
 
 /*
- * Serialise the next segment of the message. -EAGAIN: no room now. -ENODATA:
- * the run has too little for it.
+ * Serialise what the run has, as far as there is room. -ENODATA: the next run
+ * begins here.
  */
-static int send_segment(struct iwm_qp *qp, struct mpa_conn *conn,
-			struct tx_run *run)
+static int run_send(struct iwm_qp *qp, struct mpa_conn *conn,
+		    struct tx_run *run)
 {
-	struct tx_msg *msg = &qp->sq->msg;
-	struct ddp_segment *seg = &msg->seg;
-	u32 room, len;
+	struct mpa_message *out = &run->out;
 	int ret;
 
-	room = mpa_tx_room(conn, min(seg->hdr_len + msg->left,
-				     MPA_MIN_MULPDU));
-	if (!room)
-		return -EAGAIN;
-	len = ddp_segment_payload(msg->left, room, seg->hdr_len, &seg->last);
-	if (unlikely(len > run->left)) {
-		if (run->left < run->len)
-			return -ENODATA;	/* the next run begins here */
-		if (run->err)
-			return run->err;
-		len = run->left;	/* no run has more spans */
-		seg->last = false;
-	}
-	if (unlikely(!run_is_valid(qp, run)))
-		return run->left < run->len ? -ENODATA : -ENOENT;
-	ret = write_segment(qp, conn, run, len);
-	if (ret)
+	do {
+		ret = run_is_valid(run) ? mpa_tx_message(conn, out) : -ESTALE;
+	} while (!ret && out->left);
+	if (ret != -ENODATA && ret != -ESTALE)
 		return ret;
-	msg->left -= len;
-	seg->mo += len;
-	seg->to += len;
-	if (seg->last)
-		message_done(qp, conn);
-	return 0;
+	if (out->avail < run->len)
+		return -ENODATA;
+	if (ret == -ESTALE)
+		return -ENOENT;
+	if (run->err)
+		return run->err;
+	out->cut = true;	/* no run has more spans */
+	out->max_fpdus = 1;
+	return mpa_tx_message(conn, out);
 }
 
 /* Serialise what one run has of the message, as far as there is room. */
@@ -245,12 +232,11 @@ static int send_run(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
 	int ret;
 
 	run_begin(qp, &run);
-	do {
-		ret = send_segment(qp, conn, &run);
-		*sent += msg->seg.hdr_len;
-	} while (!ret && msg->kind != MSG_NONE);
+	ret = run_send(qp, conn, &run);
 	run_end(msg, &run);
-	*sent += run.len - run.left;
+	if (!ret && !msg->left)
+		message_done(qp, conn);
+	*sent += msg->seg.hdr_len + run.len - run.out.avail;
 	return ret == -ENODATA ? 0 : ret;
 }
 

@@ -159,29 +159,11 @@ static void rfc5040_4_4_read_request(struct kunit *test)
 	}
 }
 
-/* The examples of the section. */
-static void rfc5041_5_2_segmentation(struct kunit *test)
-{
-	bool last;
-
-	KUNIT_EXPECT_EQ(test, ddp_segment_payload(2048, 1500, 18, &last), 1482);
-	KUNIT_EXPECT_FALSE(test, last);
-	KUNIT_EXPECT_EQ(test, ddp_segment_payload(566, 1500, 18, &last), 566);
-	KUNIT_EXPECT_TRUE(test, last);
-	KUNIT_EXPECT_EQ(test, ddp_segment_payload(2048, 1500, 14, &last), 1486);
-	KUNIT_EXPECT_FALSE(test, last);
-	KUNIT_EXPECT_EQ(test, ddp_segment_payload(1486, 1500, 14, &last), 1486);
-	KUNIT_EXPECT_TRUE(test, last);
-	KUNIT_EXPECT_EQ(test, ddp_segment_payload(0, 1500, 14, &last), 0);
-	KUNIT_EXPECT_TRUE(test, last);
-}
-
 static struct kunit_case cases[] = {
 	KUNIT_CASE(rfc5040_4_good_segments),
 	KUNIT_CASE(rfc5040_figure_9_rfc5041_7_2_bad_segments),
 	KUNIT_CASE(rfc5040_figure_10_terminate),
 	KUNIT_CASE(rfc5040_4_4_read_request),
-	KUNIT_CASE(rfc5041_5_2_segmentation),
 	{}
 };
 

@@ -482,6 +482,156 @@ static void write_message(struct kunit *test, struct tx_env *env, u32 len, u32 l
 	}
 }
 
+/**
+ * struct sent_message - a message, and the ULPDUs that are expected of it
+ * @msg: what mpa_tx_message() is told
+ * @hdr: header of the next ULPDU
+ * @done: octets of payload that are expected to have been sent
+ * @len: octets of payload
+ */
+struct sent_message {
+	struct mpa_message msg;
+	u8 hdr[MPA_TX_HDR_SIZE];
+	u32 done;
+	u32 len;
+};
+
+static const bool lent = true;
+
+/* Payload lies behind the octets that a ULPDU of the reference is built in. */
+#define MESSAGE_AT	4096
+
+static void message_start(struct tx_env *env, struct sent_message *m, bool tagged, u32 len,
+			  u32 piece)
+{
+	u32 done, n, num = 0;
+
+	fill(env, MESSAGE_AT + len);
+	memset(m, 0, sizeof(*m));
+	m->len = len;
+	m->msg = (struct mpa_message){
+		.hdr_len = tagged ? 14 : 18, .last = 0x40, .offset_at = tagged ? 6 : 14,
+		.offset_is_64 = tagged, .max_fpdus = 1, .left = len, .avail = len, .src = spans,
+		.lent = &lent,
+	};
+	memset(m->hdr, 0xff, sizeof(m->hdr));
+	m->hdr[0] = 0x81;
+	memcpy(m->msg.hdr, m->hdr, sizeof(m->hdr));
+	for (done = 0; done < len; done += n) {
+		n = min(piece, len - done);
+		spans[num++] = (struct kvec){ env->ulpdu + MESSAGE_AT + done, n };
+	}
+}
+
+/* The reference has one more ULPDU of the message, with @len octets of payload. */
+static void message_expect(struct tx_env *env, struct sent_message *m, u32 len)
+{
+	u8 *offset = m->hdr + m->msg.offset_at;
+	u32 hdr_len = m->msg.hdr_len;
+
+	m->hdr[0] = m->done + len == m->len ? 0xc1 : 0x81;
+	memcpy(env->ulpdu, m->hdr, hdr_len);
+	memmove(env->ulpdu + hdr_len, env->ulpdu + MESSAGE_AT + m->done, len);
+	env->fpdus[env->num_fpdus++] = env->f.len;
+	framer_put(&env->f, env->ulpdu, hdr_len + len);
+	m->done += len;
+	if (m->msg.offset_is_64)
+		put_unaligned_be64(get_unaligned_be64(offset) + len, offset);
+	else
+		put_unaligned_be32(get_unaligned_be32(offset) + len, offset);
+}
+
+/* One ULPDU after the other: each takes all the room that there is. */
+static void message_send(struct kunit *test, struct tx_env *env, struct sent_message *m)
+{
+	do {
+		u32 left = m->len - m->done, hdr_len = m->msg.hdr_len;
+		u32 room = mpa_tx_room(env->conn, min(left + hdr_len, 128u));
+
+		if (!room) {
+			KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m->msg), -EAGAIN);
+			KUNIT_ASSERT_EQ(test, push(env, true), 0);
+			continue;
+		}
+		KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m->msg), 0);
+		message_expect(env, m, min(left, room - hdr_len));
+		KUNIT_ASSERT_EQ(test, m->msg.left, m->len - m->done);
+		KUNIT_ASSERT_EQ(test, m->msg.avail, m->len - m->done);
+	} while (m->msg.left);
+}
+
+/* Messages of all lengths, with headers that say where each ULPDU belongs. */
+static void ddp_01_siz_05_messages(struct kunit *test)
+{
+	static const u32 lengths[] = { 0, 1, 1416, 1417, 1424, 1425, 5000, 60000 };
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 i, way;
+
+	for (way = 0; way < 8; way++) {
+		tx_start(env, way & 1, way & 2, 1448);
+		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+			message_start(env, &m, way & 4, lengths[i], 777);
+			message_send(test, env, &m);
+		}
+		KUNIT_ASSERT_EQ(test, push(env, false), 0);
+		KUNIT_EXPECT_TRUE_MSG(test, stream_matches(env), "way %u", way);
+		KUNIT_EXPECT_EQ(test, count(env, MPA_STAT_TX_UNALIGNED), 0);
+	}
+}
+
+/* As many ULPDUs as there is room for by one call, and then the same again. */
+static void tx_03_message_at_once(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 calls = 0;
+
+	tx_start(env, false, true, 1448);
+	message_start(env, &m, true, 60000, 4096);
+	m.msg.max_fpdus = 7;
+	for (; m.msg.left && calls < 100; calls++)
+		KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m.msg), 0);
+	KUNIT_EXPECT_EQ(test, calls, 7);	/* 43 of them */
+	while (m.done < m.len)
+		message_expect(env, &m, min(m.len - m.done, 1448u - 6 - 14));
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+/* What cannot go on says why, and has changed nothing. */
+static void ddp_01_message_that_waits(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	bool mine = false;
+
+	tx_start(env, true, true, 1448);
+	message_start(env, &m, true, 3000, 1000);
+	m.msg.lent = &mine;
+	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ESTALE);
+	m.msg.lent = &lent;
+	m.msg.avail = 1000;
+	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ENODATA);
+	memory.left = 0;
+	m.msg.avail = 3000;
+	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ENOMEM);
+	memory.left = U32_MAX;
+	KUNIT_EXPECT_EQ(test, m.msg.left, 3000);
+	KUNIT_EXPECT_EQ(test, mpa_tx_written(env->conn), 0);
+
+	/* What is there goes out when it is told to. */
+	m.msg.avail = 1000;
+	m.msg.cut = true;
+	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), 0);
+	message_expect(env, &m, 1000);
+	m.msg.cut = false;
+	m.msg.avail = 2000;
+	message_send(test, env, &m);
+	KUNIT_ASSERT_EQ(test, push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
 /*
  * Cut the stream from @pos on as TCP does: at the EMSS, and where a segment
  * was ended. Returns the number of segments that do not start with an FPDU.
@@ -1153,6 +1303,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(mrk_05_to_mrk_08_every_length),
 	KUNIT_CASE(mrk_09_position_wrap),
 	KUNIT_CASE(ddp_03_ddp_04_large_ulpdus),
+	KUNIT_CASE(ddp_01_siz_05_messages),
+	KUNIT_CASE(tx_03_message_at_once),
+	KUNIT_CASE(ddp_01_message_that_waits),
 	KUNIT_CASE(tx_01_tx_02_siz_05_segments_start_with_an_fpdu),
 	KUNIT_CASE(tx_01_ragged_emss),
 	KUNIT_CASE(tx_01_bulk_ends_no_segments),

@@ -5,9 +5,9 @@
  * changes meanwhile cannot make CRC and data disagree. mpa_tx_flush() then
  * gives all FPDUs to TCP at once, in the segments of the plan (plan.c).
  *
- * A kernel consumer has an FPDU written by one call, which writes it in one
- * piece (line.h) unless it is longer than what is left of a chunk. Others are
- * opened, put in parts and closed.
+ * A kernel consumer's are written by message.c, in one piece unless they are
+ * longer than what is left of a chunk. Others are opened, put in parts and
+ * closed.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -18,7 +18,6 @@
 #include "conn.h"
 #include "crc.h"
 #include "fpdu.h"
-#include "line.h"
 #include "params.h"
 #include "plan.h"
 #include "sock.h"
@@ -110,21 +109,19 @@ static int chunk_next(struct mpa_tx_ring *ring)
 	ring->slot = slot;
 	ring->off = 0;
 	ring->size = page_size(page);
+	ring->mem = page_address(page);
 	return 0;
 }
 
-/*
- * Is there room for @len octets in one piece? A short end of a chunk is not
- * used then.
+/**
+ * mpa_tx_next_chunk() - leave the end of a chunk unused
+ * @tx: transmitter without an open FPDU
+ *
+ * Context: transmit owner. Return: 0 or -ENOMEM.
  */
-static bool ring_has_piece(struct mpa_tx_ring *ring, u32 len)
+int mpa_tx_next_chunk(struct mpa_tx *tx)
 {
-	u32 left = ring->size - ring->off;
-
-	if (likely(left >= len))
-		return true;
-	return left <= ring->size / MPA_TX_SHORT_END && !chunk_next(ring) &&
-	       ring->size >= len;
+	return chunk_next(&tx->ring);
 }
 
 /* There is no open FPDU any more. */
@@ -171,56 +168,6 @@ err_drop_held:
 	writer_drop_held(writer);
 	return -ENOMEM;
 }
-
-/*
- * Octets of the stream that a large FPDU may take: all that is left of the
- * chunk, when that is more than a segment.
- */
-static u32 large_room(const struct mpa_tx *tx)
-{
-	u32 left = tx->ring.size - tx->ring.off;
-
-	if (left < tx->plan.emss)
-		left = MPA_TX_LARGE;
-	return min(left, tx->large);
-}
-
-/**
- * mpa_tx_room() - how large may the next ULPDU be?
- * @conn: connection
- * @min: octets of ULPDU below which the consumer prefers the next segment
- *
- * Ends the segment that is being filled when less than @min is left in it
- * (RFC 5044 section 4.5, SIZ-05). Context: transmit owner.
- *
- * Return: octets, at least @min up to MPA_MIN_MULPDU; 0 when nothing can be
- * written now: call mpa_tx_flush(), and wait for mpa_consumer_ops.writable() when
- * that leaves no room either.
- */
-u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
-{
-	struct mpa_tx *tx = &conn->tx;
-	const struct mpa_tx_writer *writer = &tx->writer;
-	struct mpa_plan *plan = &tx->plan;
-	u32 n, room;
-
-	/* Pairs with mpa_tx_start(): what startup has agreed on is known */
-	if (!smp_load_acquire(&tx->ready) || !READ_ONCE(tx->allowed))
-		return 0;
-	if (tx->written - plan->accepted >= MPA_TX_AHEAD ||
-	    mpa_plan_left(plan) < MPA_TX_PIECES)
-		return 0;
-	room = plan->room;
-	if (unlikely(tx->large))
-		room = max(room, large_room(tx));
-	n = mpa_fpdu_room(room, writer->markers, writer->pos);
-	if (n < min) {
-		mpa_plan_end_segment(plan);
-		n = mpa_fpdu_room(plan->room, writer->markers, writer->pos);
-	}
-	return max(n, MPA_MIN_MULPDU);
-}
-EXPORT_SYMBOL_NS_GPL(mpa_tx_room, IWMPA);
 
 /* Begin to write the next piece of the open FPDU. */
 static void next_piece(struct mpa_tx_writer *writer)
@@ -391,15 +338,6 @@ static __be32 fpdu_crc(const struct mpa_tx_writer *writer)
 	return mpa_crc_finish(&crc);
 }
 
-/* One more FPDU for TCP. */
-static __always_inline void fpdu_written(struct mpa_tx *tx, u32 wire)
-{
-	tx->written += wire;
-	tx->fpdus++;
-	if (unlikely(!tx->packing))
-		mpa_plan_end_segment(&tx->plan);
-}
-
 /**
  * mpa_tx_close() - end the open FPDU: pad, Marker if one is due, CRC
  * @conn: connection with an open FPDU whose octets have all been put
@@ -428,7 +366,7 @@ void mpa_tx_close(struct mpa_conn *conn)
 	for (i = 0; i < writer->num_pieces; i++)
 		mpa_plan_append(&tx->plan, &writer->piece[i]);
 	writer_drop_held(writer);
-	fpdu_written(tx, wire);
+	mpa_tx_fpdu_written(tx, wire);
 }
 
 /**
@@ -446,99 +384,6 @@ void mpa_tx_cancel(struct mpa_conn *conn)
 	writer->pos = writer->start;
 	plan->room = plan->room_before;
 }
-
-/* @len octets of a span have been sent: where the next ones are. */
-static __always_inline struct kvec *span_advance(struct kvec *span, size_t len)
-{
-	if (len == span->iov_len)
-		return span + 1;
-	span->iov_base += len;
-	span->iov_len -= len;
-	return span;
-}
-
-/* An FPDU that does not lie in one piece. */
-static int write_pieces(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
-{
-	u32 left = ulpdu->len, n;
-	int ret;
-
-	ret = mpa_tx_open(conn, ulpdu->hdr, ulpdu->hdr_len,
-			  ulpdu->hdr_len + ulpdu->len);
-	if (ret)
-		return ret;
-	for (; left; left -= n) {
-		n = min_t(size_t, left, ulpdu->src->iov_len);
-		mpa_tx_put(conn, ulpdu->src->iov_base, n);
-		ulpdu->src = span_advance(ulpdu->src, n);
-	}
-	mpa_tx_close(conn);
-	return 0;
-}
-
-/* An FPDU in one piece, all but its CRC: where that is. */
-static __always_inline u8 *write_line(struct mpa_line *line,
-				      struct mpa_ulpdu *ulpdu,
-				      const bool markers)
-{
-	u32 ulpdu_len = ulpdu->hdr_len + ulpdu->len;
-	struct kvec *src = ulpdu->src;
-	u32 left = ulpdu->len, n;
-
-	mpa_line_head(line, ulpdu_len, ulpdu->hdr, ulpdu->hdr_len, markers);
-	for (; left; left -= n) {
-		n = min_t(size_t, left, src->iov_len);
-		mpa_line_put(line, src->iov_base, n, markers);
-		src = span_advance(src, n);
-	}
-	ulpdu->src = src;
-	return mpa_line_end(line, ulpdu_len, markers);
-}
-
-/**
- * mpa_tx_fpdu() - write an FPDU
- * @conn: connection
- * @ulpdu: its octets, up to MPA_MAX_ULPDU; @ulpdu->src is moved on. More than
- *	mpa_tx_room() said is framed correctly, but across segments (DDP-04)
- *
- * Context: transmit owner, may sleep.
- * Return: 0, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU (DDP-03) or -ENOMEM;
- * nothing is written then.
- */
-int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
-{
-	struct mpa_tx *tx = &conn->tx;
-	struct mpa_tx_writer *writer = &tx->writer;
-	u32 wire = mpa_fpdu_wire_len(ulpdu->hdr_len + ulpdu->len,
-				     writer->markers, writer->pos);
-	struct mpa_line line = { .pos = writer->pos };
-	struct mpa_extent piece = { .len = wire };
-	__be32 crc = 0;
-	u8 *fpdu, *end;
-
-	if (unlikely(ulpdu->hdr_len + ulpdu->len > MPA_MAX_ULPDU))
-		return -EMSGSIZE;
-	if (unlikely(!ring_has_piece(&tx->ring, max(wire, MPA_TX_LEAST))))
-		return write_pieces(conn, ulpdu);
-	piece.page = tx->ring.chunk[tx->ring.slot];
-	piece.off = tx->ring.off;
-	fpdu = page_address(piece.page) + piece.off;
-	line.out = fpdu;
-	end = writer->markers ? write_line(&line, ulpdu, true) :
-				write_line(&line, ulpdu, false);
-	if (writer->crc)
-		crc = mpa_crc_digest(fpdu, end - fpdu);
-	put_unaligned(crc, (__be32 *)end);
-
-	tx->ring.off += wire;
-	writer->pos += wire;
-	if (unlikely(!mpa_plan_fill(&tx->plan, wire)))
-		mpa_count(conn, MPA_STAT_TX_UNALIGNED, 1);
-	mpa_plan_append(&tx->plan, &piece);
-	fpdu_written(tx, wire);
-	return 0;
-}
-EXPORT_SYMBOL_NS_GPL(mpa_tx_fpdu, IWMPA);
 
 /*
  * How large FPDUs may be. Never more than half of the largest window that the

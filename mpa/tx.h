@@ -58,6 +58,7 @@ struct mpa_tx_writer {
  * @memcg: cgroup that pays for it, the connection's, or NULL
  * @slot: index of the chunk that is being written
  * @off: octets used of it, the open FPDU's included
+ * @mem: where it is
  * @size: octets in it; 0: nothing has been written since the store was made
  * @chunk: MPA_TX_RING of them in the store: one whose only reference is ours
  *	can be written again
@@ -69,6 +70,7 @@ struct mpa_tx_ring {
 	unsigned int slot;
 	u32 off;
 	u32 size;
+	u8 *mem;
 	struct page **chunk;
 };
 
@@ -123,6 +125,7 @@ struct mpa_tx {
 
 struct iov_iter;
 
+int mpa_tx_next_chunk(struct mpa_tx *tx);
 int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		u32 ulpdu_len);
 void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len);
@@ -134,5 +137,14 @@ int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len);
 int mpa_tx_push(struct mpa_conn *conn, bool more);
 void mpa_tx_update_emss(struct mpa_conn *conn);
 void mpa_tx_free(struct mpa_tx *tx);
+
+/* One more FPDU for TCP. */
+static __always_inline void mpa_tx_fpdu_written(struct mpa_tx *tx, u32 wire)
+{
+	tx->written += wire;
+	tx->fpdus++;
+	if (unlikely(!tx->packing))
+		mpa_plan_end_segment(&tx->plan);
+}
 
 #endif /* MPA_TX_H */

@@ -209,6 +209,34 @@ struct mpa_ulpdu {
 	u32 len;
 };
 
+/**
+ * struct mpa_message - a message to be sent, in as many ULPDUs as it takes
+ * @hdr: header of the next one, which tells its place in the message
+ * @hdr_len: octets of it, up to MPA_TX_HDR_SIZE
+ * @last: bits of @hdr[0] that are set in the last one only
+ * @offset_at: where in @hdr a number is to which each one's payload is added
+ * @offset_is_64: that has 64 bits, and not 32
+ * @cut: the payload at @src goes out although it is too little for a ULPDU
+ * @max_fpdus: return after so many, at least 1
+ * @left: octets of payload that have not been sent
+ * @avail: those of them that are at @src
+ * @src: where the next ones lie; moved on
+ * @lent: @src may be read for as long as this holds; looked at for each ULPDU
+ */
+struct mpa_message {
+	u8 hdr[MPA_TX_HDR_SIZE];
+	u8 hdr_len;
+	u8 last;
+	u8 offset_at;
+	bool offset_is_64;
+	bool cut;
+	u32 max_fpdus;
+	u32 left;
+	u32 avail;
+	struct kvec *src;
+	const bool *lent;
+};
+
 /* Startup */
 struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			     const struct mpa_consumer_ops *ops, void *consumer,
@@ -250,6 +278,7 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn);
  */
 u32 mpa_tx_room(struct mpa_conn *conn, u32 min);
 int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu);
+int mpa_tx_message(struct mpa_conn *conn, struct mpa_message *msg);
 int mpa_tx_flush(struct mpa_conn *conn, bool more);
 void mpa_tx_rest(struct mpa_conn *conn);
 u64 mpa_tx_written(const struct mpa_conn *conn);

@@ -451,55 +451,5 @@ TEST(DdpBuild, RFC5041_4_ParseReturnsWhatBuildWasGiven) {
   }
 }
 
-// The examples of RFC 5041 section 5.2.
-TEST(DdpSegmentation, RFC5041_5_2_Examples) {
-  bool last = true;
-  EXPECT_EQ(ddp_segment_payload(2048, 1500, 18, &last), 1482u);
-  EXPECT_FALSE(last);
-  EXPECT_EQ(ddp_segment_payload(566, 1500, 18, &last), 566u);
-  EXPECT_TRUE(last);
-  EXPECT_EQ(ddp_segment_payload(2048, 1500, 14, &last), 1486u);
-  EXPECT_FALSE(last);
-  EXPECT_EQ(ddp_segment_payload(562, 1500, 14, &last), 562u);
-  EXPECT_TRUE(last);
-}
-
-TEST(DdpSegmentation, RFC5041_5_2_Edges) {
-  const struct {
-    std::uint32_t left, room, header;
-    std::uint32_t payload;
-    bool last;
-  } rows[] = {
-      {0, 128, 18, 0, true},
-      {0, 19, 18, 0, true},
-      {1, 19, 18, 1, true},
-      {2, 19, 18, 1, false},
-      {1482, 1500, 18, 1482, true},
-      {1483, 1500, 18, 1482, false},
-      {0xffffffff, 64768, 14, 64754, false},
-      {64754, 64768, 14, 64754, true},
-  };
-  for (const auto& row : rows) {
-    SCOPED_TRACE(testing::Message() << row.left << " in " << row.room);
-    bool last = !row.last;
-    EXPECT_EQ(ddp_segment_payload(row.left, row.room, row.header, &last), row.payload);
-    EXPECT_EQ(last, row.last);
-  }
-}
-
-TEST(DdpSegmentation, RFC5041_5_2_EveryOctetOnce) {
-  for (std::uint32_t message = 0; message < 5000; message += 7)
-    for (const std::uint32_t room : {128u, 522u, 1442u}) {
-      std::uint32_t sent = 0, segments = 0;
-      for (bool last = false; !last; segments++) {
-        const std::uint32_t payload = ddp_segment_payload(message - sent, room, 18, &last);
-        ASSERT_TRUE(last || payload == room - 18);
-        sent += payload;
-      }
-      ASSERT_EQ(sent, message);
-      ASSERT_EQ(segments, message ? (message + room - 19) / (room - 18) : 1);
-    }
-}
-
 } // namespace
 } // namespace unit
