@@ -33,19 +33,39 @@ static struct mpa_functions user_functions[2] = {
 };
 
 /*
- * Begin a call in TCP's own functions.
- * Return: whether the socket is in streaming mode. Then MPA does not start
- * before stream_leave().
+ * Begin a call in TCP's own functions, unless MPA has the stream; it does for a
+ * moment, too, while a start fails.
+ * Return: whether MPA does not start before stream_leave().
  */
+static bool stream_try_enter(struct mpa_user *user)
+{
+	return atomic_inc_unless_negative(&user->streaming);
+}
+
+/*
+ * Begin a call in TCP's own functions, or in ours. The lock tells a start that
+ * fails from one that does not.
+ * Context: process. Return: true when in streaming mode: MPA does not start
+ * before stream_leave(); false with the socket lock held when MPA has the
+ * stream.
+ */
+static bool stream_enter_or_lock(struct mpa_user *user)
+{
+	if (stream_try_enter(user))
+		return true;
+	lock_sock(user->sk);
+	if (!stream_try_enter(user))
+		return false;
+	release_sock(user->sk);
+	return true;
+}
+
+/* The same for calls that we have no function for. */
 static bool stream_enter(struct mpa_user *user)
 {
-	if (READ_ONCE(user->conn))
-		return false;
-	atomic_inc(&user->streaming);
-	smp_mb__after_atomic();	/* pairs with the one in user_begin() */
-	if (!READ_ONCE(user->conn))
+	if (stream_enter_or_lock(user))
 		return true;
-	atomic_dec(&user->streaming);
+	release_sock(user->sk);
 	return false;
 }
 
@@ -59,10 +79,13 @@ static int user_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
 
-	if (!stream_enter(user))
-		return mpa_user_sendmsg(user, msg, size);
-	ret = user->prot->sendmsg(sk, msg, size);
-	stream_leave(user);
+	if (stream_enter_or_lock(user)) {
+		ret = user->prot->sendmsg(sk, msg, size);
+		stream_leave(user);
+	} else {
+		ret = mpa_user_sendmsg(user, msg, size);
+		release_sock(sk);
+	}
 	return ret;
 }
 
@@ -75,10 +98,13 @@ static int user_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
 	/* The error queue is beside the stream. */
 	if (flags & MSG_ERRQUEUE)
 		return user->prot->recvmsg(sk, msg, len, flags, addr_len);
-	if (!stream_enter(user))
-		return mpa_user_recvmsg(user, msg, len, flags);
-	ret = user->prot->recvmsg(sk, msg, len, flags, addr_len);
-	stream_leave(user);
+	if (stream_enter_or_lock(user)) {
+		ret = user->prot->recvmsg(sk, msg, len, flags, addr_len);
+		stream_leave(user);
+	} else {
+		ret = mpa_user_recvmsg(user, msg, len, flags);
+		release_sock(sk);
+	}
 	return ret;
 }
 
@@ -110,13 +136,14 @@ static ssize_t user_splice_read(struct socket *sock, loff_t *ppos,
 	return ret;
 }
 
+/* Context: socket lock held. */
 static int user_read_sock(struct sock *sk, read_descriptor_t *desc,
 			  sk_read_actor_t recv_actor)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
 
-	if (!stream_enter(user))
+	if (!stream_try_enter(user))
 		return -EOPNOTSUPP;
 	ret = user->ops->read_sock(sk, desc, recv_actor);
 	stream_leave(user);
@@ -232,6 +259,9 @@ static __poll_t user_poll(struct file *file, struct socket *sock,
 	if (!READ_ONCE(user->conn))
 		return user->ops->poll(file, sock, wait);
 	sock_poll_wait(file, sock, wait);
+	/* A start that has failed meanwhile woke nobody who was not waiting. */
+	if (!READ_ONCE(user->conn))
+		return user->ops->poll(file, sock, NULL);
 	shutdown = READ_ONCE(sk->sk_shutdown);
 	if (shutdown == SHUTDOWN_MASK ||
 	    inet_sk_state_load(sk) == TCP_CLOSE)

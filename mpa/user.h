@@ -19,7 +19,8 @@
  * @conn: MPA has the stream; NULL while it is a plain TCP socket. Changes under
  *	the socket lock
  * @streaming: calls that run in TCP's own functions: none of them may take
- *	or add octets when MPA has begun
+ *	or add octets when MPA has begun. MPA_HAS_STREAM lets none in: while
+ *	@conn is set, under the socket lock
  * @waiters: calls that wait for the startup's outcome
  * @rcvlowat: SO_RCVLOWAT of the plain socket
  * @urginline: SO_OOBINLINE of it
@@ -65,6 +66,9 @@ struct mpa_user {
 	u16 data_len;
 	u8 data[MPA_PRIVATE_DATA_MAX];
 };
+
+/* mpa_user.streaming, as long as it is below 0 */
+#define MPA_HAS_STREAM	(-1)
 
 static inline struct mpa_user *mpa_user_get(const struct sock *sk)
 {

@@ -43,8 +43,6 @@ static int find_head(struct mpa_user *user, struct rx_head *head)
 	enum mpa_error err;
 	u32 avail, need;
 
-	if (!conn)
-		return -ECONNREFUSED;	/* while this call waited */
 	if (!mpa_user_began(conn))
 		return user->startup ? user->startup : -ENOTCONN;
 	if (conn->rx.stopped) {
@@ -115,9 +113,7 @@ static int wait_head(struct mpa_user *user, struct rx_head *head, long timeo)
 			ret = sock_intr_errno(timeo);
 			break;
 		}
-		sk_wait_event(sk, &timeo,
-			      READ_ONCE(user->readable) ||
-			      !READ_ONCE(user->conn), &wait);
+		sk_wait_event(sk, &timeo, READ_ONCE(user->readable), &wait);
 	}
 	remove_wait_queue(sk_sleep(sk), &wait);
 	return ret;
@@ -130,36 +126,34 @@ static int wait_head(struct mpa_user *user, struct rx_head *head, long timeo)
  * @len: octets that fit
  * @flags: MSG_PEEK, MSG_TRUNC, MSG_DONTWAIT; MSG_WAITALL means nothing
  *
- * Context: process, takes the socket lock.
+ * Context: process, socket lock held.
  * Return: octets; 0 with MSG_EOR for an empty ULPDU, without for the end of
  * the stream; or a negative errno.
  */
 int mpa_user_recvmsg(struct mpa_user *user, struct msghdr *msg, size_t len,
 		     int flags)
 {
-	struct sock *sk = user->sk;
 	struct rx_head head;
 	int ret;
 
 	if (flags & MSG_OOB)
 		return -EOPNOTSUPP;
-	lock_sock(sk);
 	ret = find_head(user, &head);
 	if (ret == -EAGAIN)
 		ret = wait_head(user, &head,
-				sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
+				sock_rcvtimeo(user->sk, flags & MSG_DONTWAIT));
 	if (ret > 0)
 		ret = take_ulpdu(user, &head, msg, len, flags);
-	release_sock(sk);
 	return ret;
 }
 
 /**
  * mpa_user_inq() - octets that the next call to receive can return
- * @user: context of a socket that is not in streaming mode
+ * @user: the socket's context
  *
  * Context: process, takes the socket lock.
- * Return: octets of the ULPDU at the head, 0 when none is complete.
+ * Return: octets of the ULPDU at the head, 0 when none is complete; octets of
+ * the stream when the socket is in streaming mode.
  */
 int mpa_user_inq(struct mpa_user *user)
 {
@@ -169,7 +163,9 @@ int mpa_user_inq(struct mpa_user *user)
 
 	lock_sock(user->sk);
 	conn = user->conn;
-	if (conn && conn->state == MPA_FULL && conn->rx.held) {
+	if (!conn) {
+		len = max(tcp_inq(user->sk), 0);
+	} else if (conn->state == MPA_FULL && conn->rx.held) {
 		avail = mpa_rx_head(conn, &cur);
 		if (!mpa_rx_peek(&cur, avail, &len, &need))
 			len = 0;

@@ -259,17 +259,15 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 			      mpa_conn_work);
 	if (!conn)
 		return -ENOMEM;
+	/* A call that is within TCP's functions would take octets of ours. */
+	if (atomic_cmpxchg(&user->streaming, 0, MPA_HAS_STREAM)) {
+		mpa_conn_put(conn);
+		return -EBUSY;
+	}
 	conn->state = state;
 	conn->ops = &user_ops;
 	conn->consumer = user;
 	WRITE_ONCE(user->conn, conn);
-	/* A call that is within TCP's functions would take octets of ours. */
-	smp_mb();		/* pairs with stream_enter() */
-	if (atomic_read(&user->streaming)) {
-		WRITE_ONCE(user->conn, NULL);
-		mpa_conn_put(conn);
-		return -EBUSY;
-	}
 	user->has_peer = false;
 	user->startup = 0;
 	user->status = 0;
@@ -297,6 +295,7 @@ void mpa_user_leave(struct mpa_user *user)
 	WRITE_ONCE(user->conn, NULL);
 	mpa_user_refresh(user);
 	mpa_conn_put(conn);
+	atomic_set_release(&user->streaming, 0);
 	sk->sk_state_change(sk);
 	sk->sk_data_ready(sk);
 	sk->sk_write_space(sk);

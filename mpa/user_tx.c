@@ -27,8 +27,6 @@ static int check_room(struct mpa_user *user)
 	const struct mpa_conn *conn = user->conn;
 	struct sock *sk = user->sk;
 
-	if (!conn)
-		return -ECONNREFUSED;	/* while this call waited */
 	if (!mpa_user_began(conn))
 		return user->startup ? user->startup : -ENOTCONN;
 	if (sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN) || !conn->tx.ready)
@@ -58,8 +56,8 @@ static int wait_room(struct mpa_user *user, long timeo)
 		sk->sk_write_pending++;
 		sk_wait_event(sk, &timeo,
 			      user_has_room(user) || READ_ONCE(sk->sk_err) ||
-			      (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN) ||
-			      !READ_ONCE(user->conn), &wait);
+			      (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN),
+			      &wait);
 		sk->sk_write_pending--;
 	}
 	remove_wait_queue(sk_sleep(sk), &wait);
@@ -112,7 +110,7 @@ static int send_ulpdu(struct mpa_user *user, struct msghdr *msg, u32 size)
  * @size: number of octets, up to MPA_MAX_ULPDU
  *
  * More than the MULPDU is framed across TCP segments (DDP-04).
- * Context: process, takes the socket lock.
+ * Context: process, socket lock held.
  * Return: @size, or a negative errno: nothing of it is sent.
  */
 int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size)
@@ -124,7 +122,6 @@ int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size)
 		return -EOPNOTSUPP;
 	if (size > MPA_MAX_ULPDU)
 		return -EMSGSIZE;
-	lock_sock(sk);
 	ret = check_room(user);
 	if (ret == -EAGAIN)
 		ret = wait_room(user, sock_sndtimeo(sk, msg->msg_flags &
@@ -133,7 +130,6 @@ int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size)
 		ret = send_ulpdu(user, msg, size);
 	if (ret)
 		ret = sk_stream_error(sk, msg->msg_flags, ret);
-	release_sock(sk);
 	return ret ? ret : size;
 }
 

@@ -3,7 +3,6 @@
 #include <random>
 #include <sys/epoll.h>
 #include <sys/uio.h>
-#include <thread>
 
 #include "socket.hpp"
 
@@ -32,9 +31,10 @@ static Ends fullEnds(const Context& c, const Wishes& wishes = {}) {
 
 /* Sizes around everything that is a border, in every mode. */
 static void records(Context& c) {
-  static const std::size_t sizes[] = {0,    1,    2,    3,    4,    5,    127,  128,  500,   502,   503,   504,   505,   506,   507,
-                                      508,  509,  510,  511,  512,  513,  1014, 1015, 1016,  1436,  1437,  1438,  1440,  1441,  1448,
-                                      1460, 2000, 4095, 4096, 4097, 8192, 9000, 9001, 32767, 32768, 64535, 64767, MPA_ULPDU_MAX};
+  static const std::size_t sizes[] = {0,    1,    2,    3,    4,    5,     127,   128,   500,   502,          503,
+                                      504,  505,  506,  507,  508,  509,   510,   511,   512,   513,          1014,
+                                      1015, 1016, 1436, 1437, 1438, 1440,  1441,  1448,  1460,  2000,         4095,
+                                      4096, 4097, 8192, 9000, 9001, 32767, 32768, 64535, 64767, MPA_ULPDU_MAX};
 
   for (int bits = 0; bits < 8; bits++) {
     const Ends e = fullEnds(c, {.clientMarkers = !!(bits & 1), .serverMarkers = !!(bits & 2), .crc = !!(bits & 4)});
@@ -130,26 +130,14 @@ static void stream(const Ends& e, std::uint64_t seed, unsigned count) {
     }
     expect(s.receive().endOfStream(), "no end");
   };
-  std::vector<std::thread> threads;
-  std::string failure[4];
-  const auto run = [&](int i, auto f) {
-    threads.emplace_back([&failure, i, f] {
-      try {
-        f();
-      } catch (const std::exception& x) {
-        failure[i] = x.what();
-      }
-    });
-  };
-
-  run(0, [&] { sender(e.client, seed); });
-  run(1, [&] { receiver(e.server, seed); });
-  run(2, [&] { sender(e.server, seed + 1000); });
-  run(3, [&] { receiver(e.client, seed + 1000); });
-  for (auto& t : threads)
-    t.join();
-  for (const auto& f : failure)
-    expect(f.empty(), f);
+  Call there(e, [&] { sender(e.client, seed); });
+  Call arrives(e, [&] { receiver(e.server, seed); });
+  Call back(e, [&] { sender(e.server, seed + 1000); });
+  Call returns(e, [&] { receiver(e.client, seed + 1000); });
+  there.result();
+  arrives.result();
+  back.result();
+  returns.result();
 }
 
 static void transfer(Context& c) {
@@ -211,12 +199,12 @@ static void nonBlocking(Context& c) {
       sent++;
     expectErrno(n, EAGAIN, "send to a full socket");
     expectEqual(e.client.poll(POLLOUT, test::milliseconds(0)), 0, "POLLOUT of a full socket");
-    std::thread reader([&] {
+    Call reader(e, [&] {
       for (; received < sent; received++)
         expectUlpdu(e.server.receive(), pattern(30000, received), test::format("ULPDU %u", received));
     });
     expect(e.client.poll(POLLOUT) & POLLOUT, "no room after reading");
-    reader.join();
+    reader.result();
   }
   expect(sent > 3, "the socket was never full");
 }
@@ -236,11 +224,10 @@ static void blocking(Context& c) {
   expectErrno(n, EAGAIN, "SO_SNDTIMEO");
   const timeval none{};
   expectOk(e.client.set(SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none)), "SO_SNDTIMEO");
-  std::thread sender([&] { n = e.client.send(pattern(60000, sent)); });
+  Call sender(e, [&] { return e.client.send(pattern(60000, sent)); });
   for (unsigned i = 0; i <= sent; i++)
     expectUlpdu(e.server.receive(), pattern(60000, i), "ULPDU");
-  sender.join();
-  expectEqual(n, 60000, "the send that waited");
+  expectEqual(sender.result(), 60000, "the send that waited");
 }
 
 /* Octets that were accepted arrive in front of the FIN, though TCP's buffer was full. */
@@ -309,10 +296,9 @@ static void smallWindow(Context& c) {
   expectOk(e.server.set(SOL_SOCKET, SO_RCVBUF, 8192), "SO_RCVBUF");
   startBoth(e);
   for (unsigned i = 0; i < 2; i++) {
-    std::thread sender([&] { e.client.send(pattern(MPA_ULPDU_MAX, i)); });
-    const Received r = e.server.receive();
-    sender.join();
-    expectUlpdu(r, pattern(MPA_ULPDU_MAX, i), "longer than the window");
+    Call sender(e, [&] { return e.client.send(pattern(MPA_ULPDU_MAX, i)); });
+    expectUlpdu(e.server.receive(), pattern(MPA_ULPDU_MAX, i), "longer than the window");
+    expectEqual(sender.result(), MPA_ULPDU_MAX, "send");
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_hostile.cpp @brief Programs that do what they should not: wrong moments, wrong lengths, wrong memory, threads. */
+#include <atomic>
 #include <fcntl.h>
 #include <fstream>
 #include <future>
@@ -47,7 +48,9 @@ private:
 /* A page that comes when it is let come: a call that reads it sleeps until then. */
 class Missing {
 public:
-  Missing() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), fd_(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK))) {
+  Missing()
+      : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
+        fd_(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK))) {
     uffdio_api api{};
     uffdio_register range{};
 
@@ -363,7 +366,7 @@ static void busyStream(Context& c) {
   /* Too much Private Data: as long as the reader is not within its call this is what a start fails with. */
   expectOk(e.client.wish(MPA_REVISION, 2), "MPA_REVISION");
   expectOk(e.client.data(pattern(509, c.seed)), "MPA_PRIVATE_DATA");
-  std::thread reader([&] { e.client.receive(); });
+  Call reader(e, [&] { return e.client.receive(); });
   int result;
   while ((result = e.client.start(MPA_INITIATE)) == -EMSGSIZE && !deadline.passed())
     std::this_thread::yield();
@@ -371,31 +374,56 @@ static void busyStream(Context& c) {
   expectErrno(e.client.start(MPA_START_RDMAC), EBUSY, "MPA_START_RDMAC while a thread reads");
   expectEqual(e.client.status().state, MPA_STATE_STREAMING, "state");
   expectOk(e.server.send(text("go on")), "send");
-  reader.join();
+  expectOctets(reader.result(), text("go on"), "what the reader waited for");
   expectOk(e.client.start(MPA_START_RDMAC), "MPA_START_RDMAC");
+}
+
+/* A start that comes to nothing is nobody else's business: to all other calls the socket is a streaming one throughout. */
+static void failingStarts(Context& c) {
+  const Ends e = connectEnds(c);
+  std::atomic<bool> done = false;
+
+  expectOk(e.client.attach(), "TCP_ULP");
+  expectOk(e.client.wish(MPA_REVISION, 2), "MPA_REVISION");
+  expectOk(e.client.data(pattern(509, c.seed)), "MPA_PRIVATE_DATA");
+  Call starter(e, [&] {
+    while (!done) {
+      const int result = e.client.start(MPA_INITIATE);
+
+      expect(result == -EMSGSIZE || result == -EBUSY, test::format("MPA_INITIATE: %d", result));
+    }
+  });
+  for (unsigned i = 0; i < (c.count ? c.count : 2000); i++) {
+    expectErrno(e.client.receive(1, MSG_DONTWAIT).result, EAGAIN, "receive");
+    expectEqual(e.client.inQueue(), 0, "FIONREAD of nothing");
+    expectOk(e.server.send(text("in")), "send of the peer");
+    expect(e.client.poll(POLLIN) & POLLIN, "no POLLIN");
+    expectEqual(e.client.inQueue(), 2, "FIONREAD");
+    expectOctets(e.client.receive(2), text("in"), "receive");
+    expectOk(e.client.send(text("out")), "send");
+    expectOctets(e.server.receive(3), text("out"), "receive of the peer");
+  }
+  done = true;
+  starter.result();
 }
 
 /* Threads that wait are woken by another one's shutdown, and by the peer's end. */
 static void wokenByShutdown(Context& c) {
   for (const int how : {SHUT_RD, SHUT_RDWR}) {
     const Ends e = fullEnds(c);
-    Received got;
-    std::thread reader([&] { got = e.client.receive(); });
+    Call reader(e, [&] { return e.client.receive(); });
 
     e.client.poll(POLLIN, test::milliseconds(20));
     expectOk(e.client.shutdown(how), "shutdown");
-    reader.join();
-    expect(got.endOfStream(), "no end of the stream");
+    expect(reader.result().endOfStream(), "no end of the stream");
   }
   const Ends e = fullEnds(c);
-  ssize_t sent = 0;
   while (e.client.send(pattern(60000, 0), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
     ;
-  std::thread sender([&] { sent = e.client.send(pattern(60000, 0)); });
+  Call sender(e, [&] { return e.client.send(pattern(60000, 0)); });
   e.client.poll(POLLIN, test::milliseconds(20));
   expectOk(e.client.shutdown(SHUT_WR), "shutdown");
-  sender.join();
-  expectErrno(sent, EPIPE, "send");
+  expectErrno(sender.result(), EPIPE, "send");
 }
 
 /* Closing while others are in calls, at any moment of a connection's life. */
@@ -406,12 +434,12 @@ static void closedUnderThreads(Context& c) {
     Ends e = random() % 2 ? fullEnds(c) : connectEnds(c);
     const Socket copy(test::Fd(dup(e.client.fd())));
     const auto pause = std::chrono::microseconds(random() % 3000);
-    std::thread reader([&] { copy.receive(); });
-    std::thread writer([&] {
+    Call reader(copy, [&] { copy.receive(); });
+    Call writer(copy, [&] {
       while (copy.send(pattern(50000, 0)) > 0)
         ;
     });
-    std::thread starter([&] {
+    Call starter(copy, [&] {
       copy.attach();
       copy.start(MPA_START_RDMAC);
     });
@@ -419,9 +447,9 @@ static void closedUnderThreads(Context& c) {
     std::this_thread::sleep_for(pause);
     e.client.close();
     e.server.close(); /* this is what ends them */
-    starter.join();
-    reader.join();
-    writer.join();
+    starter.result();
+    reader.result();
+    writer.result();
   }
 }
 
@@ -653,6 +681,7 @@ std::span<const SocketCase> hostileCases() {
       {"hostile-streaming", "STA-16", "the same in streaming mode, where it works", streamingCalls},
       {"hostile-urgent", "MRK-03", "urgent data inside of an FPDU", urgent},
       {"hostile-busy", "STA-16", "a start while another thread reads the stream", busyStream},
+      {"hostile-failing", "STA-16", "starts that fail beside calls on the stream", failingStarts},
       {"hostile-shutdown", "END-01", "threads that wait are woken", wokenByShutdown},
       {"hostile-close", "", "closing under calls of other threads", closedUnderThreads},
       {"hostile-held", "", "a startup beside hundreds of sockets that their owners keep locked", heldSockets},

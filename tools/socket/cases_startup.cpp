@@ -68,19 +68,17 @@ static void immediate(Context& c) {
 static void delayed(Context& c) {
   const Ends e = connectEnds(c);
   const Bytes hello = text("hello, MPA?\n"), ack = text("yes: hello\n");
-  int responded = -1;
 
   expectOk(e.client.send(hello), "streaming");
   expectOctets(e.server.receive(), hello, "streaming, before attaching");
   attachBoth(e);
   expectStreaming(e, "attached");
 
-  std::thread responder([&] { responded = e.server.start(MPA_RESPOND, ack); });
+  Call responder(e, [&] { return e.server.start(MPA_RESPOND, ack); });
   expectOctets(e.client.receive(ack.size()), ack, "the last streaming message");
   e.client.nonBlocking(true);
   expectErrno(e.client.start(MPA_INITIATE), EINPROGRESS, "MPA_INITIATE");
-  responder.join();
-  expectOk(responded, "MPA_RESPOND");
+  expectOk(responder.result(), "MPA_RESPOND");
   expectOk(e.server.start(MPA_ACCEPT), "MPA_ACCEPT");
   expect(e.client.poll(POLLOUT) & POLLOUT, "no room after startup");
   e.client.nonBlocking(false);
@@ -151,14 +149,12 @@ static void rejected(Context& c) {
 
   attachBoth(e);
   for (int i = 0; i < 3; i++) {
-    int initiated = 0;
-    std::thread initiator([&] { initiated = e.client.start(MPA_INITIATE); });
+    Call initiator(e, [&] { return e.client.start(MPA_INITIATE); });
 
     expectOk(e.server.data(why), "MPA_PRIVATE_DATA");
     expectOk(e.server.start(MPA_RESPOND), "MPA_RESPOND");
     expectOk(e.server.start(MPA_REJECT), "MPA_REJECT");
-    initiator.join();
-    expectErrno(initiated, ECONNREFUSED, "MPA_INITIATE");
+    expectErrno(initiator.result(), ECONNREFUSED, "MPA_INITIATE");
     expectData(e.client, why, "Reply");
     expect(e.client.peerFrame()->flags & MPA_PEER_REJECT, "no R in the Reply");
     expectStreaming(e, "after a refusal");
@@ -266,12 +262,11 @@ static void invalidLater(Context& c) {
 /* Two Initiators know each other by the key; two Responders by the timeout. */
 static void sameRole(Context& c) {
   const Ends initiators = connectEnds(c);
-  int first = 0;
 
   attachBoth(initiators);
-  std::thread other([&] { first = initiators.client.start(MPA_INITIATE); });
+  Call other(initiators, [&] { return initiators.client.start(MPA_INITIATE); });
   const int second = initiators.server.start(MPA_INITIATE);
-  other.join();
+  const int first = other.result();
   expect((first == -EISCONN || first == -ECONNRESET) && (second == -EISCONN || second == -ECONNRESET) &&
              (first == -EISCONN || second == -EISCONN),
          test::format("two Initiators: %d and %d", first, second));
@@ -280,10 +275,9 @@ static void sameRole(Context& c) {
   attachBoth(responders);
   expectOk(responders.client.wish(MPA_STARTUP_TIMEOUT, 60000), "MPA_STARTUP_TIMEOUT");
   expectOk(responders.server.wish(MPA_STARTUP_TIMEOUT, 300), "MPA_STARTUP_TIMEOUT");
-  std::thread waiting([&] { first = responders.client.start(MPA_RESPOND); });
+  Call waiting(responders, [&] { return responders.client.start(MPA_RESPOND); });
   expectErrno(responders.server.start(MPA_RESPOND), ETIMEDOUT, "MPA_RESPOND");
-  waiting.join();
-  expectErrno(first, ECONNRESET, "the other Responder");
+  expectErrno(waiting.result(), ECONNRESET, "the other Responder");
   expectEqual(responders.server.status().error, 1, "RFC error of a timeout");
 }
 
@@ -291,11 +285,10 @@ static void sameRole(Context& c) {
 static void drip(Context& c) {
   RawEnds e = connectRaw(c);
   const Bytes request = StartupFrame{.privateData = pattern(400, c.seed)}.encode();
-  int responded = 0;
 
   expectOk(e.socket.attach(), "TCP_ULP");
   expectOk(e.socket.wish(MPA_STARTUP_TIMEOUT, 400), "MPA_STARTUP_TIMEOUT");
-  std::thread responder([&] { responded = e.socket.start(MPA_RESPOND); });
+  Call responder(e.socket, [&] { return e.socket.start(MPA_RESPOND); });
   try {
     for (const auto octet : request) {
       e.raw.send(View(&octet, 1));
@@ -304,8 +297,7 @@ static void drip(Context& c) {
   } catch (const std::system_error&) {
     /* reset meanwhile: that is what this is about */
   }
-  responder.join();
-  expectErrno(responded, ETIMEDOUT, "MPA_RESPOND");
+  expectErrno(responder.result(), ETIMEDOUT, "MPA_RESPOND");
 }
 
 /* The peer goes while the Responder makes up its mind. */
@@ -327,15 +319,13 @@ static void responderWaits(Context& c) {
   const Bytes ulpdu = pattern(100, c.seed);
   FpduEncoder encoder({});
   FpduDecoder decoder({});
-  ssize_t sent = 0;
 
   expectErrno(e.socket.send(ulpdu, MSG_DONTWAIT), EAGAIN, "send before the first FPDU");
   expectEqual(e.socket.poll(POLLOUT, test::milliseconds(0)), 0, "POLLOUT before the first FPDU");
   expect(!(e.socket.status().flags & MPA_STATUS_SENDABLE), "MPA_STATUS_SENDABLE before the first FPDU");
-  std::thread sender([&] { sent = e.socket.send(ulpdu); });
+  Call sender(e.socket, [&] { return e.socket.send(ulpdu); });
   e.raw.send(encoder.encode(pattern(10, c.seed)));
-  sender.join();
-  expectEqual(sent, ulpdu.size(), "send");
+  expectEqual(sender.result(), ulpdu.size(), "send");
   expect(e.raw.readFpdu(decoder).ulpdu == ulpdu, "another ULPDU");
 }
 

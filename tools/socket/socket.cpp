@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <thread>
 
 namespace sockets {
 
@@ -154,15 +153,13 @@ static void wishFor(const Socket& s, bool markers, const Wishes& wishes) {
 }
 
 void startBoth(const Ends& ends) {
-  int initiated = -1;
-  std::thread initiator([&] { initiated = ends.client.start(MPA_INITIATE); });
+  Call initiator(ends, [&] { return ends.client.start(MPA_INITIATE); });
   const int responded = ends.server.start(MPA_RESPOND);
   const int accepted = responded ? responded : ends.server.start(MPA_ACCEPT);
 
-  initiator.join();
   expectOk(responded, "MPA_RESPOND");
   expectOk(accepted, "MPA_ACCEPT");
-  expectOk(initiated, "MPA_INITIATE");
+  expectOk(initiator.result(), "MPA_INITIATE");
 }
 
 Ends startEnds(const Context& c, const Wishes& wishes) {

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <future>
 #include <linux/mpa.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -90,6 +91,49 @@ private:
 struct Ends {
   Socket client, server;
 };
+
+/**
+ * A call that may sleep, in a thread of its own. result() waits for it, and throws what it has thrown. A case that fails before
+ * that, or the call itself when it throws, shuts the sockets down, so that whatever sleeps on them ends.
+ */
+template <class F> class Call {
+public:
+  Call(const Socket& socket, F f) : Call({&socket, &socket}, std::move(f)) {}
+  Call(const Ends& ends, F f) : Call({&ends.client, &ends.server}, std::move(f)) {}
+  ~Call() {
+    if (result_.valid())
+      shutdown(sockets_);
+  } /* the future waits for the thread */
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  auto result() { return result_.get(); }
+
+private:
+  using Sockets = std::pair<const Socket*, const Socket*>;
+
+  Call(Sockets sockets, F f)
+      : sockets_(sockets), result_(std::async(std::launch::async, [sockets, f = std::move(f)] {
+          try {
+            return f();
+          } catch (const std::exception& e) {
+            std::fprintf(stderr, "in a thread: %s\n", e.what()); /* the case may fail before it asks */
+            shutdown(sockets);
+            throw;
+          }
+        })) {}
+
+  static void shutdown(const Sockets& sockets) {
+    sockets.first->shutdown(SHUT_RDWR);
+    sockets.second->shutdown(SHUT_RDWR);
+  }
+
+  Sockets sockets_;
+  std::future<std::invoke_result_t<F>> result_;
+};
+
+template <class F> Call(const Socket&, F) -> Call<F>;
+template <class F> Call(const Ends&, F) -> Call<F>;
 
 /** A TCP connection over the context's address, plain. */
 Ends connectEnds(const Context& c);
