@@ -119,14 +119,19 @@ public:
     pd_.reset(check(ibv_alloc_pd(context), "ibv_alloc_pd"));
     region_.emplace(pd_.get(), std::max<std::size_t>(options.size, options.busy));
     if (!options.ownQueues)
-      cq_.emplace(context,
-                  static_cast<int>(std::min<std::size_t>(2 * options.capacity * (options.count + options.warmup) + 2, 1 << 16)));
+      cq_.emplace(context, completions);
   }
   ibv_pd* pd() const { return pd_.get(); }
   rdma::Region& region() { return *region_; }
   rdma::Cq* cq() { return cq_ ? &*cq_ : nullptr; }
 
 private:
+  /**
+   * So many that siw's address for mapping them, of which the first queue has the lowest, goes over 0x90000: a queue that begins
+   * there, which would soon be one, is refused by libsiw. That is SIW_INVAL_UOBJ_KEY, but siw gives it away like any other.
+   */
+  static constexpr int completions = 1 << 16;
+
   rdma::Pd pd_;
   std::optional<rdma::Region> region_;
   std::optional<rdma::Cq> cq_;
@@ -249,8 +254,7 @@ private:
 };
 
 /** Prints what @p work, which does something @p options.count times, took. */
-template <typename Work>
-void printCost(const Options& options, Work&& work) {
+template <typename Work> void printCost(const Options& options, Work&& work) {
   const Region region;
   work();
   printResult(region.stop(), static_cast<long>(options.count), 0);
