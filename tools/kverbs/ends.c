@@ -214,7 +214,9 @@ void kv_connect(struct kv_case *t, const struct kv_options *options)
 	make_qp(&t->server, &plain, NULL);
 	if (t->failed)
 		return;
+	rdma_lock_handler(t->server.id);
 	check(t, rdma_accept(t->server.id, &param), "rdma_accept");
+	rdma_unlock_handler(t->server.id);
 	await_event(&t->server, RDMA_CM_EVENT_ESTABLISHED);
 	await_event(&t->client, RDMA_CM_EVENT_ESTABLISHED);
 }
