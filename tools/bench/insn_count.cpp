@@ -3,7 +3,7 @@
  * @file
  * insn_count: a QEMU TCG plugin that counts the guest's instructions in each measured region.
  *
- * A region is what lies between the two NOPs of measure.hpp. Idle time, which -icount adds to the
+ * A region is what lies between the two NOPs of measure.hpp, in a program or in the kernel. Idle time, which -icount adds to the
  * guest's time stamp counter, is not counted here. Arguments: `out=FILE`, and `profile=on` to
  * write how many instructions were executed in each translation block, too.
  *
@@ -113,9 +113,8 @@ void translated(qemu_plugin_id_t, qemu_plugin_tb* tb) {
                                            n);
   if (state.profile)
     qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, &state.blocks[address].now, n);
-  if (!isKernel(address))
-    for (std::size_t i = 0; i < n; ++i)
-      watch(qemu_plugin_tb_get_insn(tb, i));
+  for (std::size_t i = 0; i < n; ++i)
+    watch(qemu_plugin_tb_get_insn(tb, i));
 }
 
 } // namespace

@@ -210,7 +210,7 @@ struct Panel {
 const std::vector<Panel> allPanels{
     {"verbs", "MTU 1500, 64 KiB: instructions per octet", 1500, 1, {"write", "read", "send"}},
     {"verbs", "MTU 65536, 64 KiB: instructions per octet", 65536, 1, {"write", "read", "send"}},
-    {"verbs", "MTU 1500, 64 B: instructions each", 1500, 1, {"send64", "list64", "rtt64"}},
+    {"verbs", "MTU 1500, 64 B: instructions each", 1500, 1, {"send64", "list64", "rtt64", "k64", "krtt"}},
     {"nvme",
      "NVMe, 4 KiB: instructions per I/O",
      1500,

@@ -40,6 +40,7 @@ struct Operation {
   bool perOctet;            ///< the count is divided by octets, else by operations
   /** Which of the results of one run is its: "first", "second", or what memory is printed of; empty: each is a repeat. */
   std::string_view part = {};
+  std::string_view program = {}; ///< what runs the command; empty: the table's
 };
 
 /** All operations, in the order of the tables. */

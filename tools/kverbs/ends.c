@@ -7,9 +7,9 @@
 #include <linux/slab.h>
 #include "kverbs.h"
 
-static char *addr = "10.8.0.1";
-module_param(addr, charp, 0444);
-MODULE_PARM_DESC(addr, "IPv4 address of the device (default: 10.8.0.1)");
+static char *address = "10.8.0.1";
+module_param(address, charp, 0444);
+MODULE_PARM_DESC(address, "IPv4 address of the device (default: 10.8.0.1)");
 
 /* ---- Connections ---- */
 
@@ -196,7 +196,9 @@ void kv_connect(struct kv_case *t, const struct kv_options *options)
 	o.reads = o.reads ? o.reads : 16;
 	plain.cqe = o.cqe;
 	plain.depth = o.depth;
-	at.sin_addr.s_addr = in_aton(addr);
+	if (o.alike)
+		plain = o;
+	at.sin_addr.s_addr = in_aton(address);
 	param.responder_resources = o.reads;
 	param.initiator_depth = o.reads;
 

@@ -69,6 +69,7 @@ struct kv_end {
  * @depth: of the send and the receive queue
  * @reads: IRD and ORD
  * @srq: receives come from an SRQ
+ * @alike: the server's end is made of the same, not of the default
  * @handler: the send CQ is not polled by the core, but this is called
  */
 struct kv_options {
@@ -78,6 +79,7 @@ struct kv_options {
 	int depth;
 	u8 reads;
 	bool srq;
+	bool alike;
 	ib_comp_handler handler;
 };
 
@@ -129,6 +131,9 @@ struct ib_sge kv_dma_sge(const struct kv_region *r, u32 len);
 void kv_fill(struct kv_region *r, u8 seed);
 void kv_compare(const struct kv_region *r, u32 offset, u32 len, u8 seed,
 		u32 from);
+
+/* bench.c */
+int kv_bench(void);
 
 /* The tables of cases */
 struct kv_entry {
