@@ -43,10 +43,10 @@ constexpr std::array allOperations{
               "message", false},
     Operation{&verbs, "rtt64", "round trip", "--op pingpong --size 64 --depth 2 --count 2000 --warmup 200",
               "--op pingpong --size 64 --count 2000 --warmup 200", "rtt64", "round trip", false},
-    Operation{&verbs, "k64", "kernel 64 B", "--op send --size 64 --depth 32 --count 3200 --warmup 640", "", "", "message", false, "",
-              "kernel_bench "},
-    Operation{&verbs, "krtt", "kernel round trip", "--op pingpong --size 64 --count 2000 --warmup 200", "", "", "round trip", false, "",
-              "kernel_bench "},
+    Operation{&verbs, "k64", "kernel 64 B", "--op send --size 64 --depth 32 --count 3200 --warmup 640",
+              "--tcp 1 --op send --size 64 --depth 32 --count 3200 --warmup 640", "k64", "message", false, "", "kernel_bench "},
+    Operation{&verbs, "krtt", "kernel round trip", "--op pingpong --size 64 --count 2000 --warmup 200",
+              "--tcp 1 --op pingpong --size 64 --count 2000 --warmup 200", "krtt", "round trip", false, "", "kernel_bench "},
 
     // Arguments: direction, octets, depth, how many.
     Operation{&nvme, "nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000", "randread 4k 1 4000", "", "I/O", false},

@@ -11,6 +11,15 @@ static char *address = "10.8.0.1";
 module_param(address, charp, 0444);
 MODULE_PARM_DESC(address, "IPv4 address of the device (default: 10.8.0.1)");
 
+/* The device's address, no port. */
+struct sockaddr_in kv_address(void)
+{
+	return (struct sockaddr_in) {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = in_aton(address),
+	};
+}
+
 /* ---- Connections ---- */
 
 static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -188,7 +197,7 @@ static void make_qp(struct kv_end *end, const struct kv_options *o,
 void kv_connect(struct kv_case *t, const struct kv_options *options)
 {
 	struct kv_options o = *options, plain = { .poll = IB_POLL_WORKQUEUE };
-	struct sockaddr_in at = { .sin_family = AF_INET };
+	struct sockaddr_in at = kv_address();
 	struct rdma_conn_param param = { };
 
 	o.cqe = o.cqe ? o.cqe : 512;
@@ -198,7 +207,6 @@ void kv_connect(struct kv_case *t, const struct kv_options *options)
 	plain.depth = o.depth;
 	if (o.alike)
 		plain = o;
-	at.sin_addr.s_addr = in_aton(address);
 	param.responder_resources = o.reads;
 	param.initiator_depth = o.reads;
 

@@ -11,6 +11,7 @@
 #define KVERBS_H
 
 #include <linux/completion.h>
+#include <linux/in.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
@@ -107,6 +108,7 @@ __printf(2, 3) void kv_fail(struct kv_case *t, const char *fmt, ...);
 	} while (0)
 
 /* ends.c */
+struct sockaddr_in kv_address(void);
 void kv_connect(struct kv_case *t, const struct kv_options *options);
 void kv_disconnect(struct kv_case *t);
 struct kv_work *kv_work(struct kv_case *t);
@@ -132,8 +134,38 @@ void kv_fill(struct kv_region *r, u8 seed);
 void kv_compare(const struct kv_region *r, u32 offset, u32 len, u8 seed,
 		u32 from);
 
-/* bench.c */
+/**
+ * struct kv_bench - what is measured
+ * @t: the connection, and what has failed
+ * @pingpong: the server sends each message back
+ * @workqueue: the server's completions are handled in a workqueue
+ * @size: octets of a message
+ * @depth: messages outstanding, unless @pingpong
+ */
+struct kv_bench {
+	struct kv_case t;
+	bool pingpong;
+	bool workqueue;
+	unsigned int size;
+	unsigned int depth;
+};
+
+/**
+ * struct kv_engine - what messages are measured over
+ * @open: connect; the first of these to be called
+ * @run: move so many messages, or so many there and back
+ * @close: compare what has come, and take everything down
+ */
+struct kv_engine {
+	void (*open)(struct kv_bench *b);
+	void (*run)(struct kv_bench *b, unsigned int n);
+	void (*close)(struct kv_bench *b);
+};
+
+/* bench.c, bench_rdma.c, bench_tcp.c */
 int kv_bench(void);
+extern const struct kv_engine kv_rdma_engine;
+extern const struct kv_engine kv_tcp_engine;
 
 /* The tables of cases */
 struct kv_entry {
