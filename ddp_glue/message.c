@@ -29,16 +29,13 @@ static bool opcode_allowed(const struct iwm_qp *qp, u8 opcode)
 static int check_sge(struct iwm_qp *qp, const struct iwm_sge *sge, int access)
 {
 	struct iwm_mr *mr;
-	int ret;
 
 	if (!sge->len)
 		return 0;
-	mr = iwm_mr_get(qp->dev, sge->lkey);
+	mr = iwm_mr_cached(qp->dev, &qp->sq->mr, sge->lkey);
 	if (!mr)
 		return -ENOENT;
-	ret = iwm_mr_check(mr, qp->ibqp.pd, sge->addr, sge->len, access);
-	iwm_mr_put(mr);
-	return ret;
+	return iwm_mr_check(mr, qp->ibqp.pd, sge->addr, sge->len, access);
 }
 
 /* Copy the payload that the entry carries itself. */
