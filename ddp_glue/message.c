@@ -53,32 +53,42 @@ static enum siw_wc_status take_inline(struct tx_msg *msg,
 }
 
 /* READ with invalidate ends the STag of its sink: there can be only one. */
-static u32 max_sges(u8 opcode)
+static u32 max_sges(const struct iwm_sq *sq, u8 opcode)
 {
 	if (opcode == SIW_OP_READ_LOCAL_INV)
 		return 1;
-	return opcode == SIW_OP_READ ? IWM_MAX_SGE_RD : IWM_MAX_SGE;
+	return opcode == SIW_OP_READ ? IWM_MAX_SGE_RD : sq->max_sge;
+}
+
+/* Element @i of @sqe, the copy of the entry that was taken last. */
+static void take_sge(struct iwm_sq *sq, const struct siw_sqe *sqe, u32 i)
+{
+	const struct siw_sge *from = i < IWM_MAX_SGE ? &sqe->sge[i] :
+				     iwm_sq_more(sq, sq->get - 1, i);
+	struct iwm_sge *to = &sq->sge[i];
+
+	to->addr = from->laddr;
+	to->len = from->length;
+	to->lkey = from->lkey;
 }
 
 static enum siw_wc_status take_sges(struct iwm_qp *qp, struct tx_msg *msg,
 				    const struct siw_sqe *sqe)
 {
 	bool read = iwm_sq_is_read(sqe->opcode);
+	struct iwm_sq *sq = qp->sq;
 	u64 len = 0;
 	int i;
 
-	if (sqe->num_sge > max_sges(sqe->opcode))
+	if (sqe->num_sge > max_sges(sq, sqe->opcode))
 		return SIW_WC_LOC_QP_OP_ERR;
 	if (read && !qp->ord)
 		return SIW_WC_LOC_QP_OP_ERR;	/* the peer takes none */
 	for (i = 0; i < sqe->num_sge; i++) {
-		struct iwm_sge *sge = &msg->sge[i];
-
-		sge->addr = sqe->sge[i].laddr;
-		sge->len = sqe->sge[i].length;
-		sge->lkey = sqe->sge[i].lkey;
-		len += sge->len;
-		if (check_sge(qp, sge, read ? IB_ACCESS_LOCAL_WRITE : 0))
+		take_sge(sq, sqe, i);
+		len += sq->sge[i].len;
+		if (check_sge(qp, &sq->sge[i],
+			      read ? IB_ACCESS_LOCAL_WRITE : 0))
 			return SIW_WC_LOC_PROT_ERR;
 	}
 	if (len > IWM_MAX_MSG)
@@ -158,10 +168,10 @@ static void prepare_read(struct iwm_sq *sq, struct tx_msg *msg,
 
 	rest->num_sge = 0;
 	for (i = 0; i < msg->num_sge; i++)
-		if (msg->sge[i].len)
-			rest->sge[rest->num_sge++] = msg->sge[i];
+		if (sq->sge[i].len)
+			rest->sge[rest->num_sge++] = sq->sge[i];
 	if (!msg->left) {
-		rest->sge[0] = msg->num_sge ? msg->sge[0] :
+		rest->sge[0] = msg->num_sge ? sq->sge[0] :
 					      (struct iwm_sge) { };
 		rest->num_sge = 1;
 	}
@@ -377,9 +387,9 @@ static bool next_response(struct iwm_qp *qp)
 	memset(msg, 0, sizeof(*msg));
 	msg->left = rr->size;
 	msg->num_sge = 1;
-	msg->sge[0].addr = rr->source_to;
-	msg->sge[0].len = rr->size;
-	msg->sge[0].lkey = rr->source_stag;
+	sq->sge[0].addr = rr->source_to;
+	sq->sge[0].len = rr->size;
+	sq->sge[0].lkey = rr->source_stag;
 	msg->access = IB_ACCESS_REMOTE_READ;
 	prepare_tagged(msg, RDMAP_READ_RESPONSE, rr->sink_stag, rr->sink_to);
 	msg->kind = MSG_RESPONSE;

@@ -32,18 +32,23 @@ static int fill_inline(struct siw_sqe *sqe, const struct ib_send_wr *wr)
 	return 0;
 }
 
-static int fill_sges(struct siw_sqe *sqe, const struct ib_send_wr *wr)
+static int fill_sges(struct iwm_sq *sq, struct siw_sqe *sqe,
+		     const struct ib_send_wr *wr)
 {
+	u32 max = iwm_sq_is_read(sqe->opcode) ? IWM_MAX_SGE_RD : sq->max_sge;
 	int i;
 
-	if (wr->num_sge > IWM_MAX_SGE)
+	if (wr->num_sge > max)
 		return -EINVAL;
 	if (wr->send_flags & IB_SEND_INLINE)
 		return fill_inline(sqe, wr);
 	for (i = 0; i < wr->num_sge; i++) {
-		sqe->sge[i].laddr = wr->sg_list[i].addr;
-		sqe->sge[i].length = wr->sg_list[i].length;
-		sqe->sge[i].lkey = wr->sg_list[i].lkey;
+		struct siw_sge *sge = i < IWM_MAX_SGE ? &sqe->sge[i] :
+				      iwm_sq_more(sq, sq->put, i);
+
+		sge->laddr = wr->sg_list[i].addr;
+		sge->length = wr->sg_list[i].length;
+		sge->lkey = wr->sg_list[i].lkey;
 	}
 	sqe->num_sge = wr->num_sge;
 	return 0;
@@ -65,30 +70,31 @@ static u16 fill_flags(const struct ib_send_wr *wr)
 }
 
 /* Translate a kernel consumer's work request, all but the flags. */
-static int fill_entry(struct siw_sqe *sqe, const struct ib_send_wr *wr)
+static int fill_entry(struct iwm_sq *sq, struct siw_sqe *sqe,
+		      const struct ib_send_wr *wr)
 {
 	sqe->id = wr->wr_id;
 	sqe->num_sge = 0;
 	switch (wr->opcode) {
 	case IB_WR_SEND:
 		sqe->opcode = SIW_OP_SEND;
-		return fill_sges(sqe, wr);
+		return fill_sges(sq, sqe, wr);
 	case IB_WR_SEND_WITH_INV:
 		sqe->opcode = SIW_OP_SEND_REMOTE_INV;
 		sqe->rkey = wr->ex.invalidate_rkey;
-		return fill_sges(sqe, wr);
+		return fill_sges(sq, sqe, wr);
 	case IB_WR_RDMA_WRITE:
 		sqe->opcode = SIW_OP_WRITE;
 		sqe->rkey = rdma_wr(wr)->rkey;
 		sqe->raddr = rdma_wr(wr)->remote_addr;
-		return fill_sges(sqe, wr);
+		return fill_sges(sq, sqe, wr);
 	case IB_WR_RDMA_READ:
 	case IB_WR_RDMA_READ_WITH_INV:
 		sqe->opcode = wr->opcode == IB_WR_RDMA_READ ?
 			      SIW_OP_READ : SIW_OP_READ_LOCAL_INV;
 		sqe->rkey = rdma_wr(wr)->rkey;
 		sqe->raddr = rdma_wr(wr)->remote_addr;
-		return fill_sges(sqe, wr);
+		return fill_sges(sq, sqe, wr);
 	case IB_WR_LOCAL_INV:
 		sqe->opcode = SIW_OP_INVAL_STAG;
 		sqe->rkey = wr->ex.invalidate_rkey;
@@ -116,7 +122,7 @@ static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 
 		/* Pairs with iwm_sq_release(): the owner is done with it */
 		ret = smp_load_acquire(&sqe->flags) ? -ENOMEM :
-						      fill_entry(sqe, wr);
+						      fill_entry(sq, sqe, wr);
 		if (ret) {
 			*bad_wr = wr;
 			break;

@@ -21,8 +21,9 @@
 #define QPN_MIN			2	/* 0 and 1 are special in InfiniBand */
 #define QPN_MAX			0xffffff
 
-static int check_qp_attr(const struct ib_qp_init_attr *attr)
+static int check_qp_attr(const struct ib_qp_init_attr *attr, bool user)
 {
+	u32 max_send_sge = user ? IWM_MAX_SGE : IWM_MAX_SEND_SGE;
 	const struct ib_qp_cap *cap = &attr->cap;
 
 	if (attr->qp_type != IB_QPT_RC || attr->create_flags)
@@ -30,7 +31,7 @@ static int check_qp_attr(const struct ib_qp_init_attr *attr)
 	if (!attr->send_cq || !attr->recv_cq)
 		return -EINVAL;
 	if (cap->max_send_wr > IWM_MAX_QP_WR ||
-	    cap->max_send_sge > IWM_MAX_SGE ||
+	    cap->max_send_sge > max_send_sge ||
 	    cap->max_inline_data > IWM_MAX_INLINE)
 		return -EINVAL;
 	if (!attr->srq && (cap->max_recv_wr > IWM_MAX_QP_WR ||
@@ -78,7 +79,7 @@ static int create_queues(struct iwm_qp *qp)
 	const struct ib_qp_cap *cap = &qp->cap;
 	int ret;
 
-	ret = iwm_sq_create(qp, cap->max_send_wr, iwm_sq_work);
+	ret = iwm_sq_create(qp, iwm_sq_work);
 	if (ret)
 		return ret;
 	ret = iwm_rx_create(qp);
@@ -212,7 +213,7 @@ int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct iwm_qp *qp = to_iwm_qp(ibqp);
 	int ret;
 
-	ret = check_qp_attr(attr);
+	ret = check_qp_attr(attr, udata);
 	if (ret)
 		return ret;
 	ret = iwm_claim(&dev->num_qp, IWM_MAX_QP);

@@ -36,7 +36,7 @@ struct tx_run {
 	unsigned int num_spans;
 	u32 len;
 	int err;
-	struct iwm_mr *held[IWM_MAX_SGE];
+	struct iwm_mr *held[IWM_MAX_SEND_SGE];
 	unsigned int num_held;
 	struct mpa_message out;
 };
@@ -87,7 +87,7 @@ static int run_add(struct iwm_qp *qp, struct tx_run *run,
 static void run_add_elements(struct iwm_qp *qp, struct tx_run *run, u32 left)
 {
 	const struct tx_msg *msg = &qp->sq->msg;
-	const struct iwm_sge *sge = &msg->sge[msg->cur];
+	const struct iwm_sge *sge = &qp->sq->sge[msg->cur];
 	u32 off = msg->cur_off;
 
 	for (; left && run->num_spans < RUN_SPANS && !run->err; sge++) {
@@ -143,8 +143,9 @@ static void run_begin(struct iwm_qp *qp, struct tx_run *run)
 }
 
 /* What has been sent of the run is sent of the message. */
-static void run_end(struct tx_msg *msg, struct tx_run *run)
+static void run_end(struct iwm_sq *sq, struct tx_run *run)
 {
+	struct tx_msg *msg = &sq->msg;
 	u32 sent = run->len - run->out.avail;
 
 	while (run->num_held)
@@ -158,8 +159,8 @@ static void run_end(struct tx_msg *msg, struct tx_run *run)
 	}
 	msg->cur_off += sent;
 	while (msg->cur < msg->num_sge &&
-	       msg->cur_off >= msg->sge[msg->cur].len) {
-		msg->cur_off -= msg->sge[msg->cur].len;
+	       msg->cur_off >= sq->sge[msg->cur].len) {
+		msg->cur_off -= sq->sge[msg->cur].len;
 		msg->cur++;
 	}
 }
@@ -228,12 +229,12 @@ static int run_send(struct iwm_qp *qp, struct mpa_conn *conn,
 static int send_run(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
 {
 	struct tx_msg *msg = &qp->sq->msg;
-	struct tx_run run;
+	struct tx_run run __uninitialized;
 	int ret;
 
 	run_begin(qp, &run);
 	ret = run_send(qp, conn, &run);
-	run_end(msg, &run);
+	run_end(qp->sq, &run);
 	if (!ret && !msg->left)
 		message_done(qp, conn);
 	*sent += msg->seg.hdr_len + run.len - run.out.avail;

@@ -323,30 +323,46 @@ size_t iwm_sq_ring_size(struct iwm_qp *qp)
 	return array_size(qp->sq->num, sizeof(struct siw_sqe));
 }
 
+static int sq_alloc_entries(struct iwm_sq *sq, gfp_t gfp)
+{
+	size_t more = (size_t)sq->num * (sq->max_sge - IWM_MAX_SGE);
+
+	sq->ring = iwm_ring_alloc(array_size(sq->num, sizeof(*sq->ring)),
+				  sq->qp->user);
+	sq->fifo = kvcalloc(sq->num, sizeof(*sq->fifo), gfp);
+	if (more)
+		sq->more = kvcalloc(more, sizeof(*sq->more), gfp);
+	return sq->ring && sq->fifo && (sq->more || !more) ? 0 : -ENOMEM;
+}
+
+static void sq_free_entries(struct iwm_sq *sq)
+{
+	iwm_ring_free(sq->ring);
+	kvfree(sq->fifo);
+	kvfree(sq->more);
+}
+
 /**
  * iwm_sq_create() - make the transmit side of a QP
- * @qp: QP, with @qp->user set
- * @num_sqe: entries, a power of two
+ * @qp: QP, with @qp->user and @qp->cap set
  * @work: the worker, which becomes the transmit owner: iwm_sq_work()
  *
  * Context: process. Return: 0 or -ENOMEM.
  */
-int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work)
+int iwm_sq_create(struct iwm_qp *qp, work_func_t work)
 {
+	u32 max_sge = max_t(u32, qp->cap.max_send_sge, IWM_MAX_SGE);
 	gfp_t gfp = iwm_gfp(qp->user);
-	struct iwm_sq *sq = kzalloc(sizeof(*sq), gfp);
+	struct iwm_sq *sq = kzalloc(struct_size(sq, sge, max_sge), gfp);
 	int i;
 
 	if (!sq)
 		return -ENOMEM;
 	sq->qp = qp;
-	sq->num = num_sqe;
-	sq->ring = iwm_ring_alloc(array_size(num_sqe, sizeof(*sq->ring)),
-				  qp->user);
-	sq->fifo = kvcalloc(num_sqe, sizeof(*sq->fifo), gfp);
-	if (!sq->ring || !sq->fifo) {
-		iwm_ring_free(sq->ring);
-		kvfree(sq->fifo);
+	sq->num = qp->cap.max_send_wr;
+	sq->max_sge = max_sge;
+	if (sq_alloc_entries(sq, gfp)) {
+		sq_free_entries(sq);
 		kfree(sq);
 		return -ENOMEM;
 	}
@@ -405,8 +421,7 @@ void iwm_sq_destroy(struct iwm_qp *qp)
 		return;
 	hrtimer_cancel(&sq->burst_timer);
 	cancel_work_sync(&sq->work);
-	iwm_ring_free(sq->ring);
-	kvfree(sq->fifo);
+	sq_free_entries(sq);
 	kfree(sq->orq);
 	kfree(sq);
 	qp->sq = NULL;

@@ -84,7 +84,7 @@ struct orq_entry {
  * @wqe: the work request's place in the FIFO
  */
 struct read_rest {
-	struct iwm_sge sge[IWM_MAX_SGE];
+	struct iwm_sge sge[IWM_MAX_SGE_RD];
 	u32 num_sge;
 	u32 cur;
 	u32 stag;
@@ -107,8 +107,7 @@ enum msg_kind {
  * @body: payload that is not in a memory region: inline data or a Read Request
  * @body_off: octets of @body that are serialised
  * @in_body: the payload comes from @body
- * @sge: the payload's memory
- * @num_sge: elements in it
+ * @num_sge: elements of iwm_sq.sge with the payload's memory
  * @cur: element of the next octet
  * @cur_off: its offset there
  * @access: right that the memory must grant
@@ -121,7 +120,6 @@ struct tx_msg {
 	u8 body[SIW_MAX_INLINE];
 	u32 body_off;
 	bool in_body;
-	struct iwm_sge sge[IWM_MAX_SGE];
 	u32 num_sge;
 	u32 cur;
 	u32 cur_off;
@@ -137,6 +135,9 @@ struct tx_msg {
  * @post_lock: serialises kernel consumers; guards @put
  * @ring: entries, shared with user space for a user QP
  * @num: entries in @ring and @fifo, a power of two
+ * @max_sge: elements that an entry may have
+ * @more: the elements of all entries that @ring has no room for; kernel QP
+ *	only, NULL unless it was made for so many
  * @put: next entry to write, kernel QP only
  * @get: next entry to take (owner)
  * @released: entries below are given back (owner)
@@ -163,6 +164,7 @@ struct tx_msg {
  * @bell_segments: segments that had been received then
  * @term: the Terminate's body, written before SQ_TERMINATE is set
  * @term_len: octets of @term
+ * @sge: memory of @msg; there is room for @max_sge (owner)
  */
 struct iwm_sq {
 	struct iwm_qp *qp;
@@ -172,6 +174,8 @@ struct iwm_sq {
 	spinlock_t post_lock;		/* see above */
 	struct siw_sqe *ring;
 	u32 num;
+	u32 max_sge;
+	struct siw_sge *more;
 	u32 put;
 	u32 get;
 	u32 released;
@@ -201,11 +205,20 @@ struct iwm_sq {
 	u32 bell_segments;
 	u8 term[RDMAP_TERM_MAX_LEN];
 	u32 term_len;
+	struct iwm_sge sge[];
 };
 
 static inline struct siw_sqe *iwm_sq_entry(struct iwm_sq *sq, u32 index)
 {
 	return &sq->ring[index & (sq->num - 1)];
+}
+
+/* Element @i of an entry of the ring, IWM_MAX_SGE or more: not in the ring. */
+static inline struct siw_sge *iwm_sq_more(struct iwm_sq *sq, u32 index, u32 i)
+{
+	u32 first = (index & (sq->num - 1)) * (sq->max_sge - IWM_MAX_SGE);
+
+	return &sq->more[first + i - IWM_MAX_SGE];
 }
 
 static inline struct iwm_wqe *iwm_sq_wqe(struct iwm_sq *sq, u32 index)
@@ -273,7 +286,7 @@ int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status);
 
 /* Lifetime. */
-int iwm_sq_create(struct iwm_qp *qp, u32 num_sqe, work_func_t work);
+int iwm_sq_create(struct iwm_qp *qp, work_func_t work);
 int iwm_sq_set_depths(struct iwm_qp *qp, u32 ird, u32 ord);
 void iwm_sq_destroy(struct iwm_qp *qp);
 void *iwm_sq_ring(struct iwm_qp *qp);

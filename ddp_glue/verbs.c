@@ -28,7 +28,8 @@ int iwm_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_mr_size = U64_MAX;
 	attr->max_qp = IWM_MAX_QP;
 	attr->max_qp_wr = IWM_MAX_QP_WR;
-	attr->max_send_sge = IWM_MAX_SGE;
+	/* uverbs tells programs the smaller of the two: a ring's entry */
+	attr->max_send_sge = IWM_MAX_SEND_SGE;
 	attr->max_recv_sge = IWM_MAX_SGE;
 	attr->max_sge_rd = IWM_MAX_SGE_RD;
 	attr->max_cq = IWM_MAX_CQ;

@@ -10,6 +10,7 @@ two_hosts || finish
 check "ibv_devices lists both" bash -c 'ibv_devices | grep -c "rd[12]" | grep -qx 2'
 check "ibv_devinfo -v" ibv_devinfo -v -d rd1
 check "it says iWARP and active" bash -c 'ibv_devinfo -d rd1 | grep -q iWARP && ibv_devinfo -d rd1 | grep -q PORT_ACTIVE'
+check "elements of a work request: what libsiw has room for" bash -c 'ibv_devinfo -v -d rd1 | grep -qE "max_sge:[[:space:]]+6$"'
 check "its limits are not zero" bash -c '! ibv_devinfo -v -d rd1 | grep -E "max_(qp|qp_wr|sge|cq|cqe|mr|pd|srq|qp_rd_atom):" | grep -qE ":[[:space:]]+0$"'
 
 say "resources of a running connection"

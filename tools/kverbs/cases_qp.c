@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: the DMA key, several sinks of a READ, posting from atomic
- * context, draining, memory reserves.
+ * Queue pairs: the DMA key, many elements of a WRITE, several sinks of a READ,
+ * posting from atomic context, draining, memory reserves.
  */
 #include <linux/delay.h>
 #include <linux/timer.h>
@@ -29,6 +29,147 @@ static void dma_key(struct kv_case *t)
 	kv_expect(t, recv->wc.byte_len == PAGE_SIZE, "byte_len %u",
 		  recv->wc.byte_len);
 	kv_compare(there, 0, PAGE_SIZE, 1, 0);
+}
+
+#define GATHER_WRS	8
+#define GATHER_LEN	1001
+#define GATHER_MAX	32
+
+/* Request @n gathers from all pages of @from, beginning with the n'th. */
+static void gather(const struct kv_region *from, u32 n, struct ib_sge *sge)
+{
+	u32 i;
+
+	for (i = 0; i < from->num_pages; i++)
+		sge[i] = kv_sge(from, (n + i) % from->num_pages * PAGE_SIZE + n,
+				GATHER_LEN);
+}
+
+/* What gather() collects has come, at @offset of @to. */
+static void gathered(const struct kv_region *to, u32 offset, u32 n, u32 num)
+{
+	u32 i;
+
+	for (i = 0; i < num; i++)
+		kv_compare(to, offset + i * GATHER_LEN, GATHER_LEN, 5,
+			   (n + i) % num * PAGE_SIZE + n);
+}
+
+/* WRITEs, waiting in the ring together, and a SEND as the last of them. */
+static void post_gathers(const struct kv_region *from,
+			 const struct kv_region *there)
+{
+	u32 num = from->num_pages, len = num * GATHER_LEN, n;
+	struct kv_work *work[GATHER_WRS], *recv;
+	struct kv_case *t = there->end->t;
+	struct ib_sge sge[GATHER_MAX], in;
+
+	in = kv_sge(there, (GATHER_WRS - 1) * len, len);
+	recv = kv_recv(&t->server, &in);
+	for (n = 0; n < GATHER_WRS; n++) {
+		gather(from, n, sge);
+		work[n] = n < GATHER_WRS - 1 ?
+			  kv_rdma(&t->client, IB_WR_RDMA_WRITE, sge, num, there,
+				  n * len) :
+			  kv_send_sges(&t->client, sge, num);
+	}
+	for (n = 0; n < GATHER_WRS; n++)
+		kv_wait(t, work[n], IB_WC_SUCCESS);
+	kv_wait(t, recv, IB_WC_SUCCESS);
+}
+
+/* As many elements as there can be. */
+static void write_sges(struct kv_case *t)
+{
+	static const struct kv_options many = {
+		.poll = IB_POLL_WORKQUEUE,
+		.depth = GATHER_WRS,
+		.many = true,
+	};
+	struct kv_region *from, *there;
+	u32 num, n;
+
+	kv_connect(t, &many);
+	if (t->failed)
+		return;
+	num = t->dev->attrs.max_send_sge;
+	kv_expect(t, num > 6 && num <= GATHER_MAX, "max_send_sge is %u", num);
+	from = kv_region(&t->client, num);
+	there = kv_region(&t->server, num * GATHER_WRS);
+	kv_register(from, IB_ACCESS_LOCAL_WRITE);
+	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	kv_fill(from, 5);
+	if (!t->failed)
+		post_gathers(from, there);
+	for (n = 0; n < GATHER_WRS; n++)
+		gathered(there, n * num * GATHER_LEN, n, num);
+}
+
+static void expect_refused(struct kv_case *t, enum ib_wr_opcode opcode, u32 num)
+{
+	struct ib_sge sge[GATHER_MAX + 1] = { };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = opcode, .sg_list = sge, .num_sge = num },
+	};
+	const struct ib_send_wr *bad = NULL;
+	int ret;
+
+	if (t->failed)
+		return;
+	ret = ib_post_send(t->client.id->qp, &wr.wr, &bad);
+	kv_expect(t, ret == -EINVAL && bad == &wr.wr,
+		  "opcode %d with %u elements: %d", opcode, num, ret);
+}
+
+/* A queue pair of its own, beside that of the connection. */
+static void expect_qp(struct kv_case *t, u32 num, int want)
+{
+	struct ib_qp_init_attr attr = {
+		.send_cq = t->client.scq,
+		.recv_cq = t->client.rcq,
+		.cap = {
+			.max_send_wr = 1,
+			.max_recv_wr = 1,
+			.max_send_sge = num,
+			.max_recv_sge = 1,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp *qp;
+
+	if (t->failed)
+		return;
+	qp = ib_create_qp(t->client.pd, &attr);
+	kv_expect(t, PTR_ERR_OR_ZERO(qp) == want,
+		  "a queue pair with %u elements: %d", num,
+		  PTR_ERR_OR_ZERO(qp));
+	if (!IS_ERR(qp))
+		ib_destroy_qp(qp);
+}
+
+/* One element more than there can be is refused, and harms nothing. */
+static void too_many_sges(struct kv_case *t)
+{
+	static const struct kv_options many = {
+		.poll = IB_POLL_WORKQUEUE,
+		.many = true,
+	};
+	u32 max;
+
+	kv_connect(t, &workqueue);
+	expect_refused(t, IB_WR_RDMA_WRITE, 7);	/* asked for 6 */
+	kv_disconnect(t);
+	kv_connect(t, &many);
+	if (t->failed)
+		return;
+	max = min_t(u32, t->dev->attrs.max_send_sge, GATHER_MAX);
+	expect_refused(t, IB_WR_RDMA_WRITE, max + 1);
+	expect_refused(t, IB_WR_SEND, max + 1);
+	expect_refused(t, IB_WR_RDMA_READ, t->dev->attrs.max_sge_rd + 1);
+	expect_qp(t, max, 0);
+	expect_qp(t, max + 1, -EINVAL);
+	kv_sync(t);
 }
 
 /*
@@ -321,6 +462,8 @@ static void initiator_uses(struct kv_case *t)
 
 const struct kv_entry kv_qp_cases[] = {
 	{ "dma-key", dma_key },
+	{ "write-sges", write_sges },
+	{ "too-many-sges", too_many_sges },
 	{ "read-sges", read_sges },
 	{ "read-bad-sink", read_bad_sink },
 	{ "read-bad-source", read_bad_source },

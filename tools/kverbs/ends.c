@@ -171,6 +171,8 @@ static void make_qp(struct kv_end *end, const struct kv_options *o,
 
 	if (end->t->failed)
 		return;
+	if (o->many)
+		attr.cap.max_send_sge = end->id->device->attrs.max_send_sge;
 	pd = ib_alloc_pd(end->id->device, 0);
 	if (IS_ERR(pd)) {
 		kv_fail(end->t, "ib_alloc_pd: %pe", pd);
@@ -370,18 +372,25 @@ struct kv_work *kv_recv(struct kv_end *end, const struct ib_sge *sge)
 	return work;
 }
 
-struct kv_work *kv_send(struct kv_end *end, const struct ib_sge *sge)
+struct kv_work *kv_send_sges(struct kv_end *end, struct ib_sge *sge,
+			     int num_sge)
 {
 	struct kv_work *work = kv_work(end->t);
-	struct ib_sge copy = *sge;
 	struct ib_send_wr wr = {
 		.opcode = IB_WR_SEND,
-		.sg_list = &copy,
-		.num_sge = 1,
+		.sg_list = sge,
+		.num_sge = num_sge,
 	};
 
 	kv_post(end, work, &wr);
 	return work;
+}
+
+struct kv_work *kv_send(struct kv_end *end, const struct ib_sge *sge)
+{
+	struct ib_sge copy = *sge;
+
+	return kv_send_sges(end, &copy, 1);
 }
 
 /* WRITE, READ or READ_WITH_INV between @sge and @remote */

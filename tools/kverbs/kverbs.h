@@ -69,6 +69,7 @@ struct kv_end {
  * @cqe: their size
  * @depth: of the send and the receive queue
  * @reads: IRD and ORD
+ * @many: as many elements in a send as the device has
  * @srq: receives come from an SRQ
  * @alike: the server's end is made of the same, not of the default
  * @handler: the send CQ is not polled by the core, but this is called
@@ -79,6 +80,7 @@ struct kv_options {
 	int cqe;
 	int depth;
 	u8 reads;
+	bool many;
 	bool srq;
 	bool alike;
 	ib_comp_handler handler;
@@ -118,6 +120,8 @@ void kv_wait(struct kv_case *t, struct kv_work *work,
 	     enum ib_wc_status status);
 struct kv_work *kv_recv(struct kv_end *end, const struct ib_sge *sge);
 struct kv_work *kv_send(struct kv_end *end, const struct ib_sge *sge);
+struct kv_work *kv_send_sges(struct kv_end *end, struct ib_sge *sge,
+			     int num_sge);
 struct kv_work *kv_rdma(struct kv_end *end, enum ib_wr_opcode opcode,
 			struct ib_sge *sge, int num_sge,
 			const struct kv_region *remote, u64 offset);
