@@ -13,6 +13,7 @@
 #include "cep.h"
 #include "cm.h"
 #include "netdev.h"
+#include "policy.h"
 #include "qp_conn.h"
 #include "qp_ref.h"
 
@@ -36,23 +37,31 @@ const struct mpa_params iwm_cm_listen_params = {
 	.ord = IWM_MAX_ORD,
 };
 
+/* What all connections of a queue pair have in common. */
+static void common_params(struct mpa_params *params, const struct iwm_qp *qp)
+{
+	*params = iwm_cm_listen_params;
+	params->own_policy = true;
+	params->policy = iwm_policy(qp->dev);
+	params->account = qp->user;
+}
+
 static void connect_params(struct mpa_params *params, const struct iwm_qp *qp,
 			   const struct iw_cm_conn_param *param)
 {
-	*params = iwm_cm_listen_params;
+	common_params(params, qp);
 	params->p2p = true;	/* either side may send first */
-	params->account = qp->user;
 	params->memalloc = !qp->user;	/* the kernel's Initiators are storage */
 	params->ird = param->ird;
 	params->ord = param->ord;
 }
 
 /* We may not have more Reads outstanding than the Initiator can take. */
-static void accept_params(struct mpa_params *params,
+static void accept_params(struct mpa_params *params, const struct iwm_qp *qp,
 			  const struct iw_cm_conn_param *param,
 			  const struct mpa_offer *peer)
 {
-	*params = iwm_cm_listen_params;
+	common_params(params, qp);
 	params->ird = param->ird;
 	params->ord = min_t(u32, param->ord, peer->ird);
 	/* The Read that may be the RTR needs a place: RFC 6581 section 9.1. */
@@ -322,8 +331,7 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
 	};
 	int ret;
 
-	accept_params(&answer.params, param, &cep->peer);
-	answer.params.account = qp->user;
+	accept_params(&answer.params, qp, param, &cep->peer);
 	iwm_cep_bind(cep, id, qp);
 	ret = iwm_qp_accept(qp, cep, &answer);
 	if (ret)

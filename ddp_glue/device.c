@@ -36,6 +36,7 @@
 #include "mem.h"
 #include "mmap.h"
 #include "netdev.h"
+#include "policy.h"
 #include "qp.h"
 #include "qp_ref.h"
 #include "rq.h"
@@ -286,6 +287,7 @@ static const struct ib_device_ops device_ops = {
 	.destroy_cq = iwm_destroy_cq,
 	.destroy_qp = iwm_destroy_qp,
 	.destroy_srq = iwm_destroy_srq,
+	.device_group = &iwm_policy_group,
 	.disassociate_ucontext = iwm_disassociate_ucontext,
 	.get_dma_mr = iwm_get_dma_mr,
 	.get_hw_stats = iwm_get_hw_stats,
@@ -340,6 +342,7 @@ static struct iwm_dev *dev_alloc(void)
 	dev->end_cq_users = iwm_qp_lost_cq;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	iwm_mr_init(dev);
+	iwm_policy_init(dev);
 
 	dev->mpa_mib = alloc_percpu(struct mpa_mib);
 	dev->mib = alloc_percpu(struct iwm_mib);

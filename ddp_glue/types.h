@@ -90,6 +90,7 @@ struct iwm_mib {
  *	network namespace: see iwm_dev_net()
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
+ * @large: enum mpa_large, or negative where mpa.ko's parameter counts
  * @recent_mrs: by the low bits of their index. Only who holds a region writes
  *	it here, and it is taken out when nobody does any more: see mr_withdraw()
  */
@@ -101,6 +102,7 @@ struct iwm_dev {
 	u8 mac[ETH_ALEN];		/* node GUID comes from it */
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;
+	int large;
 	enum ib_port_state port_state;	/* as last reported; under rtnl */
 
 	/* QP number -> struct iwm_qp; XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ */

@@ -28,7 +28,7 @@ void mpa_conn_set_params(struct mpa_conn *conn,
 {
 	conn->params = *params;
 	if (!params->own_policy)
-		conn->params.policy = mpa_params_policy();
+		conn->params.policy = mpa_policy();
 	if (params->account && !conn->memcg)
 		conn->memcg = get_mem_cgroup_from_mm(NULL);
 }

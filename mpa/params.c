@@ -34,15 +34,16 @@ module_param_named(early_placement, admin_policy.early, bool, 0644);
 MODULE_PARM_DESC(early_placement,
 		 "Place what TCP holds out of order, on new connections with Markers and CRC (default: Y)");
 
-static const char *const large_names[] = {
+const char *const mpa_large_names[MPA_NUM_LARGE] = {
 	[MPA_LARGE_NEVER] = "never",
 	[MPA_LARGE_LOCAL] = "local",
 	[MPA_LARGE_ALWAYS] = "always",
 };
+EXPORT_SYMBOL_NS_GPL(mpa_large_names, IWMPA);
 
 static int set_large(const char *val, const struct kernel_param *kp)
 {
-	int ret = sysfs_match_string(large_names, val);
+	int ret = sysfs_match_string(mpa_large_names, val);
 
 	if (ret < 0)
 		return ret;
@@ -52,7 +53,7 @@ static int set_large(const char *val, const struct kernel_param *kp)
 
 static int get_large(char *buf, const struct kernel_param *kp)
 {
-	return sysfs_emit(buf, "%s\n", large_names[admin_policy.large]);
+	return sysfs_emit(buf, "%s\n", mpa_large_names[admin_policy.large]);
 }
 
 static const struct kernel_param_ops large_ops = {
@@ -64,11 +65,16 @@ module_param_cb(large_fpdus, &large_ops, NULL, 0644);
 MODULE_PARM_DESC(large_fpdus,
 		 "Send FPDUs larger than a TCP segment: never, local (on routes within this host), always (default: never)");
 
-/* The administrator's policy for a connection that starts now. Context: any. */
-struct mpa_policy mpa_params_policy(void)
+/**
+ * mpa_policy() - the administrator's policy for a connection that starts now
+ *
+ * Context: any. Return: what the module's parameters say.
+ */
+struct mpa_policy mpa_policy(void)
 {
 	return data_race(admin_policy);	/* each field is whole */
 }
+EXPORT_SYMBOL_NS_GPL(mpa_policy, IWMPA);
 
 static int set_in_range(const char *val, const struct kernel_param *kp,
 			unsigned int min, unsigned int max)

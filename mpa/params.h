@@ -12,8 +12,6 @@
 extern unsigned int mpa_startup_timeout;
 extern unsigned int mpa_max_half_open;
 
-struct mpa_policy mpa_params_policy(void);
-
 /**
  * mpa_params_use_reserves() - what is allocated from now on is for a connection
  * @params: policy of the connection; memory may wait for it when it says so

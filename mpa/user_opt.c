@@ -17,7 +17,7 @@
  */
 static bool may_drop_crc(const struct mpa_user *user)
 {
-	return !mpa_params_policy().crc ||
+	return !mpa_policy().crc ||
 	       ns_capable(sock_net(user->sk)->user_ns, CAP_NET_ADMIN);
 }
 

@@ -186,7 +186,7 @@ static const struct mpa_consumer_ops user_ops = {
  */
 struct mpa_policy mpa_user_policy(const struct mpa_user *user)
 {
-	struct mpa_policy policy = mpa_params_policy();
+	struct mpa_policy policy = mpa_policy();
 	struct mpa_policy own = user->params.policy;
 	int optname;
 

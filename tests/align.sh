@@ -103,7 +103,20 @@ for large in local always; do
     check "FPDUs across segments [DDP-04]" test "$(largest largest_ulpdu)" -gt 20000
   fi
 done
-set_parameter large_fpdus never || fail "large_fpdus"
+
+# What is chosen for a device goes before the parameter.
+for choice in never default always; do
+  if [ $choice = always ]; then set_parameter large_fpdus never || fail "large_fpdus"; fi
+  set_device rd1 large_fpdus $choice && set_device rd2 large_fpdus $choice || fail "large_fpdus of the devices"
+  transfer
+  if [ $choice = never ]; then
+    judged "not on devices that never do, with large_fpdus=always" --expect all-aligned
+  else
+    judged "FPDUs and Markers are what they should be"
+    check "FPDUs across segments: $choice" test "$(largest largest_ulpdu)" -gt 20000
+  fi
+done
+set_device rd1 large_fpdus default && set_device rd2 large_fpdus default || fail "large_fpdus of the devices"
 set_parameter markers N || fail "markers"
 
 say "64 SENDs of 64 octets, posted in one call"

@@ -24,6 +24,19 @@ check "it is active" bash -c 'rdma link show rd0/1 | grep -q "state ACTIVE"'
 check "it names its netdev" bash -c 'rdma link show rd0/1 | grep -q "netdev wire"'
 check "ibv_devinfo sees an iWARP device" bash -c 'ibv_devinfo -d rd0 | grep -q iWARP'
 
+if [ "$LINKTYPE" = iwmpa ]; then
+  say "what is chosen for one device"
+  large=/sys/class/infiniband/rd0/iwmpa/large_fpdus
+  check "nothing at first" grep -qx default $large
+  for choice in never local always default; do check "$choice" set_device rd0 large_fpdus $choice; done
+  for choice in sometimes "" "never always"; do
+    refused "not '$choice'" "Invalid argument" bash -c "echo '$choice' >$large"
+  done
+  refused "not without CAP_NET_ADMIN" "not permitted" capsh --drop=cap_net_admin -- -c "echo always >$large"
+  refused "not by others" "Permission denied" setpriv --reuid nobody bash -c "echo always >$large"
+  check "it is as it was" grep -qx default $large
+fi
+
 refused "a name that is taken" "File exists|Name not unique|exists" rdma link add rd0 type "$LINKTYPE" netdev lo
 [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "exists"
 refused "a netdev that has a link already" "exists|busy" rdma link add rd1 type "$LINKTYPE" netdev wire

@@ -59,7 +59,10 @@ enum mpa_large {
 	MPA_LARGE_NEVER,
 	MPA_LARGE_LOCAL,	/* the route does not leave this host's stack */
 	MPA_LARGE_ALWAYS,
+	MPA_NUM_LARGE
 };
+
+extern const char *const mpa_large_names[MPA_NUM_LARGE];
 
 /**
  * struct mpa_policy - what the administrator has a say in
@@ -236,6 +239,9 @@ struct mpa_message {
 	struct kvec *src;
 	const bool *lent;
 };
+
+/* The administrator's policy for a connection that starts now */
+struct mpa_policy mpa_policy(void);
 
 /* Startup */
 struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,

@@ -124,6 +124,12 @@ set_parameter() {
   echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ]
 }
 
+# set_device NAME ATTRIBUTE VALUE: likewise, for one device.
+set_device() {
+  local file=/sys/class/infiniband/$1/iwmpa/$2
+  echo "$3" >"$file" && [ "$(cat "$file")" = "$3" ]
+}
+
 # --- the kernel's log ---
 
 # A line for each error would let a stranger fill it. The kernel itself may say something at any time.
