@@ -363,7 +363,7 @@ static bool next_wqe(struct iwm_qp *qp)
 	if (iwm_sq_has_rest(sq))
 		return next_sink(qp);
 	while (!test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_posted(sq)) {
-		struct siw_sqe sqe;
+		struct siw_sqe sqe __uninitialized;
 
 		memcpy(&sqe, iwm_sq_entry(sq, sq->get), sizeof(sqe));
 		barrier();	/* from here on only the copy is looked at */
