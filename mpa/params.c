@@ -12,6 +12,7 @@ static struct mpa_policy admin_policy = {
 	.rdmac = true,
 	.packing = true,
 	.early = true,
+	.large = MPA_LARGE_LOCAL,
 };
 
 module_param_named(markers, admin_policy.markers, bool, 0644);
@@ -63,7 +64,7 @@ static const struct kernel_param_ops large_ops = {
 
 module_param_cb(large_fpdus, &large_ops, NULL, 0644);
 MODULE_PARM_DESC(large_fpdus,
-		 "Send FPDUs larger than a TCP segment: never, local (on routes within this host), always (default: never)");
+		 "Send FPDUs larger than a TCP segment: never, local (on routes within this host), always (default: local)");
 
 /**
  * mpa_policy() - the administrator's policy for a connection that starts now

@@ -33,6 +33,7 @@ check "unload" unload_modules
 
 check "load without parameters" load_modules
 check "CRCs are on by default [CRC-06]" grep -qx Y /sys/module/mpa/parameters/crc
+check "large FPDUs are local by default" grep -qx local /sys/module/mpa/parameters/large_fpdus
 check "Markers are off by default" grep -qx N /sys/module/mpa/parameters/markers
 refused "a second instance" "File exists" insmod "$mpa"
 
