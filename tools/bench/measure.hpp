@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -31,7 +32,7 @@ namespace bench {
  *
  * Its two ends are a read of the time stamp counter, which under QEMU's -icount advances by one for
  * every instruction (and by the length of every idle period), and a long NOP with a displacement
- * that insn_count.cpp looks for. The NOP does nothing anywhere else.
+ * that insn_count.cpp looks for. The NOP does nothing anywhere else. Around both is the clock.
  */
 class Region {
 public:
@@ -43,16 +44,20 @@ public:
     return __rdtsc() - start_;
   }
 
+  /** @return the time since the region's begin. */
+  std::chrono::nanoseconds elapsed() const { return std::chrono::steady_clock::now() - began_; }
+
   /** What a region ends with that another process has begun. */
   static void markEnd() { asm volatile(".byte 0x0f, 0x1f, 0x80, 0x79, 0x56, 0x34, 0x12" ::: "memory"); }
 
 private:
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::uint64_t start_;
 };
 
-/** Prints one repeat's result in the form that results.cpp reads. */
-inline void printResult(std::uint64_t tsc, long operations, std::uint64_t octets) {
-  std::cout << "result tsc=" << tsc << " ops=" << operations << " octets=" << octets << std::endl;
+/** Prints one repeat's result in the form that results.cpp reads; scripts/bench/native takes the time, when there is one. */
+inline void printResult(std::uint64_t tsc, long operations, std::uint64_t octets, std::chrono::nanoseconds time = {}) {
+  std::cout << "result tsc=" << tsc << " ops=" << operations << " octets=" << octets << " ns=" << time.count() << std::endl;
 }
 
 /** Prints the executable mappings of this process, for the profile of its user-space part. */

@@ -118,8 +118,9 @@ public:
     const Region region;
     run(n);
     const std::uint64_t tsc = region.stop();
+    const std::chrono::nanoseconds time = region.elapsed();
     const long messages = options_.op == Op::Pingpong ? 2 * n : n;
-    printResult(tsc, n, static_cast<std::uint64_t>(messages) * options_.size);
+    printResult(tsc, n, static_cast<std::uint64_t>(messages) * options_.size, time);
     sink.buffer().verify(seed);
   }
 
