@@ -72,13 +72,15 @@ conformance-doc: ## Documentation/conformance.md anew, from its rows and the tes
 fuzz: ## libFuzzer over the parsers, FUZZ_SECONDS for each target
 	@scripts/fuzz
 
-.PHONY: bench bench-compare bench-cpus bench-commit
+.PHONY: bench bench-compare bench-cpus bench-native bench-commit
 bench: ## instructions per octet, round trip and I/O: iwmpa, siw, TCP (ROWS="nvme tcp,nfs": part of it)
 	@scripts/bench/run
 bench-compare: ## the same, and which rows cost over 3 % more than the committed table
 	@scripts/bench/run --compare
 bench-cpus: ## the ratio to TCP with 1, 2 and 4 CPUs and 1 to 8 connections
 	@ROWS=cpus scripts/bench/run
+bench-native: ## the ratios in time, on this machine's own CPU (User Mode Linux, nothing that looks for faults)
+	@scripts/bench/native
 bench-commit: ## measure (ROWS), profile, and put it into Documentation/performance*, README.md and the plots
 	@scripts/bench/run --record
 	@ROWS= scripts/bench/run --record -P -L >build/bench/profile.txt
