@@ -8,6 +8,7 @@
 
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/timex.h>
 #include "kverbs.h"
 
 static char *op;
@@ -37,17 +38,16 @@ MODULE_PARM_DESC(workqueue, "The server's handlers run in a workqueue, as a stor
 
 /*
  * The NOPs that tools/bench/insn_count.cpp looks for, as in measure.hpp. The
- * time stamp counter advances with idle time, too. It is read by the compiler's
- * own means, because User Mode Linux has no asm/msr.h.
+ * time stamp counter advances with idle time, too. User Mode Linux has none.
  */
 static u64 measure_run(struct kv_bench *b, const struct kv_engine *engine)
 {
-	u64 start = __builtin_ia32_rdtsc();
+	u64 start = get_cycles();
 
 	asm volatile(".byte 0x0f, 0x1f, 0x80, 0x78, 0x56, 0x34, 0x12" ::: "memory");
 	engine->run(b, count);
 	asm volatile(".byte 0x0f, 0x1f, 0x80, 0x79, 0x56, 0x34, 0x12" ::: "memory");
-	return __builtin_ia32_rdtsc() - start;
+	return get_cycles() - start;
 }
 
 static void measure_repeat(struct kv_bench *b, const struct kv_engine *engine)
