@@ -2,7 +2,8 @@
 # Everything starts here: make help. Kbuild (beside this file) is what the kernel's own build reads.
 #
 # Settings, in the environment or on the command line:
-#   KVER=6.1.0-NN-amd64   kernel release to build for and to boot (default: Debian's newest stock 6.1 with headers)
+#   KERNEL=6.1|6.12|7     Debian's kernel to build for and to boot (default: 6.1; the others are fetched beside the machine's packages)
+#   KVER=6.1.0-NN-amd64   one release of it, whose headers are there (default: the newest)
 #   T=NAME                only the scenarios (make scenarios, make applications) whose name contains NAME
 #   HOST=1                make demo on the running kernel instead of in a guest
 #   ROWS="SELECTION,..."  make bench*: only the rows that have all words of a selection (scripts/bench/run -l lists them)
@@ -11,7 +12,7 @@
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
-export KVER T HOST FUZZ_SECONDS ROWS IWMPA_CACHE
+export KERNEL KVER T HOST FUZZ_SECONDS ROWS IWMPA_CACHE
 
 ifneq ($(words $(CURDIR)),1)
 $(error the path of this folder holds a space, which the kernel's build cannot handle: move it)
@@ -32,8 +33,8 @@ help: ## this list
 		END { print s }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: modules
-modules: ## build mpa.ko and iwmpa.ko for KVER; they end up here
-	@headers=$$(scripts/kernel headers) && scripts/kernel compiler >/dev/null && $(MAKE) --no-print-directory $(JOBS) -C "$$headers" M=$(CURDIR) W=1 modules
+modules: ## build mpa.ko and iwmpa.ko for the kernel; they end up here
+	+@scripts/kernel build $(JOBS) M=$(CURDIR) W=1 modules
 
 .PHONY: demo
 demo: ## real RDMA programs between two hosts in a guest (HOST=1: on this kernel), as a table
@@ -93,7 +94,7 @@ setup: ## install the Debian packages that all of this needs (root, or sudo)
 .PHONY: install uninstall
 install uninstall: export KVER := $(or $(KVER),$(shell uname -r))
 install: modules ## install modules, man pages and linux/mpa.h, for the running kernel or KVER (root)
-	@headers=$$(scripts/kernel headers) && $(MAKE) --no-print-directory -C "$$headers" M=$(CURDIR) INSTALL_MOD_DIR=updates modules_install
+	+@scripts/kernel build M=$(CURDIR) INSTALL_MOD_DIR=updates modules_install
 	@install -D -m 644 -t /usr/local/share/man/man4 Documentation/man/*.4
 	@install -D -m 644 -t /usr/local/share/man/man7 Documentation/man/*.7
 	@install -D -m 644 -t /usr/local/include/linux include/uapi/linux/mpa.h
@@ -105,5 +106,5 @@ uninstall: ## take them away again (root)
 
 .PHONY: clean
 clean: ## remove everything that was built here; the cache stays
-	@-if headers=$$(scripts/kernel headers 2>/dev/null); then $(MAKE) --no-print-directory -C "$$headers" M=$(CURDIR) clean; fi
+	+@-if scripts/kernel headers >/dev/null 2>&1; then scripts/kernel build M=$(CURDIR) clean; fi
 	@rm -rf build

@@ -7,7 +7,8 @@ BUILD=$ROOT/build
 RESULTS=$BUILD/results # what each test has shown: a folder for each stage, files of lines "name, IDs, ok|FAIL|skip, text"
 # Large things that do not depend on this checkout (kernel source, kernels) outlive it, so that a fresh clone starts fast.
 CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
-SERIES=6.1 # the stock kernel series this project is tested on
+SERIES=6.1 # the stock kernel series of the machine this project is tested on; KERNEL names another
+KERNEL=${KERNEL:-$SERIES}
 
 # A plain user's PATH on Debian lacks the folders where modprobe, rdma and depmod live.
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C
@@ -66,10 +67,22 @@ need_commands() {
 # One writer at a time for something in the cache; the lock goes with the process (file descriptor 9).
 lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
 
-# The kernel release to build for and boot: KVER, or the newest stock one of the series with headers.
+# cached_kernel SERIES-OR-RELEASE: the newest release of it that scripts/fetch-kernel has left in the cache, or nothing.
+cached_kernel() {
+  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$1*-amd64" -printf '%f\n' 2>/dev/null || true; } |
+    sed -n "s/^linux-headers-\(${1//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
+}
+
+# The kernel release to build for and boot: KVER, or the newest of KERNEL: a stock one with headers of this machine, or one of the cache.
 kver() {
-  if [ -n "${KVER:-}" ]; then echo "$KVER"; return; fi
   local d
+  if [ -n "${KVER:-}" ]; then echo "$KVER"; return; fi
+  if [ "$KERNEL" != "$SERIES" ]; then
+    d=$(cached_kernel "$KERNEL")
+    [ -n "$d" ] || d=$("$ROOT/scripts/fetch-kernel" "$KERNEL") || exit 1
+    echo "$d"
+    return
+  fi
   d=$(find /usr/src -maxdepth 1 -name "linux-headers-$SERIES.*-amd64" ! -name '*-rt-*' ! -name '*-cloud-*' | sort -V | tail -1)
   [ -n "$d" ] || die "no headers of Debian's stock $SERIES kernel: run 'make setup' (or name another kernel: KVER=...)"
   echo "${d##*/linux-headers-}"
@@ -78,7 +91,7 @@ kver() {
 # The headers' folder of a release.
 kdir() {
   local d
-  for d in "/lib/modules/$1/build" "/usr/src/linux-headers-$1"; do
+  for d in "/lib/modules/$1/build" "/usr/src/linux-headers-$1" "$CACHE/kernel-$1/usr/src/linux-headers-$1"; do
     if [ -e "$d/Makefile" ]; then echo "$d"; return; fi
   done
   die "no kernel headers for $1: apt-get install linux-headers-$1"

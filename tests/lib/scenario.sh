@@ -96,11 +96,19 @@ load_prerequisites() {
   for m in ib_uverbs rdma_ucm libcrc32c crc32c_intel veth dummy; do modprobe -q $m || true; done
 }
 
+# for_this_kernel FILE: insmod would say "Invalid module format" and no more.
+for_this_kernel() {
+  local built
+  built=$(modinfo -F vermagic "$1" | cut -d' ' -f1)
+  [ "$built" = "$(uname -r)" ] || { fail "$(basename "$1") is built for Linux ${built:-?}, and this is $(uname -r): make modules KERNEL=..."; return 1; }
+}
+
 # load_modules [PARAMETER=VALUE...]: parameters are the first module's.
 load_modules() {
   local m
   load_prerequisites
   for m in $MODULES; do
+    for_this_kernel "$m" || return 1
     if ! insmod "$m" "$@"; then fail "insmod $m $*"; return 1; fi
     set --
   done
