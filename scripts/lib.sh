@@ -69,7 +69,7 @@ lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
 
 # cached_kernel SERIES-OR-RELEASE: the newest release of it that scripts/fetch-kernel has left in the cache, or nothing.
 cached_kernel() {
-  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$1*-amd64" -printf '%f\n' 2>/dev/null || true; } |
+  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$1*" -name "*-amd64" -printf '%f\n' 2>/dev/null || true; } |
     sed -n "s/^linux-headers-\(${1//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
 }
 
