@@ -54,6 +54,10 @@ kunit: ## KUnit suites in a User Mode Linux kernel with KASAN and lockdep
 scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
 	@scripts/check scenarios
 
+.PHONY: kernels
+kernels: ## build and test on each of Debian's kernels (KERNEL, T="NAME..." of its stages): one table
+	@scripts/kernels
+
 .PHONY: applications ulps
 applications: ## storage and applications on the device, at length: tests/applications and their short ones (T=NAME selects)
 	@scripts/check applications

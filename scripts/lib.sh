@@ -4,7 +4,7 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 BUILD=$ROOT/build
-RESULTS=$BUILD/results # what each test has shown: a folder for each stage, files of lines "name, IDs, ok|FAIL|skip, text"
+RESULTS=${IWMPA_RESULTS:-$BUILD/results} # what each test has shown: a folder for each stage, files of lines "name, IDs, ok|FAIL|skip, text"
 # Large things that do not depend on this checkout (kernel source, kernels) outlive it, so that a fresh clone starts fast.
 CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
 SERIES=6.1 # the stock kernel series of the machine this project is tested on; KERNEL names another
@@ -96,6 +96,9 @@ kdir() {
   done
   die "no kernel headers for $1: apt-get install linux-headers-$1"
 }
+
+# shows_requirements SCENARIO-FILE: it names IDs, or runs programs whose cases do.
+shows_requirements() { grep -qE '\[[A-Z]{2,3}-[0-9]{2}|\b(mpa-peer|peer_matrix|socket-test)\b|^# shows requirements' "$1"; }
 
 # spoil FILE STATUS: what is good in a file of results is not, because the whole ended with STATUS: the kernel's log is dirty, or it
 # died, or something else failed that has no line there. 1 with failures in the file says no more than these.
