@@ -318,14 +318,15 @@ static int cq_share(struct iwm_cq *cq, struct ib_udata *udata)
  * iwm_create_cq() - make a completion queue
  * @ibcq: object that the core has allocated
  * @attr: size and completion vector
- * @udata: struct siw_uresp_create_cq out; NULL for kernel consumers
+ * @attrs: struct siw_uresp_create_cq out; NULL for kernel consumers
  *
  * Context: process.
  * Return: 0 or a negative errno.
  */
 int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct ib_udata *udata)
+		  struct iwm_cq_attrs *attrs)
 {
+	struct ib_udata *udata = iwm_cq_udata(attrs);
 	struct iwm_dev *dev = to_iwm_dev(ibcq->device);
 	struct iwm_cq *cq = to_iwm_cq(ibcq);
 	int ret;
@@ -384,6 +385,7 @@ int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	cancel_work_sync(&cq->broken_work);
 	iwm_notify_stop(ibcq);
+	iwm_cq_end_poller(ibcq);
 	iwm_mmap_remove(cq->mmap_entry);
 	iwm_ring_free(cq->ring);
 	atomic_dec(&cq->dev->num_cq);

@@ -311,7 +311,7 @@ static const struct ib_device_ops device_ops = {
 	.post_recv = iwm_post_recv,
 	.post_send = iwm_post_send,
 	.post_srq_recv = iwm_post_srq_recv,
-	.pre_destroy_cq = iwm_notify_stop,
+	IWM_PRE_DESTROY_CQ(iwm_notify_stop)
 	.query_device = iwm_query_device,
 	.query_gid = iwm_query_gid,
 	.query_pkey = iwm_query_pkey,
@@ -320,7 +320,7 @@ static const struct ib_device_ops device_ops = {
 	.query_srq = iwm_query_srq,
 	.reg_user_mr = iwm_reg_user_mr,
 	.req_notify_cq = iwm_req_notify_cq,
-	.resize_cq = iwm_resize_cq,
+	IWM_RESIZE_CQ(iwm_resize_cq)
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, iwm_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, iwm_pd, ibpd),
@@ -553,7 +553,7 @@ static int __init iwmpa_init(void)
 	 * Not WQ_HIGHPRI: what a peer reads is sent from here, and it may not
 	 * take a CPU away from the programs of the machine.
 	 */
-	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM, 0);
+	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!iwm_wq)
 		return -ENOMEM;
 	ret = register_netdevice_notifier(&netdev_notifier);
@@ -584,5 +584,5 @@ module_exit(iwmpa_exit);
 
 MODULE_DESCRIPTION("iWARP (RFC 5040, RFC 5041) on software MPA");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(IWMPA);
+MODULE_IMPORT_NS(MPA_NS);
 MODULE_ALIAS_RDMA_LINK("iwmpa");

@@ -403,7 +403,7 @@ static struct iwm_mr *mr_pin(struct ib_pd *ibpd, u64 start, u64 len,
 	if (IS_ERR(mr))
 		return mr;
 
-	mr->umem = ib_umem_get(ibpd->device, start, len, access);
+	mr->umem = ib_umem_get_va(ibpd->device, start, len, access);
 	if (IS_ERR(mr->umem)) {
 		ret = PTR_ERR(mr->umem);
 		mr->umem = NULL;
@@ -432,18 +432,19 @@ err_free_mr:
  * @access: IB_ACCESS_* rights
  * @udata: struct siw_ureq_reg_mr in, struct siw_uresp_reg_mr out
  *
- * Context: process. RLIMIT_MEMLOCK is enforced by ib_umem_get().
+ * Context: process. RLIMIT_MEMLOCK is enforced by ib_umem_get_va().
  * Return: the region or an ERR_PTR.
  */
 struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
-			      int access, struct ib_udata *udata)
+			      int access, IWM_DMAH_PARM
+			      struct ib_udata *udata)
 {
 	struct siw_uresp_reg_mr resp = {};
 	struct siw_ureq_reg_mr req = {};
 	struct iwm_mr *mr;
 	int ret;
 
-	if (access & IWM_ACCESS_REFUSED)
+	if ((access & IWM_ACCESS_REFUSED) || IWM_HAS_DMAH || !udata)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!len || va + (len - 1) < va)
 		return ERR_PTR(-EINVAL);

@@ -82,7 +82,8 @@ int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
 		  struct ib_mr *ibmr, u32 key, int access);
 struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
-			      int access, struct ib_udata *udata);
+			      int access, IWM_DMAH_PARM
+			      struct ib_udata *udata);
 struct ib_mr *iwm_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 			   u32 max_sg);
 int iwm_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,

@@ -153,8 +153,8 @@ void iwm_notify_init(struct iwm_cq *cq, u32 vector)
 	cpus_read_unlock();
 	INIT_CSD(&cq->csd, notify_call, cq);
 	atomic_set(&cq->calls, 0);
-	hrtimer_init(&cq->mod_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	cq->mod_timer.function = notify_timeout;
+	hrtimer_setup(&cq->mod_timer, notify_timeout, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 }
 
 /**

@@ -7,7 +7,7 @@
  * Nothing is refused here. What is not surely good is left as it was to
  * recv.c, which finds out what is wrong with it, if anything is.
  */
-#include <asm/unaligned.h>
+#include <mpa/compat.h>
 #include <mpa/cursor.h>
 #include "mem.h"
 #include "place.h"

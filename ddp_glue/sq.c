@@ -369,8 +369,8 @@ int iwm_sq_create(struct iwm_qp *qp, work_func_t work)
 	spin_lock_init(&sq->post_lock);
 	spin_lock_init(&sq->lock);
 	INIT_WORK(&sq->work, work);
-	hrtimer_init(&sq->burst_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	sq->burst_timer.function = burst_end;
+	hrtimer_setup(&sq->burst_timer, burst_end, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 	for (i = 0; i < DDP_NUM_QUEUES; i++)
 		sq->msn[i] = 1;
 	qp->sq = sq;

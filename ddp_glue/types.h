@@ -28,6 +28,7 @@
 
 #include <mpa/mpa.h>
 #include <mpa/startup.h>
+#include "compat.h"
 #include "ddp.h"
 
 /* Nobody's OUI, as rxe has it: programs take 0 for no device. */

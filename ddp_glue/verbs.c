@@ -15,7 +15,8 @@ int iwm_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 {
 	struct iwm_dev *dev = to_iwm_dev(ibdev);
 
-	if (udata->inlen || udata->outlen)
+	/* Newer cores have none when it would be empty. */
+	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
 	memset(attr, 0, sizeof(*attr));

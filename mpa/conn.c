@@ -116,7 +116,7 @@ void mpa_conn_get(struct mpa_conn *conn)
 {
 	kref_get(&conn->ref);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_conn_get, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_conn_get, MPA_NS);
 
 /**
  * mpa_conn_put() - return a reference
@@ -128,7 +128,7 @@ void mpa_conn_put(struct mpa_conn *conn)
 {
 	kref_put(&conn->ref, conn_free);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_conn_put, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_conn_put, MPA_NS);
 
 static struct workqueue_struct *workqueue_of(const struct mpa_conn *conn)
 {
@@ -217,7 +217,7 @@ unsigned int mpa_startup_left(const struct mpa_conn *conn)
 
 	return left > 0 ? jiffies_to_msecs(left) : 0;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_startup_left, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_startup_left, MPA_NS);
 
 /* Context: the caller holds a reference beside the timer's. */
 void mpa_conn_stop_timer(struct mpa_conn *conn)
@@ -262,7 +262,7 @@ void mpa_conn_set_consumer(struct mpa_conn *conn,
 	conn->ops = ops;
 	conn->consumer = consumer;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_conn_set_consumer, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_conn_set_consumer, MPA_NS);
 
 /**
  * mpa_conn_addrs() - the addresses of a connection
@@ -304,4 +304,4 @@ void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 #endif
 	}
 }
-EXPORT_SYMBOL_NS_GPL(mpa_conn_addrs, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_conn_addrs, MPA_NS);

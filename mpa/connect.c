@@ -8,9 +8,9 @@
 #include "handshake.h"
 #include "sock.h"
 
-static int addr_len(const struct sockaddr *addr)
+static int addr_len(const struct sockaddr_storage *addr)
 {
-	return addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
 					     sizeof(struct sockaddr_in);
 }
 
@@ -29,14 +29,12 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			     const struct mpa_consumer_ops *ops, void *consumer,
 			     struct mpa_mib __percpu *mib)
 {
-	struct sockaddr *remote = (struct sockaddr *)&attempt->remote;
-	struct sockaddr *local = (struct sockaddr *)&attempt->local;
 	struct mpa_conn *conn;
 	struct socket *sock;
 	int ret;
 
 	might_sleep();
-	ret = mpa_sock_create(attempt->net, remote->sa_family, &sock);
+	ret = mpa_sock_create(attempt->net, attempt->remote.ss_family, &sock);
 	if (ret)
 		return ERR_PTR(ret);
 	conn = mpa_conn_alloc(sock->sk, sock, &attempt->params, mib,
@@ -49,7 +47,8 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 	if (ret)
 		goto err_put_conn;
 	sock_set_reuseaddr(sock->sk);
-	ret = kernel_bind(sock, local, addr_len(local));
+	ret = kernel_bind(sock, (struct sockaddr_unsized *)&attempt->local,
+			  addr_len(&attempt->local));
 	if (ret)
 		goto err_put_conn;
 
@@ -62,7 +61,8 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 		sk_set_memalloc(sock->sk);	/* mpa_sock_release() ends it */
 	mpa_conn_start_timer(conn);
 
-	ret = kernel_connect(sock, remote, addr_len(remote), O_NONBLOCK);
+	ret = kernel_connect(sock, (struct sockaddr_unsized *)&attempt->remote,
+			     addr_len(&attempt->remote), O_NONBLOCK);
 	if (ret && ret != -EINPROGRESS)
 		goto err_let_go;
 	mpa_conn_queue(conn);
@@ -76,7 +76,7 @@ err_put_conn:
 	mpa_conn_put(conn);
 	return ERR_PTR(ret);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_connect, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_connect, MPA_NS);
 
 /**
  * mpa_accept() - answer a Request and enter Full Operation
@@ -117,7 +117,7 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	release_sock(sk);
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_accept, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_accept, MPA_NS);
 
 /**
  * mpa_reject() - answer a Request with R=1
@@ -140,4 +140,4 @@ int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len)
 	release_sock(sk);
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_reject, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_reject, MPA_NS);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CRC32c of an FPDU (RFC 5044 section 4.4).
+ * CRC32c of an FPDU (RFC 5044 section 4.4) on kernels whose library has none
+ * that uses the CPU's instructions: crc_shash.h.
  *
  * The result is the CRC field's four octets as they stand in the stream. The
  * field has iSCSI's octet order, which is how "crc32c" stores its digest.
  */
 #include <linux/err.h>
+#include <linux/module.h>
 #include <linux/printk.h>
+#include "compat.h"
 #include "crc.h"
 
 struct crypto_shash *mpa_crc_tfm;
@@ -78,3 +81,5 @@ __be32 mpa_crc_finish(union mpa_crc *crc)
 	static_call(mpa_crc_final)(&crc->desc, (u8 *)&field);
 	return field;
 }
+
+MODULE_SOFTDEP("pre: crc32c");

@@ -1,43 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CRC32c of an FPDU (RFC 5044 section 4.4) with the kernel's "crc32c".
+ * CRC32c of an FPDU (RFC 5044 section 4.4): mpa_crc_start(), mpa_crc_add() and
+ * mpa_crc_finish(), or mpa_crc_digest() when it lies in one piece. Newer kernels
+ * have it in their library, others behind the crypto API.
  */
 #ifndef MPA_CRC_H
 #define MPA_CRC_H
 
-#include <crypto/hash.h>
-#include <linux/static_call.h>
-
-/* State of the drivers of "crc32c": one CRC. Checked when the module loads. */
-#define MPA_CRC_STATE	sizeof(u32)
-
-/*
- * An own descriptor: the kernel's SHASH_DESC_ON_STACK() of libcrc32c() has
- * room for any hash and is cleared at every call.
- */
-union mpa_crc {
-	struct shash_desc desc;
-	char room[sizeof(struct shash_desc) + MPA_CRC_STATE];
-};
-
-int mpa_crc_module_init(void);
-void mpa_crc_module_exit(void);
-void mpa_crc_start(union mpa_crc *crc);
-void mpa_crc_add(union mpa_crc *crc, const void *data, u32 len);
-__be32 mpa_crc_finish(union mpa_crc *crc);
-
-extern struct crypto_shash *mpa_crc_tfm;
-DECLARE_STATIC_CALL(mpa_crc_whole, crypto_shash_digest);
-
-/* The CRC field of an FPDU whose other octets lie in one piece. */
-static inline __be32 mpa_crc_digest(const void *data, u32 len)
-{
-	union mpa_crc crc;
-	__be32 field;
-
-	crc.desc.tfm = mpa_crc_tfm;
-	static_call(mpa_crc_whole)(&crc.desc, data, len, (u8 *)&field);
-	return field;
-}
+#ifdef HAVE_CRC32C_LIBRARY
+#include "crc_library.h"
+#else
+#include "crc_shash.h"
+#endif
 
 #endif /* MPA_CRC_H */

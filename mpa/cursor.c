@@ -222,7 +222,7 @@ int mpa_cursor_copy_pieces(struct mpa_cursor *cur, void *dst, u32 len)
 	}
 	return 0;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy_pieces, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy_pieces, MPA_NS);
 
 /**
  * mpa_cursor_to_iter() - read octets of the ULPDU into a program's memory
@@ -259,7 +259,7 @@ u32 mpa_cursor_position(const struct mpa_cursor *cur)
 {
 	return cur->pos;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_cursor_position, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_cursor_position, MPA_NS);
 
 /* From an FPDU's first octet to its ULPDU of @len octets. */
 void mpa_cursor_enter_ulpdu(struct mpa_cursor *cur, u32 len)

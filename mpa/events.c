@@ -345,7 +345,7 @@ void mpa_destroy(struct mpa_conn *conn)
 	release_sock(sk);
 	mpa_conn_put(conn);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_destroy, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_destroy, MPA_NS);
 
 /**
  * mpa_shutdown() - close the sending direction in order
@@ -371,7 +371,7 @@ void mpa_shutdown(struct mpa_conn *conn)
 	if (fin)
 		kernel_sock_shutdown(conn->sock, SHUT_WR);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_shutdown, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_shutdown, MPA_NS);
 
 /**
  * mpa_abort() - reset the TCP connection
@@ -386,4 +386,4 @@ void mpa_abort(struct mpa_conn *conn)
 	might_sleep();
 	tcp_abort(conn->sk, ECONNABORTED);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_abort, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_abort, MPA_NS);

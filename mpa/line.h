@@ -7,7 +7,7 @@
 #ifndef MPA_LINE_H
 #define MPA_LINE_H
 
-#include <asm/unaligned.h>
+#include <mpa/compat.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include "fpdu.h"

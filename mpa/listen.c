@@ -186,7 +186,7 @@ static int listener_bind(struct socket *sock, const struct sockaddr *local,
 			return ret;
 		len = sizeof(struct sockaddr_in6);
 	}
-	ret = kernel_bind(sock, (struct sockaddr *)local, len);
+	ret = kernel_bind(sock, (struct sockaddr_unsized *)local, len);
 	if (ret)
 		return ret;
 	return kernel_listen(sock, backlog);
@@ -239,7 +239,7 @@ err_free_listener:
 	kfree(listener);
 	return ERR_PTR(ret);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_listen, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_listen, MPA_NS);
 
 /**
  * mpa_listener_destroy() - stop listening
@@ -263,4 +263,4 @@ void mpa_listener_destroy(struct mpa_listener *listener)
 		half_open_drop(conn, false);
 	kfree(listener);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_listener_destroy, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_listener_destroy, MPA_NS);

@@ -55,4 +55,3 @@ module_exit(mpa_exit);
 
 MODULE_DESCRIPTION("MPA (RFC 5044): framing, Markers and CRC32c over TCP");
 MODULE_LICENSE("GPL");
-MODULE_SOFTDEP("pre: crc32c");

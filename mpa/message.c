@@ -7,7 +7,7 @@
  * What all FPDUs of a message have in common is done once: this is where the
  * octets of bulk transfers pass.
  */
-#include <asm/unaligned.h>
+#include <mpa/compat.h>
 #include <linux/uio.h>
 #include "conn.h"
 #include "crc.h"
@@ -76,7 +76,7 @@ u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
 		return 0;
 	return next_room(tx, min, tx->writer.markers);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_room, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_room, MPA_NS);
 
 /*
  * Is there room for @len octets in one piece? A short end of a chunk is not
@@ -193,7 +193,7 @@ int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
 		return write_fpdu(conn, ulpdu, true);
 	return write_fpdu(conn, ulpdu, false);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_fpdu, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_fpdu, MPA_NS);
 
 /* An FPDU with @len octets of payload is sent: the header of the next one. */
 static __always_inline void message_advance(struct mpa_message *msg, u32 len)
@@ -268,4 +268,4 @@ int mpa_tx_message(struct mpa_conn *conn, struct mpa_message *msg)
 		return write_message(conn, msg, true);
 	return write_message(conn, msg, false);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_message, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_message, MPA_NS);

@@ -40,7 +40,7 @@ const char *const mpa_large_names[MPA_NUM_LARGE] = {
 	[MPA_LARGE_LOCAL] = "local",
 	[MPA_LARGE_ALWAYS] = "always",
 };
-EXPORT_SYMBOL_NS_GPL(mpa_large_names, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_large_names, MPA_NS);
 
 static int set_large(const char *val, const struct kernel_param *kp)
 {
@@ -75,7 +75,7 @@ struct mpa_policy mpa_policy(void)
 {
 	return data_race(admin_policy);	/* each field is whole */
 }
-EXPORT_SYMBOL_NS_GPL(mpa_policy, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_policy, MPA_NS);
 
 static int set_in_range(const char *val, const struct kernel_param *kp,
 			unsigned int min, unsigned int max)

@@ -4,6 +4,7 @@
  */
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
+#include "compat.h"
 #include "conn.h"
 #include "sock.h"
 
@@ -95,9 +96,11 @@ void mpa_sock_abort(struct sock *sk, int sk_err)
 	bh_lock_sock(sk);
 	/* Before the state, for poll(); again, because TCP sets its own. */
 	WRITE_ONCE(sk->sk_err, sk_err);
-	tcp_disconnect(sk, 0);
+	tcp_prot.disconnect(sk, 0);
 	WRITE_ONCE(sk->sk_err, sk_err);
-	tcp_done(sk);
+	/* The rest of tcp_done(), which is not exported by newer kernels. */
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	sk->sk_state_change(sk);
 	bh_unlock_sock(sk);
 	local_bh_enable();
 }
@@ -176,7 +179,7 @@ static int send_beyond_window(struct sock *sk,
 		len -= LAST_OCTETS;
 		flags |= MSG_MORE;
 	}
-	return tcp_sendpage_locked(sk, piece->page, piece->off, len, flags);
+	return mpa_tcp_send_page(sk, piece->page, piece->off, len, flags);
 }
 
 /*
@@ -193,7 +196,7 @@ static int piece_flags(const struct sock *sk,
 	if (piece->rest || piece->more)
 		flags |= MSG_MORE;
 	if (piece->rest && !beyond_window(sk, piece->len + piece->rest))
-		flags |= MSG_SENDPAGE_NOTLAST;
+		flags |= MPA_MSG_NOT_LAST;
 	return flags;
 }
 
@@ -219,8 +222,8 @@ int mpa_sock_send_page(struct mpa_conn *conn,
 
 	sock_owned_by_me(sk);
 	if (!conn->sock)
-		return tcp_sendpage_locked(sk, piece->page, piece->off,
-					   piece->len, flags);
+		return mpa_tcp_send_page(sk, piece->page, piece->off,
+					 piece->len, flags);
 	/*
 	 * Before, because TCP may still have to send what it got earlier: a
 	 * busy device or the hope for an ACK can have held that back. After,
@@ -230,8 +233,8 @@ int mpa_sock_send_page(struct mpa_conn *conn,
 	if (beyond_window(sk, piece->len))
 		ret = send_beyond_window(sk, piece, flags);
 	else
-		ret = tcp_sendpage_locked(sk, piece->page, piece->off,
-					  piece->len, flags);
+		ret = mpa_tcp_send_page(sk, piece->page, piece->off,
+					piece->len, flags);
 	set_nagle(sk, 0);
 	return ret;
 }
@@ -270,9 +273,9 @@ static int send_copy(struct sock *sk, const void *octets, u32 len, int flags)
 	if (!page)
 		return -ENOMEM;
 	memcpy(page_address(page), octets, len);
-	ret = tcp_sendpage_locked(sk, page, 0, len, flags |
-				  MSG_DONTWAIT | MSG_NOSIGNAL |
-				  MSG_NO_SHARED_FRAGS);
+	ret = mpa_tcp_send_page(sk, page, 0, len, flags |
+				MSG_DONTWAIT | MSG_NOSIGNAL |
+				MSG_NO_SHARED_FRAGS);
 	put_page(page);
 	return ret;
 }
@@ -358,6 +361,30 @@ static u32 sack_space(const struct tcp_sock *tp)
 	       min_t(u32, sacks, tp->rx_opt.tstamp_ok ? 3 : 4);
 }
 
+/* tcp_mtu_to_mss(), which newer kernels do not export. */
+static u32 mtu_to_mss(const struct sock *sk, u32 mtu)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	int mss = mtu - icsk->icsk_af_ops->net_header_len -
+		  sizeof(struct tcphdr);
+
+	mss = min_t(int, mss, tp->rx_opt.mss_clamp) - icsk->icsk_ext_hdr_len;
+	mss = max(mss, READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_min_snd_mss));
+	return mss - (tp->tcp_header_len - sizeof(struct tcphdr));
+}
+
+/* What tcp_sync_mss() comes to when TCP sends next. */
+static u32 next_mss(struct sock *sk, u32 mtu)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	u32 mss = tcp_bound_to_half_wnd(tcp_sk(sk), mtu_to_mss(sk, mtu));
+
+	if (icsk->icsk_mtup.enabled)
+		mss = min(mss, mtu_to_mss(sk, icsk->icsk_mtup.search_low));
+	return mss;
+}
+
 /**
  * mpa_sock_emss() - TCP's effective maximum segment size (SIZ-06)
  * @sk: connected socket
@@ -376,6 +403,6 @@ u32 mpa_sock_emss(struct sock *sk)
 
 	sock_owned_by_me(sk);
 	if (mtu != inet_csk(sk)->icsk_pmtu_cookie)
-		mss = tcp_sync_mss(sk, mtu);
+		mss = next_mss(sk, mtu);
 	return tcp_send_head(sk) ? mss : mss - sack_space(tcp_sk(sk));
 }

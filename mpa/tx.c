@@ -471,21 +471,21 @@ int mpa_tx_flush(struct mpa_conn *conn, bool more)
 	memalloc_noreclaim_restore(reserves);
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_flush, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_flush, MPA_NS);
 
 /* Stream position behind the last closed FPDU. Context: transmit owner. */
 u64 mpa_tx_written(const struct mpa_conn *conn)
 {
 	return conn->tx.written;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_written, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_written, MPA_NS);
 
 /* Stream position up to which TCP has taken what was written. */
 u64 mpa_tx_accepted(const struct mpa_conn *conn)
 {
 	return READ_ONCE(conn->tx.plan.accepted);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_accepted, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_accepted, MPA_NS);
 
 /**
  * mpa_conn_mulpdu() - the MULPDU in force (RFC 5044 sections 3 and 4.5)
@@ -498,7 +498,7 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn)
 	return mpa_fpdu_mulpdu(READ_ONCE(conn->tx.plan.emss),
 			       conn->tx.writer.markers);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_conn_mulpdu, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_conn_mulpdu, MPA_NS);
 
 /**
  * mpa_tx_is_idle() - has nothing been written since the last call?
@@ -535,7 +535,7 @@ void mpa_tx_rest(struct mpa_conn *conn)
 	else
 		tx->busy(conn);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_rest, IWMPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_rest, MPA_NS);
 
 /* Full Operation begins. Context: socket lock held. */
 void mpa_tx_start(struct mpa_conn *conn, void (*busy)(struct mpa_conn *conn))

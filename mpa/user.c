@@ -9,6 +9,7 @@
 #include <linux/sockios.h>
 #include <net/netlink.h>
 #include <asm/ioctls.h>
+#include "compat.h"
 #include "conn.h"
 #include "events.h"
 #include "user.h"
@@ -90,16 +91,16 @@ static int user_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)
 }
 
 static int user_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
-			int flags, int *addr_len)
+			MPA_RECVMSG_FLAGS)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
 
 	/* The error queue is beside the stream. */
 	if (flags & MSG_ERRQUEUE)
-		return user->prot->recvmsg(sk, msg, len, flags, addr_len);
+		return mpa_proto_recvmsg(user->prot, sk, msg, len);
 	if (stream_enter_or_lock(user)) {
-		ret = user->prot->recvmsg(sk, msg, len, flags, addr_len);
+		ret = mpa_proto_recvmsg(user->prot, sk, msg, len);
 		stream_leave(user);
 	} else {
 		ret = mpa_user_recvmsg(user, msg, len, flags);
@@ -108,7 +109,10 @@ static int user_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
 	return ret;
 }
 
-/* A page is no record: splice() and sendfile() know no borders of ULPDUs. */
+/*
+ * A page is no record: splice() and sendfile() know no borders of ULPDUs. What
+ * newer kernels have in its place, MSG_SPLICE_PAGES, mpa_user_sendmsg() refuses.
+ */
 static int user_sendpage(struct sock *sk, struct page *page, int offset,
 			 size_t size, int flags)
 {
@@ -117,7 +121,7 @@ static int user_sendpage(struct sock *sk, struct page *page, int offset,
 
 	if (!stream_enter(user))
 		return -EOPNOTSUPP;
-	ret = user->prot->sendpage(sk, page, offset, size, flags);
+	ret = mpa_proto_sendpage(user->prot, sk, page, offset, size, flags);
 	stream_leave(user);
 	return ret;
 }
@@ -187,12 +191,12 @@ static int user_getsockopt(struct sock *sk, int level, int optname,
 	return ret;
 }
 
-static int user_ioctl(struct sock *sk, int cmd, unsigned long arg)
+static int user_ioctl(struct sock *sk, int cmd, MPA_IOCTL_ARG)
 {
 	struct mpa_user *user = mpa_user_get(sk);
 
 	if (cmd == SIOCINQ && READ_ONCE(user->conn))
-		return put_user(mpa_user_inq(user), (int __user *)arg);
+		return mpa_ioctl_put(mpa_user_inq(user), arg);
 	return user->prot->ioctl(sk, cmd, arg);
 }
 
@@ -354,7 +358,7 @@ static int functions_build(struct mpa_functions *f, struct proto *prot,
 {
 	void *ops;
 
-	if (prot->recvmsg != tcp_recvmsg || prot->close != tcp_close)
+	if (prot->recvmsg != tcp_prot.recvmsg || prot->close != tcp_prot.close)
 		return -EOPNOTSUPP;
 	ops = kmalloc(sizeof(*base), GFP_KERNEL);
 	if (!ops)
@@ -369,7 +373,7 @@ static int functions_build(struct mpa_functions *f, struct proto *prot,
 	f->prot.getsockopt = user_getsockopt;
 	f->prot.recvmsg = user_recvmsg;
 	f->prot.sendmsg = user_sendmsg;
-	f->prot.sendpage = user_sendpage;
+	mpa_proto_set_sendpage(&f->prot, user_sendpage);
 	f->prot.release_cb = user_release_cb;
 	f->base = prot;
 	return 0;
@@ -433,7 +437,7 @@ static void user_release(struct sock *sk)
 	kfree_rcu(user, rcu);
 }
 
-static int user_get_info(struct sock *sk, struct sk_buff *skb)
+static int user_get_info(struct sock *sk, MPA_INFO_SKB)
 {
 	const struct mpa_user *user;
 	int ret = 0;
@@ -447,7 +451,7 @@ static int user_get_info(struct sock *sk, struct sk_buff *skb)
 	return ret;
 }
 
-static size_t user_get_info_size(const struct sock *sk)
+static size_t user_get_info_size(MPA_INFO_SOCK)
 {
 	return nla_total_size(sizeof(u8));
 }

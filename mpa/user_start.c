@@ -92,7 +92,7 @@ static void end_tcp(struct mpa_user *user)
 	if (sk->sk_shutdown & SEND_SHUTDOWN)
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
-	tcp_shutdown(sk, SEND_SHUTDOWN);
+	user->prot->shutdown(sk, SEND_SHUTDOWN);
 }
 
 /*

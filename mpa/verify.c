@@ -3,7 +3,7 @@
  * An FPDU at a cursor: how long it is, and whether its CRC and its Markers are
  * right (RFC 5044 section 6). Nothing is placed before it is verified.
  */
-#include <asm/unaligned.h>
+#include <mpa/compat.h>
 #include "crc.h"
 #include "cursor.h"
 #include "fpdu.h"

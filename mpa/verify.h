@@ -6,7 +6,7 @@
 #define MPA_VERIFY_H
 
 #include <linux/types.h>
-#include <asm/unaligned.h>
+#include <mpa/compat.h>
 #include "crc.h"
 #include "fpdu.h"
 #include "rx.h"

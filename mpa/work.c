@@ -3,6 +3,7 @@
  * The module's workqueues.
  */
 #include <linux/errno.h>
+#include <mpa/compat.h>
 #include "work.h"
 
 struct workqueue_struct *mpa_wq;
@@ -12,7 +13,7 @@ struct workqueue_struct *mpa_user_wq;
 int __init mpa_work_init(void)
 {
 	/* Not WQ_HIGHPRI: a peer that sends much takes no CPU from programs. */
-	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
+	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!mpa_wq)
 		return -ENOMEM;
 	/* Programs' work may wait for memory: not among storage's workers. */

@@ -18,6 +18,7 @@
 #include <linux/percpu.h>
 #include <linux/socket.h>
 #include <linux/types.h>
+#include <mpa/compat.h>
 #include <mpa/wire.h>
 
 struct kvec;

@@ -11,7 +11,7 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 #include <linux/types.h>
-#include <asm/unaligned.h>
+#include <mpa/compat.h>
 #else
 #include <user/pure_user.h>
 #endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Older kernels under the names of the newest one. This and the two other
+ * compat.h, in mpa/ and ddp_glue/, are the only files that ask for what a
+ * kernel has; HAVE_... is found out by include/Kbuild.
+ */
+#ifndef MPA_COMPAT_H
+#define MPA_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/workqueue.h>
+#ifdef HAVE_LINUX_UNALIGNED
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+/* The namespace of mpa.ko's symbols */
+#ifdef HAVE_NAMESPACE_STRINGS
+#define MPA_NS	"IWMPA"
+#else
+#define MPA_NS	IWMPA
+#endif
+
+#ifndef HAVE_HRTIMER_SETUP
+static inline void
+hrtimer_setup(struct hrtimer *timer,
+	      enum hrtimer_restart (*function)(struct hrtimer *timer),
+	      clockid_t clock_id, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock_id, mode);
+	timer->function = function;
+}
+#endif
+
+/* Newer kernels want to hear that a workqueue is per CPU. */
+#ifndef HAVE_WQ_PERCPU
+#define WQ_PERCPU	0
+#endif
+
+/* An address whose length only its family tells */
+#ifndef HAVE_SOCKADDR_UNSIZED
+#define sockaddr_unsized	sockaddr
+#endif
+
+#endif /* MPA_COMPAT_H */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The same for mpa.ko: how TCP is given pages, and the functions of struct proto
+ * and of struct tcp_ulp_ops.
+ */
+#ifndef MPA_TCP_COMPAT_H
+#define MPA_TCP_COMPAT_H
+
+#include <linux/bvec.h>
+#include <linux/net.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include <mpa/compat.h>
+
+/*
+ * MPA_MSG_NOT_LAST: more follows under this hold of the socket lock, and TCP
+ * need not push what there is. A hint.
+ */
+#ifdef HAVE_PROTO_SENDPAGE
+#define MPA_MSG_NOT_LAST	MSG_SENDPAGE_NOTLAST
+
+static inline int mpa_tcp_send_page(struct sock *sk, struct page *page,
+				    u32 off, u32 len, int flags)
+{
+	return tcp_sendpage_locked(sk, page, off, len, flags);
+}
+#else
+#define MPA_MSG_NOT_LAST	0
+
+static inline int mpa_tcp_send_page(struct sock *sk, struct page *page,
+				    u32 off, u32 len, int flags)
+{
+	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
+	struct bio_vec vec;
+
+	bvec_set_page(&vec, page, len, off);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
+	return tcp_sendmsg_locked(sk, &msg, len);
+}
+#endif
+
+/* sendpage() is gone: pages come to sendmsg() with MSG_SPLICE_PAGES. */
+#ifdef HAVE_PROTO_SENDPAGE
+static inline int mpa_proto_sendpage(struct proto *prot, struct sock *sk,
+				     struct page *page, int off, size_t len,
+				     int flags)
+{
+	return prot->sendpage(sk, page, off, len, flags);
+}
+
+#define mpa_proto_set_sendpage(prot, function) ((prot)->sendpage = (function))
+#else
+static inline int mpa_proto_sendpage(struct proto *prot, struct sock *sk,
+				     struct page *page, int off, size_t len,
+				     int flags)
+{
+	return -EOPNOTSUPP;
+}
+
+#define mpa_proto_set_sendpage(prot, function) ((void)(function))
+#endif
+
+/* Where ioctl() puts its result */
+#ifdef HAVE_PROTO_IOCTL_POINTER
+#define MPA_IOCTL_ARG	int *arg
+
+static inline int mpa_ioctl_put(int value, int *arg)
+{
+	*arg = value;
+	return 0;
+}
+#else
+#define MPA_IOCTL_ARG	unsigned long arg
+
+static inline int mpa_ioctl_put(int value, unsigned long arg)
+{
+	return put_user(value, (int __user *)arg);
+}
+#endif
+
+/*
+ * recvmsg() no longer says how long the address is. What there is goes on to
+ * TCP's own by mpa_proto_recvmsg().
+ */
+#ifdef HAVE_PROTO_RECVMSG_ADDR_LEN
+#define MPA_RECVMSG_FLAGS	int flags, int *addr_len
+#define mpa_proto_recvmsg(prot, sk, msg, len) \
+	((prot)->recvmsg(sk, msg, len, flags, addr_len))
+#else
+#define MPA_RECVMSG_FLAGS	int flags
+#define mpa_proto_recvmsg(prot, sk, msg, len) \
+	((prot)->recvmsg(sk, msg, len, flags))
+#endif
+
+/* get_info() hears whether an administrator asks. */
+#ifdef HAVE_ULP_INFO_NET_ADMIN
+#define MPA_INFO_SKB	struct sk_buff *skb, bool net_admin
+#define MPA_INFO_SOCK	const struct sock *sk, bool net_admin
+#else
+#define MPA_INFO_SKB	struct sk_buff *skb
+#define MPA_INFO_SOCK	const struct sock *sk
+#endif
+
+/* None of the crypto API's drivers wants octets to be aligned any more. */
+#ifndef HAVE_SHASH_ALIGNMASK
+#define crypto_shash_alignmask(tfm)	0
+#endif
+
+#endif /* MPA_TCP_COMPAT_H */
