@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bug.h>
 #include <linux/crc32c.h>
-#include <asm/unaligned.h>
+#include <mpa/compat.h>
 #include "framer.h"
 
 static void put_raw(struct framer *f, u8 octet)

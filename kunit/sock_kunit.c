@@ -10,6 +10,7 @@
 #include <linux/net.h>
 #include <linux/sizes.h>
 #include <net/tcp.h>
+#include "compat.h"
 #include "conn.h"
 #include "sock.h"
 #include "surroundings.h"
@@ -36,15 +37,15 @@ struct sock_env {
 /* The device has not sent yet what it got, but will have before the last call. */
 static bool device_is_slow;
 
-int sock_kunit_sendpage(struct sock *sk, struct page *page, int off,
-			size_t size, int flags)
+int sock_kunit_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
+			 int flags)
 {
 	bool waits = device_is_slow && (flags & MSG_MORE);
 	int ret;
 
 	if (waits)
 		refcount_add(SZ_1M, &sk->sk_wmem_alloc);
-	ret = tcp_sendpage_locked(sk, page, off, size, flags);
+	ret = mpa_tcp_send_page(sk, page, off, len, flags);
 	if (waits)
 		WARN_ON(refcount_sub_and_test(SZ_1M, &sk->sk_wmem_alloc));
 	return ret;
@@ -71,14 +72,14 @@ static int connect_to(struct socket *listener, struct sock_env *env)
 	int ret;
 
 	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	ret = kernel_bind(listener, any, sizeof(addr));
+	ret = kernel_bind(listener, (struct sockaddr_unsized *)any, sizeof(addr));
 	if (!ret)
 		ret = kernel_listen(listener, 1);
 	if (!ret)
 		ret = kernel_getsockname(listener, any);
 	if (ret < 0)
 		return ret;
-	ret = kernel_connect(env->conn->sock, any, sizeof(addr), 0);
+	ret = kernel_connect(env->conn->sock, (struct sockaddr_unsized *)any, sizeof(addr), 0);
 	return ret ? ret : kernel_accept(listener, &env->peer, 0);
 }
 

@@ -14,7 +14,7 @@ struct sock;
 void *rx_kunit_kvmalloc(size_t size, gfp_t flags);
 void *early_kunit_kmalloc(size_t size, gfp_t flags);
 struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order);
-int sock_kunit_sendpage(struct sock *sk, struct page *page, int off,
-			size_t size, int flags);
+int sock_kunit_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
+			 int flags);
 
 #endif /* KUNIT_SURROUNDINGS_H */

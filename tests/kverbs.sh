@@ -16,6 +16,7 @@ while read -r verdict name; do
   case $verdict in
   ok) good "kernel: $name" ;;
   FAIL) fail "kernel: $name" ;;
+  skip) say "skipped: kernel: $name" ;;
   esac
 done < <(sed -n 's/.*kverbs: //p' "$WORK/new")
 check "to their end" grep -q 'kverbs: end' "$WORK/new"

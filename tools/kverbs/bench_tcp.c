@@ -30,7 +30,8 @@ static struct socket *make_socket(struct kv_bench *b)
 static void listen_at(struct kv_bench *b, struct socket *sock,
 		      struct sockaddr_in *at)
 {
-	check(b, kernel_bind(sock, (struct sockaddr *)at, sizeof(*at)), "bind");
+	check(b, kernel_bind(sock, (struct sockaddr_unsized *)at, sizeof(*at)),
+	      "bind");
 	check(b, kernel_listen(sock, 1), "listen");
 	check(b, kernel_getsockname(sock, (struct sockaddr *)at),
 	      "getsockname");
@@ -39,7 +40,8 @@ static void listen_at(struct kv_bench *b, struct socket *sock,
 static void connect_to(struct kv_bench *b, struct socket *listener,
 		       struct sockaddr_in *at)
 {
-	int ret = kernel_connect(client, (struct sockaddr *)at, sizeof(*at), 0);
+	int ret = kernel_connect(client, (struct sockaddr_unsized *)at,
+				 sizeof(*at), 0);
 
 	check(b, ret, "connect");
 	if (!ret)

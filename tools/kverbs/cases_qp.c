@@ -279,7 +279,7 @@ static void post_some(struct poster *p)
 
 static void in_timer(struct timer_list *timer)
 {
-	struct poster *p = from_timer(p, timer, timer);
+	struct poster *p = container_of(timer, struct poster, timer);
 
 	post_some(p);
 	complete(&p->posted);
@@ -318,8 +318,8 @@ static void atomic_post(struct kv_case *t)
 	timer_setup_on_stack(&p.timer, in_timer, 0);
 	mod_timer(&p.timer, jiffies);
 	wait_for_completion(&p.posted);
-	del_timer_sync(&p.timer);
-	destroy_timer_on_stack(&p.timer);
+	timer_delete_sync(&p.timer);
+	timer_destroy_on_stack(&p.timer);
 	collect(&p, recv + 4);
 }
 
@@ -418,9 +418,8 @@ static struct sock *find_socket(struct kv_case *t,
 	struct sock *sk;
 
 	rcu_read_lock();
-	sk = inet_lookup_established(&init_net, &tcp_hashinfo,
-				     o->sin_addr.s_addr, o->sin_port,
-				     f->sin_addr.s_addr, f->sin_port, 0);
+	sk = kv_lookup(&init_net, o->sin_addr.s_addr, o->sin_port,
+		       f->sin_addr.s_addr, f->sin_port);
 	rcu_read_unlock();
 	kv_expect(t, sk, "no such socket");
 	return sk;

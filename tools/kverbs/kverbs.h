@@ -15,6 +15,7 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include "compat.h"
 
 #define KV_WORKS	1024
 #define KV_WAIT		(60 * HZ)	/* a wait that is longer has failed */
@@ -171,10 +172,11 @@ int kv_bench(void);
 extern const struct kv_engine kv_rdma_engine;
 extern const struct kv_engine kv_tcp_engine;
 
-/* The tables of cases */
+/* The tables of cases; @cannot says why this kernel cannot run one. */
 struct kv_entry {
 	const char *name;
 	void (*run)(struct kv_case *t);
+	const char *cannot;
 };
 
 extern const struct kv_entry kv_cq_cases[];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kverbs.ko: runs its cases when it is loaded, and says in the kernel log how
- * each went: "kverbs: ok NAME" or "kverbs: FAIL NAME: WHY". With op=OP it
- * measures instead.
+ * each went: "kverbs: ok NAME", "kverbs: FAIL NAME: WHY" or "kverbs: skip NAME:
+ * WHY". With op=OP it measures instead.
  */
 #define pr_fmt(fmt) "kverbs: " fmt
 
@@ -51,9 +51,14 @@ static void run(const struct kv_entry *entry)
 
 static void run_table(const struct kv_entry *entry)
 {
-	for (; entry->name; entry++)
-		if (!only || !strcmp(only, entry->name))
+	for (; entry->name; entry++) {
+		if (only && strcmp(only, entry->name))
+			continue;
+		if (entry->cannot)
+			pr_info("skip %s: %s\n", entry->name, entry->cannot);
+		else
 			run(entry);
+	}
 }
 
 static int __init kverbs_init(void)
