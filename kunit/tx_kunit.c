@@ -114,6 +114,11 @@ void mpa_sock_end_record(struct sock *sk)
 		tcp.ends[tcp.num_ends++] = tcp.len;
 }
 
+u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len)
+{
+	return len;
+}
+
 u32 mpa_sock_fill(struct sock *sk, u32 mss)
 {
 	u32 end = tcp.num_ends ? tcp.ends[tcp.num_ends - 1] : 0;

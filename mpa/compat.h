@@ -18,9 +18,13 @@
 /*
  * MPA_MSG_NOT_LAST: more follows under this hold of the socket lock, and TCP
  * need not push what there is. A hint.
+ *
+ * MPA_FRAG_IS_PAGE: a fragment of TCP's buffers holds no more than a page, and
+ * so a buffer that is given pages may have to end before it is full.
  */
 #ifdef HAVE_PROTO_SENDPAGE
 #define MPA_MSG_NOT_LAST	MSG_SENDPAGE_NOTLAST
+#define MPA_FRAG_IS_PAGE	false
 
 static inline int mpa_tcp_send_page(struct sock *sk, struct page *page,
 				    u32 off, u32 len, int flags)
@@ -29,6 +33,7 @@ static inline int mpa_tcp_send_page(struct sock *sk, struct page *page,
 }
 #else
 #define MPA_MSG_NOT_LAST	0
+#define MPA_FRAG_IS_PAGE	true
 
 static inline int mpa_tcp_send_page(struct sock *sk, struct page *page,
 				    u32 off, u32 len, int flags)

@@ -33,7 +33,7 @@ static struct slice next_slice(struct mpa_conn *conn,
 	struct sock *sk = conn->sk;
 	u32 fill = mpa_sock_fill(sk, mss);
 	struct mpa_plan *plan = &conn->tx.plan;
-	u32 size = round_down(ext->mss, 4);
+	u32 size = mpa_plan_segment(ext->mss);
 	u32 used;
 
 	if (unlikely(size > mss)) {
@@ -54,6 +54,29 @@ static struct slice next_slice(struct mpa_conn *conn,
 		slice.eor = true;
 	}
 	return slice;
+}
+
+/*
+ * TCP would begin another buffer where it has no fragments left, in the middle
+ * of a segment: it gets no more than there are fragments for.
+ */
+static void slice_fit(struct mpa_conn *conn, const struct mpa_extent *ext,
+		      struct slice *slice)
+{
+	const struct mpa_plan *plan = &conn->tx.plan;
+	struct mpa_sock_paged paged = {
+		.page = ext->page,
+		.off = ext->off,
+		.size = mpa_plan_segment(ext->mss),
+	};
+	u32 len;
+
+	div_u64_rem(plan->accepted - plan->planned, paged.size, &paged.used);
+	len = mpa_sock_fit(conn->sk, &paged, slice->len);
+	if (len == slice->len)
+		return;
+	slice->len = len;
+	slice->eor = paged.full;
 }
 
 /* Count the segments of the plan that end in what TCP has just taken. */
@@ -101,18 +124,20 @@ int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more)
 		struct mpa_sock_piece piece = {
 			.page = ext->page,
 			.off = ext->off,
-			.len = slice.len,
-			.rest = conn->tx.written - plan->accepted - slice.len,
 			.more = more,
 		};
 		int ret;
 
+		if (MPA_FRAG_IS_PAGE)
+			slice_fit(conn, ext, &slice);
+		piece.len = slice.len;
+		piece.rest = conn->tx.written - plan->accepted - slice.len;
 		ret = mpa_sock_send_page(conn, &piece);
 		if (ret < 0)
 			return ret;
 		slice.eor = slice.eor && ret == slice.len;
 		if (unlikely(slice.lost))
-			count_unaligned(conn, round_down(ext->mss, 4), ret,
+			count_unaligned(conn, mpa_plan_segment(ext->mss), ret,
 					slice.eor);
 		extent_accepted(plan, ext, ret);
 		if (slice.eor) {
@@ -133,7 +158,7 @@ void mpa_plan_set_mss(struct mpa_plan *plan, u32 mss)
 		return;
 	mpa_plan_end_record(plan);
 	plan->mss = mss;
-	plan->emss = round_down(mss, 4);
+	plan->emss = mpa_plan_segment(mss);
 	plan->room = plan->emss;
 }
 

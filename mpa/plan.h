@@ -6,10 +6,22 @@
 #ifndef MPA_PLAN_H
 #define MPA_PLAN_H
 
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/types.h>
+#include "compat.h"
+#include "sock.h"
 
 struct mpa_conn;
+
+/*
+ * Octets of the segments that are planned when TCP's may have @mss: there are
+ * always fragments for one. Others than @mss are ended by hand.
+ */
+static inline u32 mpa_plan_segment(u32 mss)
+{
+	return round_down(MPA_FRAG_IS_PAGE ? min(mss, MPA_MAX_PAGED) : mss, 4);
+}
 
 #define MPA_PLAN_EXTENTS	64	/* power of two */
 
@@ -24,9 +36,9 @@ struct mpa_extent {
 
 /**
  * struct mpa_plan - segments of a connection's stream
- * @mss: TCP's effective MSS at the last hand-over. When it is not a multiple
- *	of 4, each segment is ended by hand
- * @emss: the multiple of 4 up to it
+ * @mss: TCP's effective MSS at the last hand-over. When it is not @emss,
+ *	each segment is ended by hand
+ * @emss: octets of a planned segment: mpa_plan_segment()
  * @room: octets left in the TCP segment that is being filled
  * @room_before: @room before the open FPDU
  * @accepted: stream position up to which TCP has taken the stream

@@ -105,6 +105,9 @@ void mpa_sock_abort(struct sock *sk, int sk_err)
 	local_bh_enable();
 }
 
+/* Buffers that TCP fills in a call before it looks at its backlog. */
+#define SMALL_BUFFERS	16
+
 /* Octets that go out last, when the rest must go in whole segments. */
 #define LAST_OCTETS	4
 
@@ -147,6 +150,75 @@ static u32 room_in_buffer(struct sock *sk)
 	if (!skb || TCP_SKB_CB(skb)->eor || skb->len >= full)
 		return 0;
 	return full - skb->len;
+}
+
+/* Fragments of a page that are left in TCP's last buffer, or in a new one. */
+static u32 frags_left(const struct sock *sk, const struct mpa_sock_paged *paged,
+		      bool new)
+{
+	struct page *page = paged->page + paged->off / PAGE_SIZE;
+	struct sk_buff *skb = tcp_write_queue_tail(sk);
+	u32 used, off = offset_in_page(paged->off);
+
+	if (new)
+		return MAX_SKB_FRAGS;
+	used = skb_shinfo(skb)->nr_frags;
+	if (used > MAX_SKB_FRAGS)
+		return 0;
+	return MAX_SKB_FRAGS - used + skb_can_coalesce(skb, used, page, off);
+}
+
+/* Fragments for @len octets of a segment, wherever they will lie in chunks. */
+static u32 frags_for(u32 len)
+{
+	return len / PAGE_SIZE + 4;
+}
+
+/**
+ * mpa_sock_fit() - how many octets of a page does TCP's last buffer take?
+ * @sk: socket
+ * @paged: where they are
+ * @len: how many there are
+ *
+ * Up to the last segment for which there are fragments in any case: its
+ * beginning may be all that is there now. For the first octet of a segment for
+ * which there are none a new buffer is begun. Never more than one buffer, or
+ * small ones that are less than what has TCP look at its backlog: that would
+ * run our receive path under a send.
+ *
+ * Context: socket lock held. Return: 1..@len.
+ */
+u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len)
+{
+	u32 full = full_buffer(sk), room = room_in_buffer(sk);
+	u32 frags = frags_left(sk, paged, !room);
+	u32 fit, part;
+
+	if (room && !paged->used && frags < frags_for(paged->size)) {
+		mpa_sock_end_record(sk);
+		room = 0;
+		frags = MAX_SKB_FRAGS;
+	}
+	if (full <= paged->size)
+		return min(len, room ? room : SMALL_BUFFERS * full);
+	len = min(len, room ? room : full);
+	if (!frags)
+		return len;	/* TCP cuts: it cannot be helped */
+	fit = frags * PAGE_SIZE - offset_in_page(paged->off);
+	if (len <= fit) {
+		part = (paged->used + len) % paged->size;
+		frags -= DIV_ROUND_UP(offset_in_page(paged->off) + len,
+				      PAGE_SIZE);
+		if (!part || part >= len ||
+		    frags >= frags_for(paged->size - part))
+			return len;
+		fit = len;
+	}
+	part = (paged->used + fit) % paged->size;
+	if (part >= fit)
+		return min(fit, len);	/* here neither */
+	paged->full = true;
+	return fit - part;
 }
 
 /* When an ACK is due, it can be waited for. */

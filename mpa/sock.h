@@ -5,6 +5,7 @@
 #ifndef MPA_SOCK_H
 #define MPA_SOCK_H
 
+#include <linux/mm.h>
 #include <linux/net.h>
 #include <net/tcp.h>
 
@@ -32,6 +33,25 @@ struct mpa_sock_piece {
 	bool more;
 };
 
+/* A segment of so much fits a buffer, wherever its octets lie in chunks. */
+#define MPA_MAX_PAGED	((u32)((MAX_SKB_FRAGS - 4) * PAGE_SIZE))
+
+/**
+ * struct mpa_sock_paged - octets that are to lie in fragments of a page
+ * @page: head page of a chunk
+ * @off: offset of the first octet in the chunk
+ * @size: octets of a segment, up to MPA_MAX_PAGED
+ * @used: of these TCP has so many of the segment that the first octet goes to
+ * @full: set when the buffer is to end behind what mpa_sock_fit() has returned
+ */
+struct mpa_sock_paged {
+	struct page *page;
+	u32 off;
+	u32 size;
+	u32 used;
+	bool full;
+};
+
 int mpa_sock_create(struct net *net, int family, struct socket **sock);
 void mpa_sock_tune(struct sock *sk);
 void mpa_sock_release(struct socket *sock);
@@ -39,6 +59,7 @@ void mpa_sock_abort(struct sock *sk, int sk_err);
 
 int mpa_sock_send_page(struct mpa_conn *conn,
 		       const struct mpa_sock_piece *piece);
+u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len);
 void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits);
 void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits);
 int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len);
