@@ -441,6 +441,12 @@ struct pass_env {
 
 /* What rx.c takes from its surroundings (src_rx.c). */
 static bool no_memory;
+static const struct sk_buff *unreadable;
+
+bool rx_kunit_readable(const struct sk_buff *skb)
+{
+	return skb != unreadable;
+}
 
 void *rx_kunit_kvmalloc(size_t size, gfp_t flags)
 {
@@ -851,6 +857,34 @@ static void rcv_01_crc_08_err_02_err_05_bad_crc(struct kunit *test)
 		}
 }
 
+/* Octets that a device keeps in its own memory end the connection, unread. */
+static void unreadable_octets(struct kunit *test)
+{
+	static const u32 starts[] = { 0, 1, 45, 1000 }, windows[] = { WINDOW, 0 };
+	struct pass_env *p = test->priv;
+	struct sock *sk = p->conn->sk;
+	u32 i, before;
+
+	for (i = 0; i < 4 * ARRAY_SIZE(starts); i++) {
+		u32 start = starts[i / 4];
+		enum mpa_error err = MPA_ERR_NONE;
+
+		pass_start(test, p, false, 1, windows[i & 1]);
+		p->conn->rx.crc = i & 2;
+		before = complete_within(p, start);
+		if (start)
+			pass_feed(test, p, start, LINEAR);
+		pass_feed(test, p, p->e->f.len, EMPTY_HEAD);
+		unreadable = skb_peek_tail(&sk->sk_receive_queue);
+		KUNIT_EXPECT_EQ_MSG(test, pass(p, NO_LIMIT, &err), MPA_RX_ENDED, "case %u", i);
+		unreadable = NULL;
+		KUNIT_EXPECT_EQ_MSG(test, err, MPA_ERR_CRC, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, p->got, before, "case %u", i);
+		KUNIT_EXPECT_EQ(test, p->wrong, 0);
+		KUNIT_EXPECT_EQ(test, tcp_inq(sk), 0);
+	}
+}
+
 static void mrk_13_err_03_err_05_bad_marker(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
@@ -949,6 +983,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ddp_06_places_in_the_stream),
 	KUNIT_CASE(pass_budget),
 	KUNIT_CASE(rcv_01_crc_08_err_02_err_05_bad_crc),
+	KUNIT_CASE(unreadable_octets),
 	KUNIT_CASE(mrk_13_err_03_err_05_bad_marker),
 	KUNIT_CASE(err_05_consumer_stops),
 	KUNIT_CASE(sta_12_first_fpdu_opens_the_transmitter),

@@ -1,3 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "../mpa/compat.h"
 #include "no_exports.h"
+#include "surroundings.h"
+
+/* So that a case can have buffers in a device's memory. */
+#define skb_frags_readable(skb) rx_kunit_readable(skb)
 #include "../mpa/cursor.c"

@@ -9,8 +9,10 @@
 #include <linux/types.h>
 
 struct page;
+struct sk_buff;
 struct sock;
 
+bool rx_kunit_readable(const struct sk_buff *skb);
 void *rx_kunit_kvmalloc(size_t size, gfp_t flags);
 void *early_kunit_kmalloc(size_t size, gfp_t flags);
 struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order);

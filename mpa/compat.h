@@ -109,6 +109,14 @@ static inline int mpa_ioctl_put(int value, unsigned long arg)
 #define MPA_INFO_SOCK	const struct sock *sk
 #endif
 
+/* Where a device's memory can be in TCP's buffers (devmem TCP) */
+#ifndef HAVE_SKB_FRAGS_READABLE
+static inline bool skb_frags_readable(const struct sk_buff *skb)
+{
+	return true;
+}
+#endif
+
 /* None of the crypto API's drivers wants octets to be aligned any more. */
 #ifndef HAVE_SHASH_ALIGNMASK
 #define crypto_shash_alignmask(tfm)	0

@@ -9,6 +9,7 @@
 #include <linux/uio.h>
 #include <net/tcp.h>
 #include <mpa/mpa.h>
+#include "compat.h"
 #include "cursor.h"
 #include "fpdu.h"
 
@@ -72,12 +73,17 @@ static bool cursor_next_in_skb(struct mpa_cursor *cur)
 	return true;
 }
 
-/* Go to the next non-empty contiguous piece; false at the queue's end. */
+/*
+ * Go to the next non-empty contiguous piece; false at the queue's end, and where
+ * a device has kept the octets in its own memory.
+ */
 bool mpa_cursor_next(struct mpa_cursor *cur)
 {
 	u32 skip = 0;
 
 	do {
+		if (cur->skb && unlikely(!skb_frags_readable(cur->part)))
+			return false;
 		if (!cur->skb || !cursor_next_in_skb(cur)) {
 			struct sk_buff *skb = cursor_next_skb(cur, &skip);
 

@@ -131,7 +131,7 @@ static bool stash_reserve(struct mpa_conn *conn, gfp_t gfp)
  * caller's to arrange.
  */
 static enum mpa_rx_result stash_queued(struct mpa_conn *conn, u32 queued,
-				       gfp_t gfp)
+				       gfp_t gfp, enum mpa_error *err)
 {
 	struct mpa_rx *rx = &conn->rx;
 	struct sock *sk = conn->sk;
@@ -146,8 +146,10 @@ static enum mpa_rx_result stash_queued(struct mpa_conn *conn, u32 queued,
 	n = min(queued, rx->need - rx->stash_len);
 	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
 	mpa_cursor_init(&cur, &sk->sk_receive_queue, skb, off);
-	if (mpa_cursor_read(&cur, rx->stash + rx->stash_len, n))
-		return MPA_RX_IDLE;
+	if (mpa_cursor_read(&cur, rx->stash + rx->stash_len, n)) {
+		*err = MPA_ERR_CRC;	/* as mpa_rx_verify() */
+		return MPA_RX_ENDED;
+	}
 	rx->stash_len += n;
 	tcp_read_done(sk, n);
 	return MPA_RX_IDLE;
@@ -317,7 +319,7 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 		avail = tcp_inq(sk);
 		if (!tcp_epollin_ready(sk, INT_MAX))
 			break;
-		result = stash_queued(conn, avail, gfp);
+		result = stash_queued(conn, avail, gfp, err);
 	} while (tcp_inq(sk) < avail);
 
 	if (result == MPA_RX_ENDED) {

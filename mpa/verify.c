@@ -18,7 +18,8 @@
  * @need: set to the octets that must be there before more can be said
  *
  * Context: socket lock held.
- * Return: octets of the complete FPDU with its Markers, or 0.
+ * Return: octets of the complete FPDU with its Markers, or 0; @need when its
+ * length cannot be read, and never will.
  */
 u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 		u32 *need)
@@ -27,6 +28,7 @@ u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 	u32 wire;
 
 	*need = head + MPA_HDR_LEN;
+	*ulpdu_len = 0;
 	if (avail < *need)
 		return 0;
 	if (likely(at->left >= *need)) {
@@ -36,8 +38,9 @@ u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 		__be16 len;
 
 		mpa_cursor_skip(&cur, head);
+		/* What is there and cannot be read: mpa_rx_verify() fails. */
 		if (mpa_cursor_read(&cur, &len, MPA_HDR_LEN))
-			return 0;
+			return *need;
 		*ulpdu_len = be16_to_cpu(len);
 	}
 	wire = mpa_fpdu_wire_len(*ulpdu_len, at->markers, at->pos);
@@ -64,6 +67,12 @@ static bool crc_is_good_in_pieces(struct mpa_cursor cur, u32 len)
 	}
 	return !mpa_cursor_read(&cur, &field, MPA_CRC_LEN) &&
 	       mpa_crc_finish(&crc) == field;
+}
+
+/* Without a CRC nobody has looked at all of it. */
+static bool is_readable(struct mpa_cursor cur, u32 len)
+{
+	return !mpa_cursor_read(&cur, NULL, len);
 }
 
 /* The Markers of an FPDU that lies in several pieces. */
@@ -94,7 +103,8 @@ static bool markers_are_good_in_pieces(const struct mpa_cursor *at,
  * @wire_len: octets of the FPDU, Markers included
  *
  * The CRC goes first: octets that were damaged are error 2 even when a Marker
- * was hit. Context: socket lock held. RFC 5044 sections 4.4, 6 and 8.
+ * was hit. What cannot be read is as good as damaged.
+ * Context: socket lock held. RFC 5044 sections 4.4, 6 and 8.
  *
  * Return: MPA_ERR_NONE, MPA_ERR_CRC or MPA_ERR_MARKER.
  */
@@ -103,6 +113,8 @@ enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,
 {
 	if (likely(at->left >= wire_len))
 		return mpa_rx_verify_whole(rx, at->ptr, wire_len, at->pos);
+	if (!rx->crc && !is_readable(*at, wire_len))
+		return MPA_ERR_CRC;
 	if (rx->crc && !crc_is_good_in_pieces(*at, wire_len - MPA_CRC_LEN))
 		return MPA_ERR_CRC;
 	if (rx->markers && !markers_are_good_in_pieces(at, wire_len))
