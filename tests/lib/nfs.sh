@@ -30,8 +30,13 @@ nfs_start() {
   "${in_server[@]}" rpc.nfsd -V 3 -V 4.0 -V 4.2 4 || return 1
   echo "rdma 20049" >/proc/fs/nfsd/portlist && grep -q rdma /proc/fs/nfsd/portlist
 }
-# Nobody has anything to reclaim, or does without. nfsdcld knows, and there may be no such time at all.
-nfs_end_grace() { [ "$(cat /proc/fs/nfsd/v4_end_grace)" = Y ] || echo Y >/proc/fs/nfsd/v4_end_grace; }
+# Nobody has anything to reclaim, or does without. nfsdcld knows, and there may be no such time at all. Newer kernels refuse to end it
+# (EBUSY) when there is nothing that keeps track of clients, and then wait until it is over.
+nfs_grace_is_over() {
+  grep -q Y /proc/fs/nfsd/v4_end_grace || echo Y >/proc/fs/nfsd/v4_end_grace
+  grep -q Y /proc/fs/nfsd/v4_end_grace
+} 2>/dev/null
+nfs_end_grace() { until_true 60 nfs_grace_is_over; }
 nfs_stop() { "${in_server[@]}" rpc.nfsd 0; }
 
 # In a namespace of its own nfsd remembers its clients by this program only. It has a second to open the pipe when nfsd starts, and
