@@ -440,9 +440,9 @@ void mpa_early_pass(struct mpa_conn *conn, u32 budget)
 
 /*
  * TCP tells nobody that something came out of order, but it acknowledges: at
- * once the first three times, then at least once in a millisecond or in a
- * twentieth of the round trip, whichever is shorter. The gap cannot be filled
- * within that time.
+ * once the first three times, then at least once in a millisecond or in a part
+ * of the round trip, whichever is shorter. The gap cannot be filled within that
+ * time.
  */
 static int early_queue_xmit(struct sock *sk, struct sk_buff *skb,
 			    struct flowi *fl)
