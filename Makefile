@@ -2,9 +2,9 @@
 # Everything starts here: make help. Kbuild (beside this file) is what the kernel's own build reads.
 #
 # Settings, in the environment or on the command line:
-#   KERNEL=6.1|6.12|7     Debian's kernel to build for and to boot (default: 6.1; the others are fetched beside the machine's packages)
+#   KERNEL=6.1|6.12|7     Debian's kernel to build for and to boot (default: 6.1; others are fetched, not installed)
 #   KVER=6.1.0-NN-amd64   one release of it, whose headers are there (default: the newest)
-#   T=NAME                only the scenarios (make scenarios, make applications) whose name contains NAME
+#   T=NAME                only the scenarios (make scenarios, make applications) or stages (make kernels) whose name contains NAME
 #   HOST=1                make demo on the running kernel instead of in a guest
 #   ROWS="SELECTION,..."  make bench*: only the rows that have all words of a selection (scripts/bench/run -l lists them)
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
@@ -55,7 +55,7 @@ scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
 	@scripts/check scenarios
 
 .PHONY: kernels
-kernels: ## build and test on each of Debian's kernels (KERNEL, T="NAME..." of its stages): one table
+kernels: ## build and test on each of Debian's kernels (KERNEL, T select): one table
 	@scripts/kernels
 
 .PHONY: applications ulps
