@@ -583,6 +583,7 @@ module_init(iwmpa_init);
 module_exit(iwmpa_exit);
 
 MODULE_DESCRIPTION("iWARP (RFC 5040, RFC 5041) on software MPA");
+MODULE_VERSION(IWMPA_VERSION);
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(MPA_NS);
 MODULE_ALIAS_RDMA_LINK("iwmpa");

@@ -54,4 +54,5 @@ module_init(mpa_init);
 module_exit(mpa_exit);
 
 MODULE_DESCRIPTION("MPA (RFC 5044): framing, Markers and CRC32c over TCP");
+MODULE_VERSION(IWMPA_VERSION);
 MODULE_LICENSE("GPL");

@@ -100,6 +100,12 @@ kdir() {
 # shows_requirements SCENARIO-FILE: it names IDs, or runs programs whose cases do.
 shows_requirements() { grep -qE '\[[A-Z]{2,3}-[0-9]{2}|\b(mpa-peer|peer_matrix|socket-test)\b|^# shows requirements' "$1"; }
 
+# Every file of the project, by its path here; what git ignores is none of ours.
+project_files() {
+  { git ls-files -co --exclude-standard 2>/dev/null || find . -path ./build -prune -o -type f -printf '%P\n'; } |
+    sort -u | while read -r f; do [ ! -e "$f" ] || echo "$f"; done
+}
+
 # spoil FILE STATUS: what is good in a file of results is not, because the whole ended with STATUS: the kernel's log is dirty, or it
 # died, or something else failed that has no line there. 1 with failures in the file says no more than these.
 spoil() {
