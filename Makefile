@@ -97,16 +97,37 @@ setup: ## install the Debian packages that all of this needs (root, or sudo)
 # What is installed is for the machine's own kernel unless another is named.
 .PHONY: install uninstall
 install uninstall: export KVER := $(or $(KVER),$(shell uname -r))
-install: modules ## install modules, man pages and linux/mpa.h, for the running kernel or KVER (root)
-	+@scripts/kernel build M=$(CURDIR) INSTALL_MOD_DIR=updates modules_install
-	@install -D -m 644 -t /usr/local/share/man/man4 Documentation/man/*.4
-	@install -D -m 644 -t /usr/local/share/man/man7 Documentation/man/*.7
-	@install -D -m 644 -t /usr/local/include/linux include/uapi/linux/mpa.h
+install: modules ## install modules, the unit iwmpa@, man pages and linux/mpa.h, for the running kernel or KVER (root)
+	+@scripts/kernel build M=$(CURDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
+	@$(MAKE) --no-print-directory install-files
 	@depmod "$$KVER"
+	@echo "The modules are not signed: a kernel under Secure Boot refuses them. 'make deb' gives a package, whose modules are signed."
 uninstall: ## take them away again (root)
-	@rm -f /lib/modules/"$$KVER"/updates/{mpa,iwmpa}.ko /usr/local/share/man/man4/{mpa,iwmpa}.4 \
-	  /usr/local/share/man/man7/mpa.7 /usr/local/include/linux/mpa.h
+	@rm -f /lib/modules/"$$KVER"/updates/{mpa,iwmpa}.ko $(foreach f,$(files),'$(DESTDIR)$(lastword $(subst :, ,$(f)))')
 	@depmod "$$KVER"
+
+# What is no program and no module, each as SOURCE:DESTINATION. The package has it, too.
+PREFIX = /usr/local
+INCLUDEDIR = $(PREFIX)/include
+files = \
+  $(foreach n,4 7 8,$(foreach f,$(wildcard Documentation/man/*.$n),$f:$(PREFIX)/share/man/man$n/$(notdir $f))) \
+  include/uapi/linux/mpa.h:$(INCLUDEDIR)/linux/mpa.h \
+  tools/link/iwmpa-link:$(PREFIX)/sbin/iwmpa-link \
+  tools/link/iwmpa@.service:$(PREFIX)/lib/systemd/system/iwmpa@.service \
+  tools/link/90-iwmpa.rules:$(PREFIX)/lib/udev/rules.d/90-iwmpa.rules \
+  tools/link/completion:$(PREFIX)/share/bash-completion/completions/iwmpa-link \
+  build/mpa.pc:$(PREFIX)/share/pkgconfig/mpa.pc
+.PHONY: build/mpa.pc install-files
+build/mpa.pc:
+	@mkdir -p build
+	@printf '%s\n' 'Name: mpa' 'Description: MPA (RFC 5044) on TCP sockets: linux/mpa.h' 'Version: $(shell cat VERSION)' \
+	  'Cflags: -I$(INCLUDEDIR)' >$@
+install-files: build/mpa.pc
+	@$(foreach f,$(files),install -D -m $(if $(findstring sbin/,$f),755,644) $(subst :, '$(DESTDIR),$f)' &&) true
+
+.PHONY: deb
+deb: ## Debian packages of modules (for DKMS) and tools, in build/deb, checked by lintian
+	@scripts/deb
 
 .PHONY: clean
 clean: ## remove everything that was built here; the cache stays
