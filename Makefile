@@ -90,8 +90,10 @@ bench-commit: ## measure (ROWS), profile, and put it into Documentation/performa
 	@scripts/bench/run --record
 	@ROWS= scripts/bench/run --record -P -L >build/bench/profile.txt
 
-.PHONY: setup
-setup: ## install the Debian packages that all of this needs (root, or sudo)
+.PHONY: setup setup-all
+setup: ## install the Debian packages that building the modules for this machine and using them needs (root, or sudo)
+	@scripts/setup server
+setup-all: ## install those that all of this needs; the targets install what they need by themselves
 	@scripts/setup
 
 # What is installed is for the machine's own kernel unless another is named.
