@@ -130,6 +130,9 @@ install-files: build/mpa.pc
 .PHONY: deb
 deb: ## Debian packages of modules (for DKMS) and tools, in build/deb, checked by lintian
 	@scripts/deb
+.PHONY: package-check
+package-check: ## these packages in a whole Debian in the emulator: install, reboot, newer kernel, purge (an hour or more)
+	@scripts/package-check
 
 .PHONY: clean
 clean: ## remove everything that was built here; the cache stays
