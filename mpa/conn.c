@@ -9,6 +9,7 @@
 #include "linger.h"
 #include "params.h"
 #include "rx.h"
+#include "trace.h"
 #include "tx.h"
 #include "work.h"
 
@@ -240,6 +241,7 @@ void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status)
 		return;
 	conn->state = MPA_ENDED;
 	conn->rx.stopped = true;
+	trace_mpa_end(conn, err, status);
 	if (err == MPA_ERR_CRC)
 		mpa_count(conn, MPA_STAT_RX_CRC_ERRORS, 1);
 	if (err == MPA_ERR_MARKER)
@@ -305,3 +307,34 @@ void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 	}
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_addrs, MPA_NS);
+
+/**
+ * mpa_conn_info() - what can be told of a connection
+ * @conn: connection; before Full Operation there is nothing but zeros
+ * @info: filled
+ *
+ * Context: process, may sleep; takes the socket lock.
+ */
+void mpa_conn_info(struct mpa_conn *conn, struct mpa_conn_info *info)
+{
+	const struct mpa_tx *tx = &conn->tx;
+
+	memset(info, 0, sizeof(*info));
+	lock_sock(conn->sk);
+	if (conn->started) {
+		info->emss = tx->plan.emss;
+		info->mulpdu = mpa_conn_mulpdu(conn);
+		info->large = tx->large;
+		info->rx_fpdus = conn->rx.fpdus;
+		info->rx_octets = conn->rx.octets;
+		info->tx_fpdus = tx->counts.fpdus;
+		info->tx_octets = tx->plan.accepted;
+		info->tx_batches = tx->counts.batches;
+		info->tx_blocked = tx->counts.blocked;
+		info->tx_blocked_ns = tx->counts.blocked_ns;
+		if (tx->blocked_at)
+			info->tx_blocked_ns += ktime_get_ns() - tx->blocked_at;
+	}
+	release_sock(conn->sk);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_conn_info, MPA_NS);

@@ -17,6 +17,7 @@
 #include "early.h"
 #include "fpdu.h"
 #include "rx.h"
+#include "trace.h"
 #include "verify.h"
 
 /**
@@ -238,6 +239,7 @@ static bool place_fpdu(struct early_pass *pass, const struct mpa_cursor *at,
 	rb_add_cached(&placed->node, &early->placed, placed_less);
 	early->num_placed++;
 	pass->placed++;
+	trace_mpa_rx_early(conn, at->pos, wire_len, ulpdu_len, MPA_ERR_NONE);
 	return true;
 }
 

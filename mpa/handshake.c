@@ -12,6 +12,7 @@
 #include "half_open.h"
 #include "handshake.h"
 #include "sock.h"
+#include "trace.h"
 #include "tx.h"
 
 /* RFC 6581 section 9.2: all that we can send and take is named. */
@@ -43,6 +44,7 @@ static void startup_end(struct mpa_conn *conn, int status, bool reset)
 	conn->rx.stopped = true;
 	conn->reset = reset;
 	conn->failure = status;
+	trace_mpa_startup_end(conn, status);
 	if (conn->initiator)
 		conn->ops->reply(conn->consumer, status, NULL, NULL, NULL);
 	else if (!conn->half_open)
@@ -62,6 +64,7 @@ static void send_request(struct mpa_conn *conn)
 	int ret = mpa_sock_send_frame(conn->sk, conn->frame,
 				      conn->frame_len);
 
+	trace_mpa_startup_frame(conn, true, false, &conn->offer);
 	kfree(conn->frame);
 	conn->frame = NULL;
 	if (ret)
@@ -120,6 +123,7 @@ static int read_frame(struct mpa_conn *conn, bool reply, u8 *frame,
 		return ret;
 	}
 	tcp_read_done(sk, ret);
+	trace_mpa_startup_frame(conn, false, reply, &conn->peer);
 	return 0;
 }
 
@@ -142,6 +146,7 @@ static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
 
 	if (ret < 0)
 		return ret;
+	trace_mpa_startup_frame(conn, true, true, reply);
 	return mpa_sock_send_frame(conn->sk, frame, ret);
 }
 
@@ -173,6 +178,7 @@ static void step_wait_request(struct mpa_conn *conn)
 	if (conn->ops->request(conn->consumer, conn, &conn->peer, pd)) {
 		conn->state = MPA_ENDED;
 		conn->reset = true;
+		trace_mpa_startup_end(conn, -ECONNREFUSED);
 		return;
 	}
 	if (conn->half_open)
@@ -210,6 +216,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	conn->state = MPA_FULL;
 	conn->started = true;
 	mpa_count(conn, MPA_STAT_CONNECTIONS, 1);
+	trace_mpa_full(conn);
 	/* The peer may have been quicker than we, or the program wait. */
 	if (!conn->sock || tcp_has_news(conn->sk))
 		mpa_conn_queue(conn);
@@ -218,6 +225,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 /* Tell the consumer, and let it send: data, or a Terminate. */
 static void enter_full(struct mpa_conn *conn, int status, const u8 *pd)
 {
+	trace_mpa_startup_end(conn, status);
 	conn->ops->reply(conn->consumer, status, &conn->peer, &conn->agreed, pd);
 	mpa_conn_begin_full(conn);
 	if (conn->ops->writable)
@@ -244,6 +252,7 @@ static void step_wait_reply(struct mpa_conn *conn)
 	case -ECONNREFUSED:
 		conn->state = MPA_ENDED;
 		conn->rx.stopped = true;
+		trace_mpa_startup_end(conn, ret);
 		conn->ops->reply(conn->consumer, ret, &conn->peer, NULL, pd);
 		break;
 	default:
@@ -362,6 +371,7 @@ int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,
 		return ret;
 	reply.reject = reject;
 	ret = send_reply(conn, &reply, pd);
+	trace_mpa_startup_end(conn, !ret && reject ? -ECONNREFUSED : ret);
 	if (!ret && reject) {
 		conn->state = MPA_ENDED;
 		conn->rx.stopped = true;

@@ -14,6 +14,7 @@
 #include "fpdu.h"
 #include "line.h"
 #include "plan.h"
+#include "trace.h"
 #include "tx.h"
 
 /*
@@ -155,7 +156,9 @@ static __always_inline int write_fpdu(struct mpa_conn *conn,
 	__be32 crc = 0;
 	u8 *fpdu, *end;
 
-	if (unlikely(!has_piece(tx, max(wire, MPA_TX_LEAST))))
+	/* mpa_tx_close() tells of each: here that would cost when off, too. */
+	if (unlikely(!has_piece(tx, max(wire, MPA_TX_LEAST))) ||
+	    trace_mpa_tx_fpdu_enabled())
 		return write_pieces(conn, ulpdu);
 	piece.page = tx->ring.chunk[tx->ring.slot];
 	piece.off = tx->ring.off;

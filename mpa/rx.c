@@ -13,6 +13,7 @@
 #include "early.h"
 #include "rx.h"
 #include "sock.h"
+#include "trace.h"
 #include "verify.h"
 #include "whole.h"
 
@@ -67,6 +68,23 @@ u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur)
 	cur->markers = rx->markers;
 	mpa_cursor_fill(cur);
 	return max(tcp_inq(sk), 0) + rx->stash_len;
+}
+
+/**
+ * mpa_rx_count() - count a look into the queue that delivered something
+ * @conn: connection
+ * @fpdus: FPDUs that were delivered
+ * @octets: octets of them, Markers included
+ *
+ * Context: socket lock held.
+ */
+void mpa_rx_count(struct mpa_conn *conn, u32 fpdus, u32 octets)
+{
+	mpa_count(conn, MPA_STAT_RX_FPDUS, fpdus);
+	mpa_count(conn, MPA_STAT_RX_OCTETS, octets);
+	mpa_count(conn, MPA_STAT_RX_PASSES, 1);
+	conn->rx.fpdus += fpdus;
+	conn->rx.octets += octets;
 }
 
 /**
@@ -193,10 +211,14 @@ static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
 	int ret;
 
 	if (unlikely(fpdu->placed)) {
+		trace_mpa_rx_fpdu(conn, fpdu->placed->pos, fpdu->wire,
+				  fpdu->placed->ulpdu_len, MPA_ERR_NONE);
 		ret = deliver_placed(conn, fpdu->placed);
 		mpa_early_forget(conn->rx.early, fpdu->placed);
 	} else {
 		run->err = mpa_rx_verify(&conn->rx, &run->cur, fpdu->wire);
+		trace_mpa_rx_fpdu(conn, run->cur.pos, fpdu->wire,
+				  fpdu->ulpdu_len, run->err);
 		if (unlikely(run->err))
 			return -EBADMSG;
 		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
@@ -213,7 +235,9 @@ static int deliver_whole(struct mpa_delivery *run)
 {
 	const struct mpa_early *early = run->conn->rx.early;
 
-	if (unlikely(early && early->num_placed))
+	/* deliver_fpdu() tells of each: there that would cost when off, too. */
+	if (unlikely(early && early->num_placed) ||
+	    trace_mpa_rx_fpdu_enabled())
 		return 0;
 	return mpa_whole_deliver(run);
 }
@@ -250,9 +274,7 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 	result = deliver_run(&run);
 	*err = run.err;
 	if (run.done) {
-		mpa_count(conn, MPA_STAT_RX_FPDUS, run.fpdus);
-		mpa_count(conn, MPA_STAT_RX_OCTETS, run.done);
-		mpa_count(conn, MPA_STAT_RX_PASSES, 1);
+		mpa_rx_count(conn, run.fpdus, run.done);
 		mpa_rx_consume(conn, run.done);
 		if (conn->ops->receive_done)
 			conn->ops->receive_done(conn->consumer);
@@ -276,8 +298,10 @@ static enum mpa_rx_result hold_fpdu(struct mpa_conn *conn, enum mpa_error *err)
 		return MPA_RX_IDLE;
 	if (!conn->tx.allowed) {
 		*err = mpa_rx_verify(rx, &cur, wire);
-		if (*err)
+		if (*err) {
+			trace_mpa_rx_fpdu(conn, cur.pos, wire, ulpdu_len, *err);
 			return MPA_RX_ENDED;
+		}
 		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
 	}
 	rx->held = true;

@@ -28,6 +28,8 @@ struct mpa_early;
  * @stash_len: octets in @stash
  * @stash_size: octets that @stash can hold
  * @early: what was placed before its turn; NULL when that is not done
+ * @fpdus: FPDUs that were delivered
+ * @octets: of the stream in these
  */
 struct mpa_rx {
 	u32 start;
@@ -40,6 +42,8 @@ struct mpa_rx {
 	u32 stash_len;
 	u32 stash_size;
 	struct mpa_early *early;
+	u64 fpdus;
+	u64 octets;
 };
 
 /* What a pass over the queue came to. */
@@ -55,6 +59,7 @@ struct mpa_conn;
 struct mpa_cursor;
 
 u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur);
+void mpa_rx_count(struct mpa_conn *conn, u32 fpdus, u32 octets);
 void mpa_rx_consume(struct mpa_conn *conn, u32 done);
 enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 			       enum mpa_error *err);

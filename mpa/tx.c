@@ -21,6 +21,7 @@
 #include "params.h"
 #include "plan.h"
 #include "sock.h"
+#include "trace.h"
 #include "tx.h"
 
 static bool chunk_is_free(struct page *page)
@@ -310,6 +311,7 @@ int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		mpa_count(conn, MPA_STAT_TX_UNALIGNED, 1);
 	writer->start = writer->pos;
 	writer->wire = wire;
+	writer->ulpdu_len = ulpdu_len;
 	next_piece(writer);
 	put_marker(writer);
 	put_raw(writer, &len, sizeof(len));
@@ -367,6 +369,7 @@ void mpa_tx_close(struct mpa_conn *conn)
 		mpa_plan_append(&tx->plan, &writer->piece[i]);
 	writer_drop_held(writer);
 	mpa_tx_fpdu_written(tx, wire);
+	trace_mpa_tx_fpdu(conn, wire, writer->ulpdu_len);
 }
 
 /**
@@ -408,6 +411,44 @@ static void update_large(struct mpa_conn *conn)
 		conn->tx.large = large;
 }
 
+/* TCP takes no more for now. */
+static void tx_blocked(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = &conn->tx;
+
+	mpa_count(conn, MPA_STAT_TX_BLOCKED, 1);
+	tx->counts.blocked++;
+	if (tx->blocked_at)
+		return;
+	tx->blocked_at = ktime_get_ns();
+	trace_mpa_tx_blocked(conn);
+}
+
+/* TCP has all, or never will. */
+static void tx_unblocked(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = &conn->tx;
+	u64 ns = ktime_get_ns() - tx->blocked_at;
+
+	tx->blocked_at = 0;
+	tx->counts.blocked_ns += ns;
+	trace_mpa_tx_unblocked(conn, ns);
+}
+
+/* TCP has taken @octets of the stream. */
+static void count_batch(struct mpa_conn *conn, u64 octets)
+{
+	struct mpa_tx *tx = &conn->tx;
+
+	trace_mpa_tx_batch(conn, octets, tx->fpdus);
+	mpa_count(conn, MPA_STAT_TX_BATCHES, 1);
+	mpa_count(conn, MPA_STAT_TX_FPDUS, tx->fpdus);
+	mpa_count(conn, MPA_STAT_TX_OCTETS, octets);
+	tx->counts.batches++;
+	tx->counts.fpdus += tx->fpdus;
+	tx->fpdus = 0;
+}
+
 /**
  * mpa_tx_push() - hand what is written to TCP
  * @conn: connection
@@ -434,13 +475,11 @@ int mpa_tx_push(struct mpa_conn *conn, bool more)
 	if (!ret)
 		plan->whole = plan->accepted;
 	if (ret == -EAGAIN)
-		mpa_count(conn, MPA_STAT_TX_BLOCKED, 1);
-	if (plan->accepted == before)
-		return ret;
-	mpa_count(conn, MPA_STAT_TX_BATCHES, 1);
-	mpa_count(conn, MPA_STAT_TX_FPDUS, tx->fpdus);
-	tx->fpdus = 0;
-	mpa_count(conn, MPA_STAT_TX_OCTETS, plan->accepted - before);
+		tx_blocked(conn);
+	else if (unlikely(tx->blocked_at))
+		tx_unblocked(conn);
+	if (plan->accepted != before)
+		count_batch(conn, plan->accepted - before);
 	return ret;
 }
 

@@ -29,6 +29,7 @@ struct mpa_conn;
  * @pos: stream position of the writer, within an open FPDU
  * @start: stream position of the open FPDU
  * @wire: octets of it, Markers included
+ * @ulpdu_len: octets of its ULPDU
  * @num_pieces: number of @piece in use
  * @held: number of @piece, from the first on, with a page reference: all but
  *	the last of the open FPDU; 0 without one
@@ -43,6 +44,7 @@ struct mpa_tx_writer {
 	u32 pos;
 	u32 start;
 	u32 wire;
+	u32 ulpdu_len;
 	unsigned int num_pieces;
 	unsigned int held;
 	unsigned int cur_piece;
@@ -87,6 +89,20 @@ struct mpa_tx_store {
 };
 
 /**
+ * struct mpa_tx_counts - what one connection has sent
+ * @fpdus: FPDUs that went with @batches
+ * @batches: hand-overs to TCP
+ * @blocked: hand-overs that met a full socket
+ * @blocked_ns: time until TCP had taken all that waited
+ */
+struct mpa_tx_counts {
+	u64 fpdus;
+	u64 batches;
+	u64 blocked;
+	u64 blocked_ns;
+};
+
+/**
  * struct mpa_tx - transmit direction of a connection
  * @allowed: FPDUs may be sent: an Initiator's always, a Responder's once it
  *	has received one (RFC 5044 7.1.2 rule 4); without startup frames always
@@ -96,6 +112,9 @@ struct mpa_tx_store {
  * @large: octets of the stream that an FPDU may take across segments; 0: it has
  *	to fit one
  * @fpdus: closed since the last hand-over
+ * @counts: of this connection; socket lock
+ * @blocked_at: since when TCP has not taken everything, in ns of ktime_get(); 0:
+ *	it has; socket lock
  * @written: stream position behind the last closed FPDU, 64 bits of it
  * @writer: the open FPDU
  * @plan: segments, and what TCP has not taken
@@ -114,6 +133,8 @@ struct mpa_tx {
 	bool nagle;
 	u32 large;
 	u32 fpdus;
+	struct mpa_tx_counts counts;
+	u64 blocked_at;
 	u64 written;
 	struct mpa_tx_writer writer;
 	struct mpa_plan plan;

@@ -8,17 +8,20 @@
 #include "cursor.h"
 #include "events.h"
 #include "rx.h"
+#include "trace.h"
 #include "user.h"
 #include "verify.h"
 
 /**
  * struct rx_head - the first FPDU in TCP's queue, which is whole and valid
  * @cur: at the first octet of its ULPDU
+ * @pos: stream position of the FPDU
  * @ulpdu: octets of the ULPDU
  * @wire: octets of the FPDU
  */
 struct rx_head {
 	struct mpa_cursor cur;
+	u32 pos;
 	u32 ulpdu;
 	u32 wire;
 };
@@ -53,6 +56,7 @@ static int find_head(struct mpa_user *user, struct rx_head *head)
 	if (!conn->rx.held)
 		return -EAGAIN;
 	avail = mpa_rx_head(conn, &head->cur);
+	head->pos = head->cur.pos;
 	head->wire = mpa_rx_peek(&head->cur, avail, &head->ulpdu, &need);
 	if (!head->wire) {
 		conn->rx.held = false;	/* somebody else read TCP's queue */
@@ -60,19 +64,22 @@ static int find_head(struct mpa_user *user, struct rx_head *head)
 		return -EAGAIN;
 	}
 	err = mpa_rx_verify(&conn->rx, &head->cur, head->wire);
-	if (err)
+	if (err) {
+		trace_mpa_rx_fpdu(conn, head->pos, head->wire, head->ulpdu,
+				  err);
 		return end_invalid(user, err);
+	}
 	mpa_cursor_enter_ulpdu(&head->cur, head->ulpdu);
 	return 1;
 }
 
-static void consume_fpdu(struct mpa_user *user, u32 wire)
+static void consume_fpdu(struct mpa_user *user, const struct rx_head *head)
 {
 	struct mpa_conn *conn = user->conn;
+	u32 wire = head->wire;
 
-	mpa_count(conn, MPA_STAT_RX_FPDUS, 1);
-	mpa_count(conn, MPA_STAT_RX_OCTETS, wire);
-	mpa_count(conn, MPA_STAT_RX_PASSES, 1);
+	trace_mpa_rx_fpdu(conn, head->pos, wire, head->ulpdu, MPA_ERR_NONE);
+	mpa_rx_count(conn, 1, wire);
 	conn->rx.held = false;
 	conn->rx.need = 0;
 	mpa_rx_consume(conn, wire);
@@ -93,7 +100,7 @@ static int take_ulpdu(struct mpa_user *user, struct rx_head *head,
 	if (n < head->ulpdu)
 		msg->msg_flags |= MSG_TRUNC;
 	if (!(flags & MSG_PEEK))
-		consume_fpdu(user, head->wire);
+		consume_fpdu(user, head);
 	return flags & MSG_TRUNC ? head->ulpdu : n;
 }
 

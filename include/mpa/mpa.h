@@ -241,6 +241,34 @@ struct mpa_message {
 	const bool *lent;
 };
 
+/**
+ * struct mpa_conn_info - what can be told of a connection in Full Operation
+ * @emss: octets of TCP's effective maximum segment size, a multiple of 4
+ * @mulpdu: octets of the largest ULPDU that fits into a TCP segment
+ * @large: octets of the stream that an FPDU may take across segments; 0: it has
+ *	to fit one
+ * @rx_fpdus: FPDUs received
+ * @rx_octets: octets of the stream in them
+ * @tx_fpdus: FPDUs sent
+ * @tx_octets: octets of the stream that TCP has taken
+ * @tx_batches: hand-overs to TCP
+ * @tx_blocked: those that met a full socket
+ * @tx_blocked_ns: time until TCP had taken all that waited, and that of a wait
+ *	that goes on
+ */
+struct mpa_conn_info {
+	u32 emss;
+	u32 mulpdu;
+	u32 large;
+	u64 rx_fpdus;
+	u64 rx_octets;
+	u64 tx_fpdus;
+	u64 tx_octets;
+	u64 tx_batches;
+	u64 tx_blocked;
+	u64 tx_blocked_ns;
+};
+
 /* The administrator's policy for a connection that starts now */
 struct mpa_policy mpa_policy(void);
 
@@ -277,6 +305,7 @@ void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 u32 mpa_conn_mulpdu(struct mpa_conn *conn);
+void mpa_conn_info(struct mpa_conn *conn, struct mpa_conn_info *info);
 
 /*
  * Transmit. One context at a time may use these, and mpa_shutdown(), on a
