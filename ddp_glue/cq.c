@@ -13,6 +13,7 @@
 #include "cq.h"
 #include "mmap.h"
 #include "netdev.h"
+#include "trace.h"
 
 static const u8 wc_opcodes[SIW_NUM_OPCODES] = {
 	[SIW_OP_WRITE]		 = IB_WC_RDMA_WRITE,
@@ -127,6 +128,7 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	unsigned long flags;
 	int ret;
 
+	trace_iwm_complete(qp, wc, true);
 	spin_lock_irqsave(&cq->lock, flags);
 	ret = cq_put(cq, qp, wc);
 	if (likely(!ret)) {

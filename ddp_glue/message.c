@@ -7,6 +7,7 @@
 #include "mem.h"
 #include "qp_state.h"
 #include "send.h"
+#include "trace.h"
 
 /* What user space may ask for; the rest of the ABI is the kernel's. */
 static bool opcode_allowed(const struct iwm_qp *qp, u8 opcode)
@@ -316,6 +317,8 @@ static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe)
 	enum siw_wc_status status = SIW_WC_LOC_QP_OP_ERR;
 	u32 wqe = iwm_sq_push(sq, sqe);
 
+	if (trace_iwm_post_send_enabled() && qp->user)
+		trace_iwm_post_send(qp, sqe->id, sqe->opcode, sqe->num_sge);
 	sq->get++;
 	if (opcode_allowed(qp, sqe->opcode)) {
 		if (sqe->opcode == SIW_OP_REG_MR ||

@@ -7,6 +7,7 @@
 #include "cq.h"
 #include "recv.h"
 #include "send.h"
+#include "trace.h"
 
 /* Doorbells closer together than this may be a burst. */
 #define SQ_BURST_NS	50000
@@ -127,6 +128,8 @@ static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 			*bad_wr = wr;
 			break;
 		}
+		trace_iwm_post_send(sq->qp, sqe->id, sqe->opcode,
+				    sqe->num_sge);
 		sq->put++;
 		/* Pairs with iwm_sq_posted(): the entry is complete */
 		smp_store_release(&sqe->flags, fill_flags(wr));

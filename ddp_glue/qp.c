@@ -17,6 +17,7 @@
 #include "recv.h"
 #include "rq.h"
 #include "send.h"
+#include "trace.h"
 
 #define QPN_MIN			2	/* 0 and 1 are special in InfiniBand */
 #define QPN_MAX			0xffffff
@@ -419,6 +420,7 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			*bad_wr = wr;
 			break;
 		}
+		trace_iwm_post_recv(qp, wr->wr_id, wr->num_sge);
 	}
 	/* Either rx_end() sees what was posted, or this sees the end. */
 	smp_mb();

@@ -26,6 +26,7 @@
 #include "netdev.h"
 #include "qp_state.h"
 #include "sq.h"
+#include "trace.h"
 
 #define TERMINATE_MAX_MS	2000	/* for the Terminate to reach TCP */
 
@@ -39,12 +40,19 @@ static const u8 next_states[] = {
 	[IWM_QP_ERROR]		= BIT(IWM_QP_IDLE),
 };
 
+static void set_state(struct iwm_qp *qp, enum iwm_qp_state to)
+{
+	lockdep_assert_held(&qp->lock);
+	trace_iwm_qp_state(qp, qp->state, to);
+	WRITE_ONCE(qp->state, to);
+}
+
 static bool move_locked(struct iwm_qp *qp, enum iwm_qp_state to)
 {
 	lockdep_assert_held(&qp->lock);
 	if (!(next_states[qp->state] & BIT(to)))
 		return false;
-	WRITE_ONCE(qp->state, to);
+	set_state(qp, to);
 	if (to != IWM_QP_IDLE)
 		qp->used = true;
 	return true;
@@ -173,6 +181,7 @@ static enum ib_event_type fault_event(const struct rdmap_error *err)
 /* Send a Terminate as the last message, in state TERMINATE. */
 static void start_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 {
+	trace_iwm_terminate(qp, true, &fault->err);
 	iwm_qp_set_deadline(qp, TERMINATE_MAX_MS);
 	iwm_sq_terminate(qp, fault);
 	iwm_sq_flush(qp);
@@ -239,11 +248,9 @@ void iwm_qp_terminate_received(struct iwm_qp *qp,
 {
 	enum iwm_qp_state from;
 
+	trace_iwm_terminate(qp, false, err);
 	if (!iwm_qp_move(qp, IWM_QP_ERROR, &from))
 		return;
-	ibdev_dbg(&qp->dev->ibdev,
-		  "QP %u: peer terminated: layer %u type %u code %#x\n",
-		  qp->qpn, err->layer, err->etype, err->ecode);
 	if (iwm_qp_is_up(from)) {
 		iwm_qp_event(qp, IB_EVENT_QP_FATAL);
 		iwm_qp_last_wqe(qp);
@@ -275,7 +282,7 @@ void iwm_qp_leave_rts(struct iwm_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
 	if (qp->state == IWM_QP_RTS) {
-		WRITE_ONCE(qp->state, IWM_QP_IDLE);
+		set_state(qp, IWM_QP_IDLE);
 		qp->used = false;
 	}
 	spin_unlock_bh(&qp->lock);
@@ -293,7 +300,7 @@ void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
 	spin_lock_bh(&qp->lock);
 	moved = qp->cep == cep && qp->state == IWM_QP_IDLE;
 	if (moved) {
-		WRITE_ONCE(qp->state, IWM_QP_TERMINATE);
+		set_state(qp, IWM_QP_TERMINATE);
 		qp->used = true;
 	}
 	spin_unlock_bh(&qp->lock);

@@ -13,6 +13,7 @@
 #include "place.h"
 #include "recv.h"
 #include "sq.h"
+#include "trace.h"
 
 /**
  * struct quick_segment - a segment, and where its payload goes
@@ -142,7 +143,9 @@ bool iwm_receive_quick(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
 	const u8 *ulpdu = cur->ptr;
 	struct quick_segment seg;
 
-	if (!mpa_cursor_whole(cur, DDP_MAX_HDR_LEN))
+	/* recv.c tells of each: here that would cost something when off, too. */
+	if (trace_iwm_place_enabled() ||
+	    !mpa_cursor_whole(cur, DDP_MAX_HDR_LEN))
 		return false;
 	seg.len = len;
 	if (!quick_find(qp, ulpdu, &seg))

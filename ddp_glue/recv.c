@@ -16,6 +16,7 @@
 #include "recv.h"
 #include "rq.h"
 #include "sq.h"
+#include "trace.h"
 
 /* One segment on its way through the checks. */
 struct rx_segment {
@@ -115,12 +116,16 @@ static int place_payload(struct rx_segment *s, u32 stag, u64 addr, u32 len,
 			 int access)
 {
 	struct iwm_mr *mr = iwm_mr_cached(s->qp->dev, &s->rx->mr, stag);
-	int ret;
+	int ret = -ENOENT;
 
-	if (!mr)
-		return -ENOENT;
-	ret = iwm_mr_check(mr, s->qp->ibqp.pd, addr, len, access);
-	return ret ? ret : iwm_place(mr, addr, s->cur, len);
+	if (mr)
+		ret = iwm_mr_check(mr, s->qp->ibqp.pd, addr, len, access);
+	if (!ret)
+		ret = iwm_place(mr, addr, s->cur, len);
+	/* What was placed early has been told of then. */
+	if (trace_iwm_place_enabled() && !s->cur->placed)
+		trace_iwm_place(s->qp, s->seg.opcode, stag, addr, len, ret);
+	return ret;
 }
 
 static int receive_write(struct rx_segment *s)

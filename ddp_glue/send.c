@@ -11,6 +11,7 @@
 #include "place.h"
 #include "qp_state.h"
 #include "send.h"
+#include "trace.h"
 
 /* Octets that one call may transmit before it lets others run. */
 #define SQ_BUDGET		SZ_1M
@@ -400,6 +401,35 @@ static struct mpa_conn *sq_conn_get(struct iwm_qp *qp)
 	return conn;
 }
 
+static enum sq_blocked sq_why_blocked(const struct iwm_sq *sq,
+				      const struct mpa_conn *conn,
+				      enum tx_result result)
+{
+	if (result == TX_NO_MEMORY)
+		return SQ_BLOCKED_MEMORY;
+	if (result == TX_BLOCKED) {
+		if (mpa_tx_written(conn) != mpa_tx_accepted(conn))
+			return SQ_BLOCKED_TCP;
+		if (sq->msg.kind != MSG_NONE)
+			return SQ_BLOCKED_STARTUP;
+	}
+	if (result == TX_IDLE && test_bit(SQ_WAIT_READ, &sq->flags))
+		return SQ_BLOCKED_READ;
+	return SQ_BLOCKED_NOT;
+}
+
+/* Say when what is to be sent has to wait, and when it need not any more. */
+static void sq_note_blocked(struct iwm_sq *sq, enum sq_blocked why)
+{
+	if (likely(why == sq->blocked))
+		return;
+	if (sq->blocked)
+		trace_iwm_sq_unblocked(sq->qp, sq->blocked);
+	if (why)
+		trace_iwm_sq_blocked(sq->qp, why);
+	WRITE_ONCE(sq->blocked, why);
+}
+
 /* The connection was idle for a while. */
 static void sq_rest(struct iwm_sq *sq, struct mpa_conn *conn)
 {
@@ -413,11 +443,15 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 {
 	struct mpa_conn *conn = sq_conn_get(qp);
 	struct iwm_sq *sq = qp->sq;
+	enum sq_blocked why = SQ_BLOCKED_NOT;
 	bool terminated = false;
 
 	*result = TX_IDLE;
-	if (conn && !test_bit(SQ_FLUSH, &sq->flags))
+	if (conn && !test_bit(SQ_FLUSH, &sq->flags)) {
 		*result = transmit(qp, conn, worker);
+		why = sq_why_blocked(sq, conn, *result);
+	}
+	sq_note_blocked(sq, why);
 	/* While we are the owner: iwm_sq_stop() is not over before. */
 	if (*result == TX_NO_MEMORY)
 		iwm_sq_defer(sq, SQ_NO_MEMORY_NS);
@@ -503,6 +537,7 @@ void iwm_sq_stop(struct iwm_qp *qp)
 	if (test_and_clear_bit(SQ_TERMINATE, &sq->flags))
 		send_terminate(qp, conn);
 	more = iwm_sq_flush_all(qp);
+	sq_note_blocked(sq, SQ_BLOCKED_NOT);
 	own_end(sq);
 	if (more || test_bit(SQ_AGAIN, &sq->flags))
 		queue_work(iwm_wq, &sq->work);

@@ -10,6 +10,7 @@
 #include "mmap.h"
 #include "netdev.h"
 #include "sq.h"
+#include "trace.h"
 
 /* ---- Notes for the transmit owner ---- */
 
@@ -121,6 +122,8 @@ static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
 		return;		/* the consumer has let go */
 	if (wqe->signalled || wqe->status != SIW_WC_SUCCESS)
 		iwm_cq_add(qp->scq, qp, &wc);
+	else
+		trace_iwm_complete(qp, &wc, false);
 }
 
 /*

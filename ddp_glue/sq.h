@@ -39,6 +39,16 @@ enum {
 	SQ_REST,	/* memory for FPDUs can be given back */
 };
 
+/* Why what is to be sent has to wait. */
+enum sq_blocked {
+	SQ_BLOCKED_NOT,
+	SQ_BLOCKED_TCP,		/* its send buffer is full */
+	SQ_BLOCKED_STARTUP,	/* not over, or the peer has to send first */
+	SQ_BLOCKED_READ,	/* a Read must finish first: fence, or ORD */
+	SQ_BLOCKED_MEMORY,	/* none was to be had: soon again */
+	SQ_NUM_BLOCKED
+};
+
 /**
  * struct iwm_wqe - a work request from its fetch to its completion
  * @id: the poster's
@@ -158,6 +168,7 @@ struct tx_msg {
  * @rest: what a Read into several elements has left to ask for (owner)
  * @mr: memory that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
+ * @blocked: enum sq_blocked, as last seen by the owner
  * @response_turn: a Response goes before the next work request (owner)
  * @burst_timer: looks at what a burst has posted, or tries again
  * @bell_time: when the doorbell rang last, in ns of local_clock()
@@ -199,6 +210,7 @@ struct iwm_sq {
 	struct read_rest rest;
 	struct iwm_mr *mr;
 	u32 msn[DDP_NUM_QUEUES];
+	u8 blocked;
 	bool response_turn;
 	struct hrtimer burst_timer;
 	u64 bell_time;
