@@ -39,6 +39,7 @@
 #include "policy.h"
 #include "qp.h"
 #include "qp_ref.h"
+#include "resource.h"
 #include "rq.h"
 #include "send.h"
 #include "stats.h"
@@ -289,6 +290,7 @@ static const struct ib_device_ops device_ops = {
 	.destroy_srq = iwm_destroy_srq,
 	.device_group = &iwm_policy_group,
 	.disassociate_ucontext = iwm_disassociate_ucontext,
+	.fill_res_qp_entry = iwm_fill_res_qp_entry,
 	.get_dma_mr = iwm_get_dma_mr,
 	.get_hw_stats = iwm_get_hw_stats,
 	.get_netdev = iwm_get_netdev,

@@ -5,6 +5,19 @@
 
 #include "types.h"
 
+/* The connection with a reference, or NULL. Context: any. */
+static inline struct mpa_conn *iwm_qp_conn_get(struct iwm_qp *qp)
+{
+	struct mpa_conn *conn;
+
+	spin_lock_bh(&qp->lock);
+	conn = qp->conn;
+	if (conn)
+		mpa_conn_get(conn);
+	spin_unlock_bh(&qp->lock);
+	return conn;
+}
+
 struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn);
 void iwm_qp_put(struct iwm_qp *qp);
 void iwm_iw_add_ref(struct ib_qp *ibqp);

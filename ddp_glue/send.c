@@ -9,6 +9,7 @@
 #include "mem.h"
 #include "netdev.h"
 #include "place.h"
+#include "qp_ref.h"
 #include "qp_state.h"
 #include "send.h"
 #include "trace.h"
@@ -388,17 +389,9 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 /* The connection, with a reference, while it may be written to. */
 static struct mpa_conn *sq_conn_get(struct iwm_qp *qp)
 {
-	struct mpa_conn *conn = NULL;
-
 	if (test_bit(SQ_STOPPED, &qp->sq->flags))
 		return NULL;
-	spin_lock_bh(&qp->lock);
-	if (qp->conn) {
-		conn = qp->conn;
-		mpa_conn_get(conn);
-	}
-	spin_unlock_bh(&qp->lock);
-	return conn;
+	return iwm_qp_conn_get(qp);
 }
 
 static enum sq_blocked sq_why_blocked(const struct iwm_sq *sq,

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What "rdma -dd resource show qp" tells of a queue pair beyond verbs: what its
+ * connection has agreed on, and what came and went on it.
+ */
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
+#include "qp_ref.h"
+#include "resource.h"
+#include "sq.h"
+
+static const char *const blocked_names[SQ_NUM_BLOCKED] = {
+	[SQ_BLOCKED_NOT] = "no",
+	[SQ_BLOCKED_TCP] = "tcp",
+	[SQ_BLOCKED_STARTUP] = "startup",
+	[SQ_BLOCKED_READ] = "read",
+	[SQ_BLOCKED_MEMORY] = "memory",
+};
+
+static int fill_agreed(struct sk_buff *msg, const struct iwm_qp *qp,
+		       const struct mpa_conn_info *info)
+{
+	const struct mpa_agreed *agreed = &qp->agreed;
+	const char *role = qp->responder ? "Responder" : "Initiator";
+
+	if (rdma_nl_put_driver_string(msg, "role", role) ||
+	    rdma_nl_put_driver_u32(msg, "revision", agreed->rev) ||
+	    rdma_nl_put_driver_u32(msg, "tx_markers", agreed->tx_markers) ||
+	    rdma_nl_put_driver_u32(msg, "rx_markers", agreed->rx_markers) ||
+	    rdma_nl_put_driver_u32(msg, "crc", agreed->crc) ||
+	    rdma_nl_put_driver_u32(msg, "ird", qp->ird) ||
+	    rdma_nl_put_driver_u32(msg, "ord", qp->ord) ||
+	    rdma_nl_put_driver_u32(msg, "emss", info->emss) ||
+	    rdma_nl_put_driver_u32(msg, "mulpdu", info->mulpdu) ||
+	    rdma_nl_put_driver_u32(msg, "large_fpdus", info->large))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int fill_counts(struct sk_buff *msg, const struct mpa_conn_info *info,
+		       enum sq_blocked why)
+{
+	u64 us = div_u64(info->tx_blocked_ns, NSEC_PER_USEC);
+
+	if (rdma_nl_put_driver_u64(msg, "rx_fpdus", info->rx_fpdus) ||
+	    rdma_nl_put_driver_u64(msg, "rx_octets", info->rx_octets) ||
+	    rdma_nl_put_driver_u64(msg, "tx_fpdus", info->tx_fpdus) ||
+	    rdma_nl_put_driver_u64(msg, "tx_octets", info->tx_octets) ||
+	    rdma_nl_put_driver_u64(msg, "tx_batches", info->tx_batches) ||
+	    rdma_nl_put_driver_u64(msg, "tx_blocked", info->tx_blocked) ||
+	    rdma_nl_put_driver_u64(msg, "tx_blocked_us", us) ||
+	    rdma_nl_put_driver_string(msg, "blocked", blocked_names[why]))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int fill_table(struct sk_buff *msg, const struct iwm_qp *qp,
+		      const struct mpa_conn_info *info)
+{
+	struct nlattr *table = nla_nest_start_noflag(msg,
+						     RDMA_NLDEV_ATTR_DRIVER);
+
+	if (!table)
+		return -EMSGSIZE;
+	if (fill_agreed(msg, qp, info) ||
+	    fill_counts(msg, info, READ_ONCE(qp->sq->blocked))) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
+/**
+ * iwm_fill_res_qp_entry() - ib_device_ops.fill_res_qp_entry
+ * @msg: netlink message
+ * @ibqp: queue pair; the core keeps it
+ *
+ * Context: process, may sleep; takes the socket lock.
+ * Return: 0, also when there is no connection in Full Operation and so
+ * nothing to tell, or -EMSGSIZE.
+ */
+int iwm_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct iwm_qp *qp = to_iwm_qp(ibqp);
+	struct mpa_conn *conn = iwm_qp_conn_get(qp);
+	struct mpa_conn_info info;
+
+	if (!conn)
+		return 0;
+	mpa_conn_info(conn, &info);
+	mpa_conn_put(conn);
+	return info.emss ? fill_table(msg, qp, &info) : 0;
+}

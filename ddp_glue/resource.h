@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What "rdma resource" tells beyond verbs. */
+#ifndef IWM_RESOURCE_H
+#define IWM_RESOURCE_H
+
+#include "types.h"
+
+int iwm_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
+
+#endif /* IWM_RESOURCE_H */
