@@ -33,6 +33,9 @@ static int check_depths(struct iwm_dev *dev,
 
 const struct mpa_params iwm_cm_listen_params = {
 	.max_rev = MPA_REV_ENHANCED,
+	/* Whom a Request is for says whether revision 0 is served. */
+	.own_policy = true,
+	.policy = { .crc = true, .rdmac = true },
 	.ird = IWM_MAX_IRD,
 	.ord = IWM_MAX_ORD,
 };
@@ -41,7 +44,6 @@ const struct mpa_params iwm_cm_listen_params = {
 static void common_params(struct mpa_params *params, const struct iwm_qp *qp)
 {
 	*params = iwm_cm_listen_params;
-	params->own_policy = true;
 	params->policy = iwm_policy(qp->dev);
 	params->account = qp->user;
 }

@@ -14,6 +14,7 @@
 #include "cep.h"
 #include "cm.h"
 #include "netdev.h"
+#include "policy.h"
 
 /**
  * struct iwm_port - a TCP listener, shared
@@ -131,6 +132,14 @@ out:
 	return listen;
 }
 
+/* Revision 0 is refused by a device whose policy says so. */
+static bool is_served(const struct iwm_listen *listen,
+		      const struct mpa_offer *peer)
+{
+	return peer->rev != MPA_REV_RDMAC ||
+	       iwm_policy(listen->dev).rdmac;
+}
+
 /* mpa_consumer_ops.request. Context: socket locked, softirq or process. */
 static int port_request(void *consumer, struct mpa_conn *conn,
 			const struct mpa_offer *peer, const void *pd)
@@ -143,7 +152,9 @@ static int port_request(void *consumer, struct mpa_conn *conn,
 	mpa_conn_addrs(conn, &req.local, &req.remote);
 	spin_lock_bh(&subs_lock);
 	listen = find_listen(port, &req.local);
-	if (listen)
+	if (listen && !is_served(listen, peer))
+		ret = -EPROTONOSUPPORT;
+	else if (listen)
 		ret = iwm_cep_offer(listen->id, &req, iwm_cm_work);
 	spin_unlock_bh(&subs_lock);
 	return ret;

@@ -16,53 +16,124 @@
 /* All is as mpa.ko's parameters say. */
 void iwm_policy_init(struct iwm_dev *dev)
 {
-	dev->large = POLICY_DEFAULT;
+	memset(dev->choice, POLICY_DEFAULT, sizeof(dev->choice));
+}
+
+static void choose_bool(const struct iwm_dev *dev, enum iwm_choice which,
+			bool *value)
+{
+	s8 choice = READ_ONCE(dev->choice[which]);
+
+	if (choice != POLICY_DEFAULT)
+		*value = choice;
 }
 
 /* The policy of a connection of @dev that starts now. Context: any. */
 struct mpa_policy iwm_policy(const struct iwm_dev *dev)
 {
+	s8 large = READ_ONCE(dev->choice[IWM_CHOICE_LARGE]);
 	struct mpa_policy policy = mpa_policy();
-	int large = READ_ONCE(dev->large);
 
+	choose_bool(dev, IWM_CHOICE_MARKERS, &policy.markers);
+	choose_bool(dev, IWM_CHOICE_CRC, &policy.crc);
+	choose_bool(dev, IWM_CHOICE_RDMAC, &policy.rdmac);
+	choose_bool(dev, IWM_CHOICE_PACKING, &policy.packing);
+	choose_bool(dev, IWM_CHOICE_EARLY, &policy.early);
 	if (large != POLICY_DEFAULT)
 		policy.large = large;
 	return policy;
 }
 
-static ssize_t large_fpdus_show(struct device *device,
-				struct device_attribute *attr, char *buf)
-{
-	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
-	int large = READ_ONCE(dev->large);
+/* As the parameters of mpa.ko are shown */
+static const char *const bool_names[] = { "N", "Y" };
 
-	return sysfs_emit(buf, "%s\n", large == POLICY_DEFAULT ?
-			  POLICY_DEFAULT_NAME : mpa_large_names[large]);
+static const char *choice_name(enum iwm_choice which, s8 value)
+{
+	if (value == POLICY_DEFAULT)
+		return POLICY_DEFAULT_NAME;
+	return which == IWM_CHOICE_LARGE ? mpa_large_names[value] :
+					   bool_names[value];
 }
 
-static ssize_t large_fpdus_store(struct device *device,
-				 struct device_attribute *attr,
-				 const char *buf, size_t len)
+/* As a parameter of mpa.ko would take it, or POLICY_DEFAULT_NAME. */
+static int choice_parse(enum iwm_choice which, const char *buf, s8 *value)
+{
+	bool on;
+	int ret;
+
+	*value = POLICY_DEFAULT;
+	if (sysfs_streq(buf, POLICY_DEFAULT_NAME))
+		return 0;
+	if (which == IWM_CHOICE_LARGE) {
+		ret = __sysfs_match_string(mpa_large_names, MPA_NUM_LARGE, buf);
+		if (ret >= 0)
+			*value = ret;
+		return min(ret, 0);
+	}
+	ret = kstrtobool(buf, &on);
+	if (!ret)
+		*value = on;
+	return ret;
+}
+
+/* By enum iwm_choice */
+static struct device_attribute choice_attrs[IWM_NUM_CHOICES];
+
+static enum iwm_choice choice_of(const struct device_attribute *attr)
+{
+	return attr - choice_attrs;
+}
+
+static ssize_t choice_show(struct device *device,
+			   struct device_attribute *attr, char *buf)
 {
 	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
-	int large = POLICY_DEFAULT;
+	enum iwm_choice which = choice_of(attr);
+
+	return sysfs_emit(buf, "%s\n",
+			  choice_name(which, READ_ONCE(dev->choice[which])));
+}
+
+static ssize_t choice_store(struct device *device,
+			    struct device_attribute *attr, const char *buf,
+			    size_t len)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+	enum iwm_choice which = choice_of(attr);
+	s8 value;
+	int ret;
 
 	if (!capable(CAP_NET_ADMIN))
 		return -EPERM;
-	if (!sysfs_streq(buf, POLICY_DEFAULT_NAME)) {
-		large = __sysfs_match_string(mpa_large_names, MPA_NUM_LARGE,
-					     buf);
-		if (large < 0)
-			return large;
-	}
-	WRITE_ONCE(dev->large, large);
+	ret = choice_parse(which, buf, &value);
+	if (ret)
+		return ret;
+	WRITE_ONCE(dev->choice[which], value);
 	return len;
 }
 
-static DEVICE_ATTR_RW(large_fpdus);
+static struct device_attribute choice_attrs[IWM_NUM_CHOICES] = {
+	[IWM_CHOICE_MARKERS] =
+		__ATTR(markers, 0644, choice_show, choice_store),
+	[IWM_CHOICE_CRC] =
+		__ATTR(crc, 0644, choice_show, choice_store),
+	[IWM_CHOICE_RDMAC] =
+		__ATTR(rdmac, 0644, choice_show, choice_store),
+	[IWM_CHOICE_PACKING] =
+		__ATTR(packing, 0644, choice_show, choice_store),
+	[IWM_CHOICE_EARLY] =
+		__ATTR(early_placement, 0644, choice_show, choice_store),
+	[IWM_CHOICE_LARGE] =
+		__ATTR(large_fpdus, 0644, choice_show, choice_store),
+};
 
 static struct attribute *policy_attrs[] = {
-	&dev_attr_large_fpdus.attr,
+	&choice_attrs[IWM_CHOICE_MARKERS].attr,
+	&choice_attrs[IWM_CHOICE_CRC].attr,
+	&choice_attrs[IWM_CHOICE_RDMAC].attr,
+	&choice_attrs[IWM_CHOICE_PACKING].attr,
+	&choice_attrs[IWM_CHOICE_EARLY].attr,
+	&choice_attrs[IWM_CHOICE_LARGE].attr,
 	NULL
 };
 

@@ -79,6 +79,17 @@ struct iwm_mib {
 	u64 v[IWM_NUM_STATS];
 };
 
+/* What the administrator can choose for one device: see policy.c */
+enum iwm_choice {
+	IWM_CHOICE_MARKERS,
+	IWM_CHOICE_CRC,
+	IWM_CHOICE_RDMAC,
+	IWM_CHOICE_PACKING,
+	IWM_CHOICE_EARLY,
+	IWM_CHOICE_LARGE,
+	IWM_NUM_CHOICES
+};
+
 /* GIDs of a device: its netdev's, and the loopback netdev's (see device.c) */
 #define IWM_NUM_GIDS		2
 
@@ -91,7 +102,7 @@ struct iwm_mib {
  *	network namespace: see iwm_dev_net()
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
- * @large: enum mpa_large, or negative where mpa.ko's parameter counts
+ * @choice: the administrator's, negative where mpa.ko's parameter counts
  * @recent_mrs: by the low bits of their index. Only who holds a region writes
  *	it here, and it is taken out when nobody does any more: see mr_withdraw()
  */
@@ -103,7 +114,7 @@ struct iwm_dev {
 	u8 mac[ETH_ALEN];		/* node GUID comes from it */
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;
-	int large;
+	s8 choice[IWM_NUM_CHOICES];
 	enum ib_port_state port_state;	/* as last reported; under rtnl */
 
 	/* QP number -> struct iwm_qp; XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ */

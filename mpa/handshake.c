@@ -156,6 +156,7 @@ static void refuse_rdmac(struct mpa_conn *conn)
 	struct mpa_offer reply;
 
 	mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
+	conn->params.policy.rdmac = false;	/* the consumer may say so */
 	fill_offer(&conn->offer, &conn->params, 0);
 	mpa_startup_answer(&conn->offer, &conn->peer, &reply, &conn->agreed);
 	send_reply(conn, &reply, NULL);
@@ -166,6 +167,7 @@ static void step_wait_request(struct mpa_conn *conn)
 {
 	u8 frame[MPA_STARTUP_MAX_LEN];
 	const u8 *pd;
+	int ret;
 
 	if (!frame_is_here(conn, false, frame, &pd))
 		return;
@@ -175,7 +177,12 @@ static void step_wait_request(struct mpa_conn *conn)
 	}
 	/* From here on the connection is the consumer's, unless it refuses. */
 	conn->state = MPA_UNDECIDED;
-	if (conn->ops->request(conn->consumer, conn, &conn->peer, pd)) {
+	ret = conn->ops->request(conn->consumer, conn, &conn->peer, pd);
+	if (ret == -EPROTONOSUPPORT) {
+		refuse_rdmac(conn);
+		return;
+	}
+	if (ret) {
 		conn->state = MPA_ENDED;
 		conn->reset = true;
 		trace_mpa_startup_end(conn, -ECONNREFUSED);

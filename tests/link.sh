@@ -26,15 +26,20 @@ check "ibv_devinfo sees an iWARP device" bash -c 'ibv_devinfo -d rd0 | grep -q i
 
 if [ "$LINKTYPE" = iwmpa ]; then
   say "what is chosen for one device"
-  large=/sys/class/infiniband/rd0/iwmpa/large_fpdus
-  check "nothing at first" grep -qx default $large
-  for choice in never local always default; do check "$choice" set_device rd0 large_fpdus $choice; done
-  for choice in sometimes "" "never always"; do
-    refused "not '$choice'" "Invalid argument" bash -c "echo '$choice' >$large"
+  chosen=/sys/class/infiniband/rd0/iwmpa
+  for setting in markers crc rdmac packing early_placement large_fpdus; do
+    choices="Y N" wrong="maybe"
+    [ $setting != large_fpdus ] || choices="never local always" wrong="sometimes"
+    check "$setting: nothing at first" grep -qx default $chosen/$setting
+    for choice in $choices default; do check "$setting: $choice" set_device rd0 $setting $choice; done
+    for choice in "$wrong" "" "2 3" "-1"; do
+      refused "$setting: not '$choice'" "Invalid argument" bash -c "echo '$choice' >$chosen/$setting"
+    done
+    refused "$setting: not without CAP_NET_ADMIN" "not permitted" capsh --drop=cap_net_admin -- -c "echo default >$chosen/$setting"
+    refused "$setting: not by others" "Permission denied" setpriv --reuid nobody bash -c "echo default >$chosen/$setting"
+    check "$setting: as it was" grep -qx default $chosen/$setting
   done
-  refused "not without CAP_NET_ADMIN" "not permitted" capsh --drop=cap_net_admin -- -c "echo always >$large"
-  refused "not by others" "Permission denied" setpriv --reuid nobody bash -c "echo always >$large"
-  check "it is as it was" grep -qx default $large
+  check "there is nothing else to choose" test "$(ls $chosen | wc -l)" = 6
 fi
 
 refused "a name that is taken" "File exists|Name not unique|exists" rdma link add rd0 type "$LINKTYPE" netdev lo

@@ -29,4 +29,11 @@ errors=$(counter rd2 startup_errors)
 cases "revision 0 is refused" peer no-rdmac-refused rdmac-unasked
 check "each refusal is counted [RDC-04 STA-06]" until_true 10 counts rd2 startup_errors $((errors + 5))
 set_parameter rdmac Y || fail "rdmac"
+set_device rd2 rdmac N || fail "rdmac of the device"
+cases "revision 0 is refused by one device" peer no-rdmac-refused rdmac-unasked
+check "and counted" until_true 10 counts rd2 startup_errors $((errors + 10))
+set_parameter rdmac N || fail "rdmac"
+set_device rd2 rdmac Y || fail "rdmac of the device"
+cases "revision 0 is served by one device" peer rdmac-talk
+set_parameter rdmac Y || fail "rdmac"
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What an administrator sees: ibv_devinfo, rdma resource, rdma statistic.
-# timeout: 120
+# What an administrator sees, and chooses for one device: ibv_devinfo, rdma resource, rdma statistic.
+# timeout: 150
 . "$(dirname "$0")/lib/scenario.sh"
 begin "what the tools show"
 load_modules || finish
@@ -33,6 +33,44 @@ check "PDs" bash -c 'rdma resource show pd dev rd1 | grep -q pdn'
 check "connection ids" bash -c 'rdma resource show cm_id | grep -q LISTEN'
 check "counts" bash -c 'rdma resource show rd1 | grep -qE "qp [1-9]"'
 check "the listing is in JSON too" bash -c 'rdma -j resource show qp | grep -q lqpn'
+
+say "what a connection has agreed on, and counts"
+# shown DEVICE KEY VALUE: what the connection's queue pair says.
+shown() {
+  rdma -dd resource show qp link "$1" >"$WORK/qps"
+  grep 'state RTS' "$WORK/qps" | grep -qE " drv_$2 $3( |\$)" || { echo "not '$2 $3':"; cat "$WORK/qps"; return 1; }
+}
+# connection NUMBER: that one is established.
+connection() { [ "$(grep -c ESTABLISHED "$WORK/t1")" = "$1" ] && [ "$(grep -c ESTABLISHED "$WORK/t2")" = "$1" ]; }
+if [ "$LINKTYPE" = iwmpa ]; then
+  check "which end is which" eval 'shown rd1 role Initiator && shown rd2 role Responder'
+  for fact in "revision 2" "tx_markers 0" "rx_markers 0" "crc 1" "ird 16" "ord 16" "emss 1448" "mulpdu 1442" "large_fpdus 0" "blocked no"; do
+    check "$fact" eval "shown rd1 $fact && shown rd2 $fact"
+  done
+  check "the ready-to-receive message" until_true 10 eval 'shown rd1 tx_fpdus 1 && shown rd2 rx_fpdus 1'
+  check "of 20 octets" eval 'shown rd1 tx_octets 20 && shown rd2 rx_octets 20'
+  echo "send 3000 1" >&6
+  check "a message" until_true 10 grep -q "op=RECV status=SUCCESS" "$WORK/t2"
+  check "of 3 FPDUs" until_true 10 eval 'shown rd1 tx_fpdus 4 && shown rd2 rx_fpdus 4 && shown rd2 rx_octets 3092 && shown rd1 tx_octets 3092'
+  check "the peer has sent none" eval 'shown rd2 tx_fpdus 0 && shown rd1 rx_fpdus 0'
+  check "nor was anything blocked" eval 'shown rd1 tx_blocked 0 && shown rd1 tx_blocked_us 0'
+  check "in JSON, too" bash -c 'rdma -dd -j resource show qp link rd1 | grep -q "\"drv_mulpdu\":1442"'
+
+  say "what is chosen for one device counts for the next connection"
+  check "Markers and large FPDUs on h1" eval 'set_device rd1 markers Y && set_device rd1 large_fpdus always'
+  check "no CRC on h1" set_device rd1 crc N
+  check "this connection stays as it is" eval 'shown rd1 rx_markers 0 && shown rd1 crc 1 && shown rd1 large_fpdus 0'
+  check "no CRC on h2" set_device rd2 crc N
+  echo "reset" | tee /dev/fd/5 >&6
+  echo "connect 10.9.0.2 7471" >&6
+  check "a second connection" until_true 10 eval '[ "$(grep -c CONNECT_REQUEST "$WORK/t2")" = 2 ]'
+  echo "accept" >&5
+  check "is established" until_true 10 connection 2
+  check "h1 gets Markers" eval 'shown rd1 rx_markers 1 && shown rd2 tx_markers 1'
+  check "and sends none" eval 'shown rd1 tx_markers 0 && shown rd2 rx_markers 0'
+  check "no CRC" eval 'shown rd1 crc 0 && shown rd2 crc 0'
+  check "h1 may send large FPDUs, h2 not" eval 'shown rd1 large_fpdus "[1-9][0-9]*" && shown rd2 large_fpdus 0'
+fi
 
 say "counters"
 if rdma statistic show link rd1/1 >"$WORK/before" 2>&1 && grep -q fpdu "$WORK/before"; then

@@ -142,7 +142,8 @@ struct mpa_attempt {
  * @request: Responder: a valid Request has arrived; @consumer is the
  *	listener's. The consumer keeps @conn and answers later, outside of the
  *	upcall, with mpa_accept(), mpa_reject() or mpa_destroy(). A negative
- *	return refuses: MPA drops the connection and its reference
+ *	return refuses: MPA drops the connection and its reference. With
+ *	-EPROTONOSUPPORT, for a peer of revision 0, a Reply says so first
  * @reply: Initiator: startup has ended. @status is 0 when the peer accepted;
  *	-ECONNREFUSED when it rejected (@pd holds its Private Data), or TCP was
  *	refused (@peer is NULL); -ECONNRESET when it closed TCP in place of a
