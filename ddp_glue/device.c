@@ -145,14 +145,14 @@ static int netdev_check(struct net_device *netdev)
 	case ARPHRD_NONE:	/* WireGuard, tun: gets a tag, as lo does */
 		break;
 	default:
-		pr_err("%s: link type %u cannot carry iWARP, use an Ethernet-like netdev\n",
-		       netdev->name, netdev->type);
+		pr_err_ratelimited("%s: link type %u cannot carry iWARP, use an Ethernet-like netdev\n",
+				   netdev->name, netdev->type);
 		return -EOPNOTSUPP;
 	}
 	if (netif_is_bond_slave(netdev) || netif_is_team_port(netdev) ||
 	    netif_is_bridge_port(netdev)) {
-		pr_err("%s: is a port of another netdev, use that one\n",
-		       netdev->name);
+		pr_err_ratelimited("%s: is a port of another netdev, use that one\n",
+				   netdev->name);
 		return -EINVAL;
 	}
 	return 0;
@@ -392,12 +392,14 @@ static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 	mutex_lock(&devices_lock);
 	other = dev_find(netdev);
 	if (other) {
-		pr_err("%s: already carries %s\n", netdev->name,
-		       other->ibdev.name[0] ? other->ibdev.name : "a device");
+		pr_err_ratelimited("%s: already carries %s\n", netdev->name,
+				   other->ibdev.name[0] ? other->ibdev.name :
+				   "a device");
 		ret = -EEXIST;
 		goto out_unlock;
 	}
 	if (netdev->reg_state != NETREG_REGISTERED) {
+		pr_err_ratelimited("%s: is just going away\n", netdev->name);
 		ret = -ENODEV;
 		goto out_unlock;
 	}
@@ -436,8 +438,10 @@ static int link_new(const char *name, struct net_device *netdev)
 	if (ret)
 		return ret;
 	dev = dev_alloc();
-	if (!dev)
+	if (!dev) {
+		pr_err_ratelimited("%s: no memory for it\n", name);
 		return -ENOMEM;
+	}
 	ret = dev_attach(dev, netdev);
 	if (ret)
 		goto err_free_dev;
@@ -448,17 +452,20 @@ static int link_new(const char *name, struct net_device *netdev)
 	if (ret)
 		goto err_put_dev;
 	ret = dev_settle(dev);
+	if (ret)
+		pr_err_ratelimited("%s: its netdev %s has just gone away\n",
+				   name, netdev->name);
 	put_device(&dev->ibdev.dev);
 	return ret;
 
 err_put_dev:
 	if (ret == -ENFILE) {
-		pr_err("%s: an RDMA device of this name exists, choose another\n",
-		       name);
+		pr_err_ratelimited("%s: an RDMA device of this name exists, choose another\n",
+				   name);
 		ret = -EEXIST;
 	} else {
-		pr_err("%s: cannot be registered on %s: error %d\n", name,
-		       netdev->name, ret);
+		pr_err_ratelimited("%s: cannot be registered on %s: error %d\n",
+				   name, netdev->name, ret);
 	}
 	put_device(&dev->ibdev.dev);
 err_free_dev:
