@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# check leaves build/junit.xml: well-formed whatever the logs hold, with every result, and failures with their text.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad() { echo "$*"; cat "$work/build/junit.xml"; exit 1; }
+
+# A project with two stages of its own: one says what a test may say, one breaks off.
+mkdir -p "$work/scripts/stages"
+cp scripts/check scripts/junit scripts/lib.sh "$work/scripts/"
+cat >"$work/scripts/stages/mixed" <<'EOF'
+#!/bin/bash
+mkdir -p "$IWMPA_LOGS" "$IWMPA_LOGS/../results/mixed"
+printf 'first <line> & "quotes"\n\033[1mcolour\033[0m \xff\xfe broken ]]>\n' >"$IWMPA_LOGS/bad.log"
+printf 'ok\tgood & well\t1.5\t3\t\n'
+printf 'FAIL\tbad <one>\t2\t1\t%s\n' "$IWMPA_LOGS/bad.log"
+printf 'FAIL\tno log\t2\t1\t/nonexistent\n'
+printf 'skip\tleft out\t0\t1\tno "device"\n'
+printf 'a case\tTX-01 TX-02\tok\t\nanother\t\tFAIL\twhy <it> did\n' >"$IWMPA_LOGS/../results/mixed/peer.tsv"
+EOF
+printf '#!/bin/bash\necho "out of memory" >&2\nexit 3\n' >"$work/scripts/stages/broken"
+chmod +x "$work"/scripts/stages/*
+
+IWMPA_NO_SETUP=1 "$work/scripts/check" mixed broken >"$work/out" 2>&1 && bad "check succeeds"
+xmllint --noout "$work/build/junit.xml" || bad "it is not well-formed"
+# says XPATH TEXT
+says() {
+  local got
+  got=$(xmllint --xpath "$1" "$work/build/junit.xml" 2>&1)
+  [ "$got" = "$2" ] || bad "$1 is '$got', not '$2'"
+}
+says 'string(//testsuite[@name="mixed"]/@tests)' 4
+says 'string(//testsuite[@name="mixed"]/@failures)' 2
+says 'string(//testsuite[@name="mixed"]/@skipped)' 1
+says 'string(//testcase[@name="good & well"]/@time)' 1.500
+says 'string(//testcase[@name="bad <one>"]/failure)' $'first <line> & "quotes"\n[1mcolour[0m  broken ]]>'
+says 'string(//testcase[@name="left out"]/skipped/@message)' 'no "device"'
+says 'count(//testsuite[@name="mixed/peer"]/testcase[@name="a case [TX-01 TX-02]" and not(*)])' 1
+says 'string(//testcase[@name="another"]/failure/@message)' 'why <it> did'
+says 'string(//testsuite[@name="broken"]/testcase/failure)' 'out of memory'
