@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What an administrator sees, and chooses for one device: ibv_devinfo, rdma resource, rdma statistic.
+# What an administrator sees, and chooses for one device: ibv_devinfo, rdma resource, rdma statistic, iwmpa-top.
 # timeout: 150
 . "$(dirname "$0")/lib/scenario.sh"
 begin "what the tools show"
@@ -33,6 +33,23 @@ check "PDs" bash -c 'rdma resource show pd dev rd1 | grep -q pdn'
 check "connection ids" bash -c 'rdma resource show cm_id | grep -q LISTEN'
 check "counts" bash -c 'rdma resource show rd1 | grep -qE "qp [1-9]"'
 check "the listing is in JSON too" bash -c 'rdma -j resource show qp | grep -q lqpn'
+
+# on_terminal KEYS ARGUMENT...: iwmpa-top on a terminal of 200 columns.
+on_terminal() {
+  local keys=$1; shift
+  printf %s "$keys" | TERM=xterm COLUMNS=200 LINES=50 bounded 60 script -qec "ip netns exec h1 iwmpa-top $*" /dev/null
+}
+shows_connection() { on_terminal '' --count 1 --interval 0.1 | grep 10.9.0.2:7471 | grep -q rdma-target; }
+if [ "$LINKTYPE" = iwmpa ]; then
+  say "iwmpa-top"
+  check "as text: a device with one connection" bash -c "iwmpa-top | grep -qE '^rd1 .* ACTIVE +1 '"
+  check "JSON: the connection, with TCP's times" bash -c \
+    "ip netns exec h1 iwmpa-top --json | grep -q '\"remote\":\"10.9.0.2:7471\",\"process\":\"rdma-target.[0-9]*.\",\"tcp\":{\"busy_ms\"'"
+  check "CSV: rates in the second snapshot only" bash -c \
+    "iwmpa-top --csv --count 2 --interval 0.1 | grep -c '^[^,]*,rd1,,tx_octets,[0-9]*,[0-9]' | grep -qx 1"
+  check "on a terminal" shows_connection
+  check "q leaves" on_terminal q --interval 3600
+fi
 
 say "what a connection has agreed on, and counts"
 # shown DEVICE KEY VALUE: what the connection's queue pair says.

@@ -17,7 +17,7 @@ IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)}
 LINKTYPE=${LINKTYPE:-iwmpa}
 TOOLS=${TOOLS:-$IWMPA_DIR/build/tools}
 MODULES=${MODULES:-$IWMPA_DIR/mpa.ko $IWMPA_DIR/iwmpa.ko}
-export PATH=$TOOLS/peer:$TOOLS/verbs:$TOOLS/socket:$TOOLS/mpi:$PATH:/usr/sbin:/sbin LC_ALL=C
+export PATH=$TOOLS/peer:$TOOLS/verbs:$TOOLS/socket:$TOOLS/mpi:$TOOLS/top:$PATH:/usr/sbin:/sbin LC_ALL=C
 WORK=$(mktemp -d)
 export TEST_RESULTS=${TEST_RESULTS-${VMOUT:-$WORK}/$(basename "$0" .sh).tsv}
 failures=0

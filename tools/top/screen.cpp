@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "screen.hpp"
+
+#include <algorithm>
+#include <clocale>
+
+#include <curses.h>
+
+namespace top {
+
+Screen::Screen() {
+  std::setlocale(LC_CTYPE, "");
+  initscr(); /* it also gives the terminal back when a signal ends the program */
+  cbreak();
+  noecho();
+  curs_set(0);
+  keypad(stdscr, TRUE);
+}
+
+Screen::~Screen() {
+  endwin();
+}
+
+void Screen::draw(const std::string& title, const std::vector<std::string>& lines) {
+  const auto room = static_cast<std::size_t>(std::max(0, LINES - 1));
+
+  first_ = std::min(first_, lines.size() > room ? lines.size() - room : 0);
+  erase();
+  attron(A_REVERSE);
+  mvaddnstr(0, 0, title.c_str(), COLS);
+  attroff(A_REVERSE);
+  for (std::size_t i = 0; i < room && first_ + i < lines.size(); i++)
+    mvaddnstr(static_cast<int>(i) + 1, 0, lines[first_ + i].c_str(), COLS);
+  refresh();
+}
+
+bool Screen::show(const std::string& title, const std::vector<std::string>& lines, std::chrono::steady_clock::time_point end) {
+  for (;;) {
+    draw(title, lines);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    if (left <= 0)
+      return true;
+    timeout(static_cast<int>(left));
+    const auto page = static_cast<std::size_t>(std::max(1, LINES - 2));
+    switch (getch()) {
+    case 'q':
+      return false;
+    case KEY_DOWN:
+      first_++;
+      break;
+    case KEY_UP:
+      first_ -= std::min<std::size_t>(first_, 1);
+      break;
+    case KEY_NPAGE:
+      first_ += page;
+      break;
+    case KEY_PPAGE:
+      first_ -= std::min(first_, page);
+      break;
+    default: /* the time is over, the window has another size, or a key without meaning */
+      break;
+    }
+  }
+}
+
+} // namespace top

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/** @file screen.hpp @brief The terminal, as long as it is ours. */
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace top {
+
+/** A screen full of lines, which arrow keys and page keys scroll. The terminal is given back as it was. */
+class Screen {
+public:
+  Screen();
+  ~Screen();
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  /** Shows @p title and @p lines until @p end; returns false when the user wants to leave. */
+  bool show(const std::string& title, const std::vector<std::string>& lines, std::chrono::steady_clock::time_point end);
+
+private:
+  void draw(const std::string& title, const std::vector<std::string>& lines);
+
+  std::size_t first_ = 0; /* line at the top */
+};
+
+} // namespace top
