@@ -114,6 +114,40 @@ template <class Row> std::vector<Row> joined(std::initializer_list<std::span<con
   return all;
 }
 
+/** How one case went. */
+struct Result {
+  std::string name;
+  std::string shows;   /**< requirement IDs */
+  std::string verdict; /**< ok, FAIL or skip */
+  std::string text;    /**< why it failed or was skipped */
+  milliseconds took;
+};
+
+/** Runs @p body and says how it went. */
+inline Result outcome(const std::string& name, const std::string& shows, const std::function<void()>& body) {
+  const auto start = Clock::now();
+  Result result{name, shows, "ok", {}, {}};
+
+  try {
+    body();
+  } catch (const Skip& e) {
+    result.verdict = "skip";
+    result.text = e.what();
+  } catch (const std::exception& e) {
+    result.verdict = "FAIL";
+    result.text = e.what();
+  }
+  result.took = std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+  return result;
+}
+
+/** Prints a case's result as a line. */
+inline void print(const Result& r) {
+  std::printf("%-4s %-44s %6lld ms  %s%s%s\n", r.verdict.c_str(), r.name.c_str(), static_cast<long long>(r.took.count()),
+              r.shows.c_str(), r.text.empty() ? "" : "  # ", r.text.c_str());
+  std::fflush(stdout);
+}
+
 /** Counts and prints results. */
 class Report {
 public:
@@ -131,13 +165,15 @@ public:
 
   /** Runs @p body and books its outcome under @p name; returns false when it failed. */
   bool run(const std::string& name, const std::string& shows, const std::function<void()>& body) {
-    const auto start = Clock::now();
-    std::string text;
-    const char* result = outcome(body, text);
-    const auto ms = std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
+    const Result result = outcome(name, shows, body);
 
-    print(result, name, shows, text, ms);
-    return std::strcmp(result, "FAIL") != 0;
+    (result.verdict == "ok" ? passed_ : result.verdict == "skip" ? skipped_ : failed_)++;
+    print(result);
+    if (tsv_) {
+      std::fprintf(tsv_, "%s\t%s\t%s\t%s\n", name.c_str(), shows.c_str(), result.verdict.c_str(), oneLine(result.text).c_str());
+      std::fflush(tsv_); /* what is known stays known when the next case dies */
+    }
+    return result.verdict != "FAIL";
   }
 
   /** Prints the totals; 0 when nothing failed and something passed, 77 when all was skipped. */
@@ -159,31 +195,6 @@ private:
     const char* const file = std::getenv("TEST_RESULTS");
 
     return file && *file ? open(file, "a") : nullptr;
-  }
-
-  const char* outcome(const std::function<void()>& body, std::string& text) {
-    try {
-      body();
-      passed_++;
-      return "ok";
-    } catch (const Skip& e) {
-      text = e.what();
-      skipped_++;
-      return "skip";
-    } catch (const std::exception& e) {
-      text = e.what();
-      failed_++;
-      return "FAIL";
-    }
-  }
-
-  void print(const char* result, const std::string& name, const std::string& shows, const std::string& text, long long ms) {
-    std::printf("%-4s %-44s %6lld ms  %s%s%s\n", result, name.c_str(), ms, shows.c_str(), text.empty() ? "" : "  # ", text.c_str());
-    std::fflush(stdout);
-    if (tsv_) {
-      std::fprintf(tsv_, "%s\t%s\t%s\t%s\n", name.c_str(), shows.c_str(), result, oneLine(text).c_str());
-      std::fflush(tsv_); /* what is known stays known when the next case dies */
-    }
   }
 
   static std::string oneLine(std::string text) {

@@ -17,6 +17,7 @@ struct WireCase {
   const char* shows; /**< requirement IDs */
   const char* what;
   void (*run)(Context&);
+  const char* alone = nullptr; /**< what the wire alone shows of it, where no program on the device helps; nullptr: nothing */
 };
 
 std::span<const WireCase> startupCases();
@@ -27,6 +28,12 @@ std::span<const WireCase> framingCases();
 std::span<const WireCase> ddpCases();
 std::span<const WireCase> rdmapCases();
 std::span<const WireCase> teardownCases();
+
+/** All of them. */
+inline std::vector<WireCase> allCases() {
+  return test::joined(
+      {startupCases(), enhancedCases(), rdmacCases(), earlyCases(), framingCases(), ddpCases(), rdmapCases(), teardownCases()});
+}
 
 /* Terminate codes, RFC 5040 §4.8, RFC 5041 §7.2, RFC 5044 §8 with RFC 6581 §8. */
 namespace term {

@@ -157,7 +157,7 @@ static const WireCase table[] = {
     {"end-half-closed", asBoth, "END-01", "what comes behind the device's FIN is received", halfClosed},
     {"end-peer-closes", asBoth, "END-02 DDP-07", "FIN between FPDUs", peerCloses},
     {"end-data-then-fin", asBoth, "END-02 ERR-01", "FIN right behind eight FPDUs", dataThenFin},
-    {"end-fin-within", asBoth, "ERR-01", "FIN within an FPDU", finWithinFpdu},
+    {"end-fin-within", asBoth, "ERR-01", "FIN within an FPDU", finWithinFpdu, "ERR-01"},
     {"end-reset", asBoth, "ERR-01", "RST", reset},
     {"end-reset-within", asBoth, "ERR-01", "RST within an FPDU", resetWithinFpdu},
     {"end-reset-while-sending", asBoth, "ERR-01 TX-08", "RST while the device sends", resetWhileSending},

@@ -73,11 +73,6 @@ Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
   return {};
 }
 
-std::vector<WireCase> allCases() {
-  return test::joined(
-      {startupCases(), enhancedCases(), rdmacCases(), earlyCases(), framingCases(), ddpCases(), rdmapCases(), teardownCases()});
-}
-
 int list() {
   for (const auto& c : allCases())
     std::printf("%-32s %c%c  %s%s%s\n", c.name, c.roles & asInitiator ? 'I' : '-', c.roles & asResponder ? 'R' : '-', c.what,

@@ -88,7 +88,10 @@ struct Options {
 /** Receives a startup frame; what came behind it goes to @p rest. Throws test::Failure when the connection ends. */
 StartupFrame receiveStartup(Stream& stream, FrameKind kind, Bytes& rest, Trace& trace);
 
-/** An established connection. */
+/**
+ * An established connection. Without a program on the device (Target::present()) the peer is Initiator, its first message is an
+ * empty WRITE, and what only the application could say is left out.
+ */
 class Session {
 public:
   /** Connects, or is connected to, and reaches Full Operation. */
@@ -165,6 +168,7 @@ private:
   void checkRevision0() const;
   Framing framing(bool markers) const;
   void hello();
+  void helloAlone();
   void expectRtr();
   End more(const test::Deadline& deadline);
 

@@ -34,11 +34,16 @@ struct Line {
 /** A child process that speaks the line protocol. */
 class Target {
 public:
+  /** Nobody: a listener that accepts by itself. What asks it for anything is skipped. */
+  Target() = default;
   /** @param command shell command that runs rdma-target where the device under test is */
   explicit Target(const std::string& command);
   ~Target();
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
+
+  /** False: only the wire can be looked at. */
+  bool present() const { return child_ > 0; }
 
   /** Sends @p command; returns the answer, throws test::Failure when it is an error. */
   Line command(const std::string& command);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+// iwmpa-peer's results as a table, as TAP and as XML.
+#include <gtest/gtest.h>
+
+#include "../peer/verdicts.hpp"
+
+namespace peer {
+namespace {
+
+using test::milliseconds;
+
+const std::vector<test::Result> results = {
+    {"a", "X-1 X-2", "ok", "", milliseconds(1500)},
+    {"b", "X-2", "FAIL", "got <1> & \"2\"\n\x01", milliseconds(20)},
+    {"c", "X-3", "skip", "no Markers", milliseconds(0)},
+};
+
+TEST(Verdicts, OneFailureFailsARequirement) {
+  EXPECT_EQ(byRequirement(results),
+            (std::vector<std::string>{"X-1          passed    a", "X-2          FAILED    a b", "X-3          not shown c"}));
+}
+
+TEST(Verdicts, Tap) {
+  EXPECT_EQ(tap(1, results[0]), "ok 1 - a X-1 X-2");
+  EXPECT_EQ(tap(2, {"b", "X-2", "FAIL", "why", {}}), "not ok 2 - b X-2\n# why");
+  EXPECT_EQ(tap(3, results[2]), "ok 3 - c X-3 # SKIP no Markers");
+}
+
+TEST(Verdicts, JunitCountsAndEscapes) {
+  const std::string xml = junit("peer", results);
+
+  EXPECT_NE(xml.find(R"(name="peer" tests="3" failures="1" skipped="1" time="1.520")"), std::string::npos) << xml;
+  EXPECT_NE(xml.find(R"(name="a [X-1 X-2]" time="1.500"/>)"), std::string::npos) << xml;
+  EXPECT_NE(xml.find(R"(<failure message="got &lt;1&gt; &amp; &quot;2&quot;??"/>)"), std::string::npos) << xml;
+  EXPECT_NE(xml.find(R"(<skipped message="no Markers"/>)"), std::string::npos) << xml;
+}
+
+} // namespace
+} // namespace peer
