@@ -467,7 +467,7 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 static void own_end(struct iwm_sq *sq)
 {
 	clear_bit_unlock(SQ_OWNED, &sq->flags);
-	/* Pairs with iwm_sq_kick(): let go, then look for notes */
+	/* Pairs with iwm_sq_stop(): let go, then look who waits */
 	smp_mb__after_atomic();
 	if (unlikely(test_bit(SQ_STOPPED, &sq->flags)))
 		wake_up_bit(&sq->flags, SQ_OWNED);

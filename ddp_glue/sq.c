@@ -24,9 +24,13 @@ void iwm_sq_kick(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
+	/*
+	 * Pairs with iwm_sq_run(): an owner that finds the note finds what it
+	 * is about. The note and the owner's bit are in one word, so that the
+	 * order of these two needs no barrier.
+	 */
+	smp_mb__before_atomic();
 	set_bit(SQ_AGAIN, &sq->flags);
-	/* Pairs with own_end(): note, then look for an owner */
-	smp_mb__after_atomic();
 	if (!test_bit(SQ_OWNED, &sq->flags))
 		queue_work(iwm_wq, &sq->work);
 }
@@ -52,8 +56,6 @@ static enum hrtimer_restart burst_end(struct hrtimer *timer)
 
 	/* Cleared first: a poster that finds it set is seen. */
 	clear_bit(SQ_DEFERRED, &sq->flags);
-	/* Cleared before iwm_sq_kick() looks for an owner */
-	smp_mb__after_atomic();
 	iwm_sq_kick(sq->qp);
 	return HRTIMER_NORESTART;
 }
@@ -127,6 +129,17 @@ static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
 }
 
 /*
+ * Is it the poster's to write to again? Before that its work request does not
+ * complete: the poster would find no room, and the owner would take for a new
+ * entry what has been in the ring all the time.
+ */
+static bool wqe_released(const struct iwm_sq *sq, u32 index)
+{
+	/* Pairs with iwm_sq_release(): the entry is given back */
+	return (s32)(smp_load_acquire(&sq->released) - index) > 0;
+}
+
+/*
  * Complete what is finished, in order. With @flush the rest too, in error.
  * The lock is held while the CQ is written: two contexts may complete.
  */
@@ -138,7 +151,8 @@ void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 	while (sq->fifo_get != sq->fifo_put) {
 		struct iwm_wqe *wqe = iwm_sq_wqe(sq, sq->fifo_get);
 
-		if (!wqe_finished(sq, wqe)) {
+		if (!wqe_finished(sq, wqe) ||
+		    !wqe_released(sq, sq->fifo_get)) {
 			if (!flush)
 				break;
 			wqe->status = SIW_WC_WR_FLUSH_ERR;
@@ -154,11 +168,13 @@ void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 void iwm_sq_release(struct iwm_sq *sq)
 {
 	bool busy = sq->msg.kind == MSG_WQE || iwm_sq_has_rest(sq);
-	u32 end = sq->get - busy;
+	u32 end = sq->get - busy, i;
 
-	for (; sq->released != end; sq->released++)
+	for (i = sq->released; i != end; i++)
 		/* Pairs with the poster's acquire: we are done with it */
-		smp_store_release(&iwm_sq_entry(sq, sq->released)->flags, 0);
+		smp_store_release(&iwm_sq_entry(sq, i)->flags, 0);
+	/* Pairs with wqe_released() */
+	smp_store_release(&sq->released, end);
 	smp_mb();	/* before looking at the next entry: see above */
 }
 
