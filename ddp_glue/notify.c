@@ -93,7 +93,7 @@ static enum hrtimer_restart notify_timeout(struct hrtimer *timer)
  *
  * Consumers arm and then look for entries, this side writes an entry and then
  * looks for the arm: one of the two sees the other's, since both have a full
- * barrier in between.
+ * barrier in between. tests/prove/arming.pml is a model of that.
  *
  * Context: cq->lock held.
  * Return: whether the caller has to call iwm_notify().
@@ -114,7 +114,8 @@ bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc)
 		cq->held_back = 0;
 		hrtimer_try_to_cancel(&cq->mod_timer);
 	}
-	return xchg(&cq->ctrl->flags, SIW_NOTIFY_NOT) & match;
+	/* What user space has armed since, perhaps for less, goes with it. */
+	return xchg(&cq->ctrl->flags, SIW_NOTIFY_NOT);
 }
 
 /**
