@@ -77,6 +77,10 @@ conformance-doc: ## Documentation/conformance.md anew, from its rows and the tes
 fuzz: ## libFuzzer over the parsers, FUZZ_SECONDS for each target
 	@scripts/fuzz
 
+.PHONY: prove
+prove: ## models of the lock-free parts (Spin), and what they lack when a barrier or a step is taken out
+	@scripts/prove
+
 .PHONY: bench bench-compare bench-cpus bench-native bench-commit
 bench: ## instructions per octet, round trip and I/O: iwmpa, siw, TCP (ROWS="nvme tcp,nfs": part of it)
 	@scripts/bench/run

@@ -14,6 +14,7 @@
  * (the poster stores the new entry and then looks at the old one). In a burst
  * the doorbell itself leaves the entry for a short timer: what is posted until
  * then needs no doorbell and goes out in one batch.
+ * tests/prove/doorbell.pml is a model of all this.
  *
  * sq.c      notes for the owner, the rings and the FIFO of work requests,
  *           completion, lifetime
@@ -150,7 +151,8 @@ struct tx_msg {
  *	only, NULL unless it was made for so many
  * @put: next entry to write, kernel QP only
  * @get: next entry to take (owner)
- * @released: entries below are given back (owner)
+ * @released: entries below are given back (owner); those of completed work
+ *	requests are
  * @lock: guards @fifo, @fifo_get and @fifo_put
  * @fifo: work requests that have been taken and not completed
  * @fifo_get: the oldest of them

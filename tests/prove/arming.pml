@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Arming a completion queue: completions, the consumer, the handler's calls.
+ *
+ * Code: ddp_glue/cq.c (iwm_cq_add(), cq_put(), iwm_poll_cq(),
+ * iwm_req_notify_cq()), ddp_glue/notify.c (iwm_notify_due(), iwm_notify(),
+ * notify_call(), notify_later(), notify_timeout(), iwm_notify_stop()), and
+ * siw_notify_cq() and siw_poll_cq() of libsiw, which use no lock.
+ *
+ * Properties (Documentation/locking.md, "Arming a CQ"):
+ * - no lost event: a consumer that has armed the queue and waits has seen
+ *   everything that it asked to be told of;
+ * - an arm causes one event at most;
+ * - an entry is read when it is complete, once;
+ * - no call of the handler when the queue is destroyed.
+ *
+ * Memory is that of doorbell.pml: stores wait in a buffer for each CPU, a full
+ * barrier or the release of a lock waits until it is empty. Taking a lock does
+ * not. (A kernel consumer polls under the lock, whose release is barrier enough:
+ * only one that looks otherwise needs that of iwm_req_notify_cq().)
+ *
+ * For scripts/prove:
+ * RUN user                  -DUSER
+ * RUN user-solicited        -DUSER -DWEAKER
+ * RUN user-moderated        -DUSER -DMODERATE=2
+ * RUN kernel                -DKERNEL
+ * RUN kernel-moderated      -DKERNEL -DMODERATE=2
+ * PROGRESS kernel           -DKERNEL -DMODERATE=2
+ * MUTANT consumer-without-barrier   -DUSER -DNO_ARM_MB
+ * MUTANT completion-without-barrier -DUSER -DNO_DUE_MB
+ * MUTANT look-and-arm               -DUSER -DLOOK_FIRST
+ * MUTANT weaker-arm-is-dropped      -DUSER -DWEAKER -DMATCH_AGAIN
+ * MUTANT arm-is-not-taken           -DUSER -DARM_STAYS
+ * MUTANT valid-before-complete      -DUSER -DNO_RELEASE_STORE
+ * MUTANT called-cleared-late        -DKERNEL -DCALL_CLEARS_LATE
+ * MUTANT held-back-without-timer    -DKERNEL -DMODERATE=2 -DNO_TIMER
+ * MUTANT destroy-without-waiting    -DKERNEL -DNO_STOP_WAIT
+ * MUTANT timer-cancelled-last       -DKERNEL -DMODERATE=2 -DCANCEL_LAST
+ */
+#define NUM		3	/* completions, and entries of the ring */
+#ifndef MODERATE
+#define MODERATE	0	/* iwm_cq.mod_count */
+#endif
+
+#define NOT		0
+#define SOLICITED	1
+#define NEXT		2
+
+/* Words of memory */
+#define VALID(i)	(i)
+#define BODY(i)		(NUM + (i))
+#define ARM		(2 * NUM)
+#define CALLED		(2 * NUM + 1)
+#define NUM_WORDS	(2 * NUM + 2)
+
+/* CPUs */
+#define CONSUMER	0
+#define ADDER_1		1
+#define ADDER_2		2
+#define VECTOR		3	/* of the completion vector; and the timer */
+
+byte mem[NUM_WORDS];
+chan sb[4] = [3] of { byte, byte };
+
+bool lock;			/* cq->lock */
+byte put, held_back;		/* guarded by it */
+byte adders = 2;		/* that use the queue */
+byte got;			/* the consumer's */
+byte events, calls, arms, fired;
+bool ipi, timer, timer_runs, destroyed;
+
+#define store(w, v)	sb[me]!w, v
+#define mb()		empty(sb[me])
+
+inline load(w, v)
+{
+	atomic {
+		if
+		:: sb[me]??[eval(w), 0] -> v = 0
+		:: sb[me]??[eval(w), 1] -> v = 1
+		:: else -> v = mem[w]
+		fi
+	}
+}
+
+inline spin_lock()
+{
+	atomic { !lock; lock = true }
+}
+
+inline spin_unlock()
+{
+	atomic { mb(); lock = false }
+}
+
+/* The consumer's handler: it wakes the consumer. */
+inline comp_handler()
+{
+	d_step { assert(!destroyed); events++ }
+}
+
+inline iwm_notify()
+{
+#ifdef USER
+	comp_handler();
+#else
+	atomic {
+		mb();
+		if
+		:: mem[CALLED]
+		:: else -> mem[CALLED] = 1; calls++; ipi = true
+		fi
+	}
+#endif
+}
+
+inline take_arm(v)
+{
+	atomic {
+		mb();
+		v = mem[ARM];
+#ifndef ARM_STAYS
+		mem[ARM] = NOT;
+#endif
+		fired = fired + (v != NOT);
+		assert(fired <= arms)
+	}
+}
+
+/* iwm_cq_add(), from two QPs. The last completion is a solicited one. */
+proctype adder(byte me)
+{
+	byte arm, match;
+	bool notify;
+
+	do
+	:: true ->
+		spin_lock();
+		if
+		:: put == NUM -> spin_unlock(); adders--; break
+		:: else
+		fi;
+#ifdef NO_RELEASE_STORE
+		store(VALID(put), 1);
+		store(BODY(put), put + 1);
+#else
+		store(BODY(put), put + 1);
+		store(VALID(put), 1);
+#endif
+		put++;
+		if
+		:: match = SOLICITED | NEXT
+		:: put < NUM -> match = NEXT
+		fi;
+#ifndef NO_DUE_MB
+		mb();
+#endif
+		notify = false;
+		arm = mem[ARM];
+		if
+		:: !(arm & match)
+		:: (arm & match) && MODERATE && held_back + 1 < MODERATE ->
+			held_back++;
+#ifndef NO_TIMER
+			timer = true
+#endif
+		:: (arm & match) && !(MODERATE && held_back + 1 < MODERATE) ->
+			if
+			:: held_back -> held_back = 0; timer = false
+			:: else
+			fi;
+			take_arm(arm);
+#ifdef MATCH_AGAIN
+			notify = (arm & match) != 0
+#else
+			notify = arm != NOT
+#endif
+		fi;
+		spin_unlock();
+		if
+		:: notify -> iwm_notify()
+		:: else
+		fi
+	od
+}
+
+/* notify_timeout() */
+active proctype burst()
+{
+	byte me = VECTOR, arm;
+	bool notify;
+
+end:	do
+	:: atomic { timer -> timer = false; timer_runs = true };
+		notify = false;
+		spin_lock();
+		if
+		:: held_back ->
+			held_back = 0;
+			take_arm(arm);
+			notify = arm != NOT
+		:: else
+		fi;
+		spin_unlock();
+		if
+		:: notify -> iwm_notify()
+		:: else
+		fi;
+		timer_runs = false
+	od
+}
+
+/* notify_call(), in the interrupt */
+active proctype vector()
+{
+	byte me = VECTOR;
+
+end:	do
+	:: ipi ->
+		ipi = false;
+#ifdef CALL_CLEARS_LATE
+		comp_handler();
+		mem[CALLED] = 0;
+#else
+		mem[CALLED] = 0;
+		comp_handler();
+#endif
+		calls--
+	od
+}
+
+/* What is there; without lock in user space. */
+inline poll()
+{
+	do
+	:: true ->
+#ifdef KERNEL
+		spin_lock();
+#endif
+		if
+		:: got < NUM -> load(VALID(got), valid); body = mem[BODY(got)]
+		:: else -> valid = false
+		fi;
+		if
+		:: valid ->
+			assert(body == got + 1);
+			store(VALID(got), 0);
+			got++
+		:: else
+		fi;
+		body = 0;
+#ifdef KERNEL
+		spin_unlock();
+#endif
+		if
+		:: !valid -> break
+		:: else
+		fi
+	od
+}
+
+/*
+ * siw_notify_cq() stores what is asked for; iwm_req_notify_cq() keeps what is
+ * stronger, and the consumer of this model always asks for that.
+ */
+inline req_notify(v)
+{
+	arms++;
+	store(ARM, v);
+#ifndef NO_ARM_MB
+	mb();
+#endif
+}
+
+active proctype consumer()
+{
+	byte me = CONSUMER, body;
+	bool valid;
+
+	run adder(ADDER_1);
+	run adder(ADDER_2);
+	do
+	:: got < NUM ->
+#ifdef LOOK_FIRST
+		poll();
+		req_notify(SOLICITED | NEXT);
+#else
+		req_notify(SOLICITED | NEXT);
+#ifdef WEAKER
+		req_notify(SOLICITED);
+#endif
+		poll();
+#endif
+		if
+		:: got < NUM ->
+			events > 0;	/* the consumer waits */
+			events = 0
+		:: else
+		fi
+	:: else -> break
+	od;
+	/* No QP uses the queue any more: iwm_notify_stop() */
+	adders == 0;
+#ifdef CANCEL_LAST
+	calls == 0;
+	atomic { !timer_runs; timer = false }
+#else
+	atomic { !timer_runs; timer = false }
+#ifndef NO_STOP_WAIT
+	calls == 0;
+#endif
+#endif
+	destroyed = true
+}
+
+/* Stores become visible at last, in each CPU's order. */
+active proctype memory()
+{
+	byte w, v;
+
+end:	do
+	:: atomic { sb[CONSUMER]?w, v -> mem[w] = v; w = 0; v = 0 }
+	:: atomic { sb[ADDER_1]?w, v -> mem[w] = v; w = 0; v = 0 }
+	:: atomic { sb[ADDER_2]?w, v -> mem[w] = v; w = 0; v = 0 }
+	od
+}
+
+/* Nobody can do anything any more. */
+active proctype check()
+{
+end:	timeout;
+	assert(got == NUM && destroyed)
+}

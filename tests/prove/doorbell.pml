@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The doorbell: posters, and the one transmit owner at a time.
+ *
+ * Code: ddp_glue/post.c (post_list(), iwm_post_send()), ddp_glue/send.c
+ * (iwm_sq_run(), transmit(), own_end(), iwm_sq_stop()), ddp_glue/sq.c
+ * (iwm_sq_kick(), iwm_sq_defer(), burst_end(), iwm_sq_release(),
+ * iwm_sq_flush_all()), and siw_post_send() of libsiw.
+ *
+ * Properties (Documentation/locking.md, "The transmit owner"):
+ * - no lost doorbell: when nobody has anything left to do, everything that was
+ *   posted has been handed to TCP or flushed;
+ * - each entry is taken once, in order, and complete; one owner at a time;
+ * - behind iwm_sq_stop() nobody touches the connection;
+ * - progress: the owner and the worker do not go round for ever: a finite
+ *   number of posts makes no cycle.
+ *
+ * Memory is weaker than x86's. Each CPU's stores wait in a buffer, in order,
+ * for as long as they like: a full barrier waits until it is empty. An atomic
+ * operation without a result (set_bit(), clear_bit()) may overtake that CPU's
+ * stores, or wait behind them and so be overtaken by its loads. All bits are in
+ * one word, so operations of one CPU on it stay in order. Taken as given:
+ * queue_work() is a full barrier, test_and_set_bit_lock() an acquire.
+ *
+ * For scripts/prove:
+ * RUN user               -DUSER
+ * RUN user-ring-reused   -DUSER -DPOSTS=3 -DLEAN
+ * RUN user-lists         -DUSER -DPOSTS=3 -DLEAN -DBATCH=2 -DRING=4
+ * RUN user-stop          -DUSER -DSTOP -DLEAN
+ * RUN kernel             -DKERNEL
+ * RUN kernel-ring-reused -DKERNEL -DPOSTS=3 -DLEAN
+ * RUN kernel-stop        -DKERNEL -DSTOP -DLEAN
+ * PROGRESS user          -DUSER -DLEAN
+ * PROGRESS kernel        -DKERNEL -DLEAN
+ * MUTANT libsiw-looks-at-once     -DUSER -DNO_POSTER_MB
+ * MUTANT release-without-barrier  -DUSER -DNO_RELEASE_MB
+ * MUTANT owner-does-not-look      -DUSER -DNO_LOOK_AGAIN
+ * MUTANT kick-without-barrier     -DKERNEL -DNO_KICK_MB
+ * MUTANT owner-clears-late        -DKERNEL -DNO_RUN_MB
+ * MUTANT owner-leaves-at-once     -DKERNEL -DNO_AGAIN
+ * MUTANT valid-before-complete    -DKERNEL -DNO_RELEASE_STORE
+ * MUTANT look-without-acquire     -DKERNEL -DNO_ACQUIRE
+ * MUTANT complete-before-release  -DKERNEL -DCOMPLETE_EARLY
+ * MUTANT wait-without-barrier     -DKERNEL -DPOSTS=3 -DNO_WAIT_MB
+ * MUTANT timer-clears-late        -DUSER -DTIMER_CLEARS_LATE
+ * MUTANT stop-without-waiting     -DUSER -DSTOP -DLEAN -DNO_STOP_WAIT
+ * MUTANT owner-ignores-stop       -DUSER -DSTOP -DLEAN -DNO_STOPPED
+ * MUTANT end-without-barrier      -DUSER -DSTOP -DLEAN -DNO_END_MB
+ */
+#ifndef POSTS
+#define POSTS	2
+#endif
+#ifndef RING
+#define RING	2
+#endif
+#ifndef BATCH
+#define BATCH	1
+#endif
+/* -DLEAN: Sends only, and TCP always has room. */
+
+/* Words of memory, and the bits of iwm_sq.flags. */
+#define VALID(i)	((i) % RING)
+#define BODY(i)		(RING + (i) % RING)
+#define OWNED		(2 * RING)
+#define AGAIN		(2 * RING + 1)
+#define STOPPED		(2 * RING + 2)
+#define FLUSH		(2 * RING + 3)
+#define DEFERRED	(2 * RING + 4)
+#define WAIT_READ	(2 * RING + 5)
+#define RELEASED	(2 * RING + 6)	/* sq->released, as others see it */
+#define NUM_WORDS	(2 * RING + 7)
+
+/* CPUs */
+#define POSTER		0
+#define WORKER		1
+#define SOFTIRQ		2
+#define STOPPER		3
+
+#define NONE		255
+
+byte mem[NUM_WORDS];
+chan sb[4] = [3] of { byte, byte };
+
+/* sq->get and sq->released: the owner's; SQ_OWNED hands them on. */
+byte get, released, owners;
+byte posted, posting;		/* entries; those that are being written, too */
+byte flushed;			/* entries that TCP has got */
+byte fifo_get;			/* completed ones */
+bool finished[POSTS], sending[POSTS];
+byte reading = NONE;		/* a Read of ours, whose Response is to come */
+bool queued, timer, tcp_full;	/* the work, the timer, TCP has no room */
+bool waiting, woken, conn_gone, poster_done, stop_done;
+
+#define store(w, v)	sb[me]!w, v
+#define mb()		empty(sb[me])
+
+/* No operation of ours on the flags is on its way. */
+#define word_free	(!sb[me]??[eval(AGAIN), 0] && !sb[me]??[eval(AGAIN), 1] && \
+			 !sb[me]??[eval(DEFERRED), 0] && !sb[me]??[eval(WAIT_READ), 0] && \
+			 !sb[me]??[eval(WAIT_READ), 1])
+#define test_bit(b)	(mem[b])
+
+inline load(w, v)
+{
+	atomic {
+		if
+		:: sb[me]??[eval(w), 0] -> v = 0
+		:: sb[me]??[eval(w), 1] -> v = 1
+		:: else -> v = mem[w]
+		fi
+	}
+}
+
+/* set_bit() and clear_bit(): now, or when the buffer drains. */
+inline relaxed_bit(b, v)
+{
+	if
+	:: atomic { word_free -> mem[b] = v }
+	:: store(b, v)
+	fi
+}
+
+inline queue_work()
+{
+	atomic { mb(); queued = true }
+}
+
+inline iwm_sq_kick()
+{
+#ifndef NO_KICK_MB
+	mb();
+#endif
+	relaxed_bit(AGAIN, 1);
+	word_free;
+	if
+	:: test_bit(OWNED)
+	:: else -> queue_work()
+	fi
+}
+
+/*
+ * An entry is taken: what was copied out of it is what was posted. It is a
+ * Send, done when TCP has it; a local operation, done at once; or a Read, one
+ * at a time, done when its Response has come.
+ */
+inline take(v)
+{
+	atomic {
+		assert(v == get + 1);
+		if
+		:: sending[get] = true
+#ifndef LEAN
+		:: finished[get] = true
+		:: reading == NONE -> reading = get
+#endif
+		fi;
+		get++;
+		v = 0
+	}
+}
+
+#define may_start	(get - fifo_get < RING)
+
+/*
+ * In order, under sq->lock. The poster that sees a completion counts on the
+ * place in the ring.
+ */
+inline iwm_sq_complete(flush)
+{
+	atomic {
+		do
+		:: fifo_get < get && (flush || (finished[fifo_get]
+#ifndef COMPLETE_EARLY
+		   && fifo_get < mem[RELEASED]
+#endif
+		   )) ->
+			assert(!mem[VALID(fifo_get)] || fifo_get + RING < posting);
+			fifo_get++
+		:: else -> break
+		od
+	}
+}
+
+inline iwm_sq_release()
+{
+	do
+	:: released < get ->
+		store(VALID(released), 0);
+		released++
+	:: else -> break
+	od;
+	store(RELEASED, released);
+#ifndef NO_RELEASE_MB
+	mb();
+#endif
+}
+
+inline hand_over()
+{
+	atomic {
+		do
+		:: flushed < get ->
+			finished[flushed] = finished[flushed] || sending[flushed];
+			flushed++
+		:: else -> break
+		od
+	}
+	iwm_sq_release();
+	iwm_sq_complete(false)
+}
+
+/* Without acquire the copy is made before the flag is looked at. */
+inline look()
+{
+#ifdef NO_ACQUIRE
+	body = mem[BODY(get)];
+	load(VALID(get), valid);
+#else
+	load(VALID(get), valid);
+	body = mem[BODY(get)];
+#endif
+}
+
+/*
+ * TCP may have no room: its upcall kicks. The budget may be used up. Otherwise
+ * until there is nothing more, or nothing that may be started before a Read of
+ * ours has ended: iwm_msg_wait_read().
+ */
+inline transmit()
+{
+	do
+	:: test_bit(FLUSH) -> break
+	:: else ->
+		assert(!conn_gone);
+		look();
+		if
+		:: valid && may_start -> take(body)
+#ifndef LEAN
+		:: valid && may_start && get > released && !tcp_full ->
+			tcp_full = true;
+			hand_over();
+			break
+		:: valid && may_start && get > released ->
+			budget = true;
+			hand_over();
+			break
+#endif
+		:: else ->
+			hand_over();
+#ifdef NO_LOOK_AGAIN
+			break;
+#endif
+			look();
+			if
+			:: valid
+			:: else -> break
+			fi;
+			relaxed_bit(WAIT_READ, 1);
+#ifndef NO_WAIT_MB
+			mb();
+#endif
+			if
+			:: may_start -> relaxed_bit(WAIT_READ, 0)
+			:: else -> break
+			fi
+		fi
+	od
+}
+
+/* One round of the ring at most. */
+inline iwm_sq_flush_all()
+{
+	iwm_sq_release();
+	iwm_sq_complete(true);
+	look();
+	do
+	:: valid ->
+		take(body);
+		iwm_sq_release();
+		iwm_sq_complete(true);
+		look()
+	:: else -> break
+	od
+}
+
+inline own_end()
+{
+	d_step { assert(owners == 1); owners-- }
+	mb();			/* clear_bit_unlock() is a release */
+	store(OWNED, 0);
+#ifndef NO_END_MB
+	mb();
+#endif
+	if
+	:: test_bit(STOPPED) && waiting -> woken = true
+	:: else
+	fi;
+	mb()			/* OWNED is in the word that is tested next */
+}
+
+/* test_and_set_bit_lock() */
+inline own()
+{
+	atomic {
+		word_free;
+		got = !mem[OWNED];
+		mem[OWNED] = 1;
+		if
+		:: got -> owners++
+		:: else
+		fi
+	}
+}
+
+inline iwm_sq_run()
+{
+	do
+	:: true ->
+		own();
+		if
+		:: !got -> break
+		:: else
+		fi;
+		relaxed_bit(AGAIN, 0);
+#ifndef NO_RUN_MB
+		mb();
+#endif
+		/* sq_serve() */
+		if
+#ifdef NO_STOPPED
+		:: true ->
+#else
+		:: test_bit(STOPPED)
+		:: else ->
+#endif
+			transmit();
+			assert(!conn_gone)	/* sq_rest() */
+		fi;
+		if
+		:: test_bit(FLUSH) -> iwm_sq_flush_all()
+		:: else
+		fi;
+		own_end();
+		if
+		:: budget ->
+			budget = false;
+			queue_work();
+			break
+		:: else
+		fi;
+#ifdef NO_AGAIN
+		break;
+#endif
+		word_free;
+		if
+		:: test_bit(AGAIN)
+		:: else -> break
+		fi
+	od
+}
+
+/* iwm_post_send(), and in front of it what user space does by itself. */
+active proctype poster()
+{
+	byte me = POSTER, body, n;
+	bool valid, got, budget;
+
+	do
+	:: posted < POSTS ->
+		n = 0;
+		do
+		:: n < BATCH && posted + n < POSTS ->
+			/* Room in the ring; a full one is waited for here */
+			(!sb[me]??[eval(VALID(posted + n)), 1] &&
+			 !mem[VALID(posted + n)]);
+			posting = posted + n + 1;
+#ifdef NO_RELEASE_STORE
+			store(VALID(posted + n), 1);
+			store(BODY(posted + n), posted + n + 1);
+#else
+			store(BODY(posted + n), posted + n + 1);
+			store(VALID(posted + n), 1);
+#endif
+			n++
+		:: else -> break
+		od;
+#ifdef USER
+#ifndef NO_POSTER_MB
+		mb();		/* atomic_store(), atomic_load() of C11 */
+#endif
+		load(VALID(posted + RING - 1), valid);
+		posted = posted + n;
+		if
+		:: valid		/* no doorbell */
+		:: !valid ->		/* the doorbell, in a burst */
+			atomic {
+				mb();
+				if
+				:: mem[DEFERRED]
+				:: else -> mem[DEFERRED] = 1; timer = true
+				fi
+			}
+		:: !valid ->		/* the doorbell */
+			relaxed_bit(AGAIN, 1);
+			mb();
+			iwm_sq_run()
+		fi
+#else
+		posted = posted + n;
+		iwm_sq_kick()
+#endif
+	:: else -> break
+	od;
+	poster_done = true
+}
+
+/* iwm_sq_work() */
+active proctype worker()
+{
+	byte me = WORKER, body;
+	bool valid, got, budget;
+
+end:	do
+	:: queued ->
+		queued = false;
+		iwm_sq_run()
+	od
+}
+
+/* burst_end(), TCP's upcall when it has room again, iwm_sq_read_done() */
+active proctype softirq()
+{
+	byte me = SOFTIRQ;
+	bool wait;
+
+end:	do
+	:: timer ->
+		timer = false;
+#ifdef TIMER_CLEARS_LATE
+		iwm_sq_kick();
+		relaxed_bit(DEFERRED, 0)
+#else
+		relaxed_bit(DEFERRED, 0);
+		iwm_sq_kick()
+#endif
+	:: tcp_full ->
+		tcp_full = false;
+		iwm_sq_kick()
+	:: reading < flushed ->
+		d_step { finished[reading] = true; reading = NONE }
+		iwm_sq_complete(false);
+		atomic { mb(); wait = mem[WAIT_READ]; mem[WAIT_READ] = 0 }
+		if
+		:: wait -> wait = false; iwm_sq_kick()
+		:: else
+		fi
+	od
+}
+
+#ifdef STOP
+/* iwm_sq_stop() */
+active proctype stopper()
+{
+	byte me = STOPPER, body;
+	bool valid, got;
+
+	mem[FLUSH] = 1;
+	mem[STOPPED] = 1;
+#ifdef NO_STOP_WAIT
+	skip;
+#else
+	/* wait_on_bit_lock(): on the queue, full barrier, then look */
+	do
+	:: true ->
+		waiting = true;
+		if
+		:: test_bit(OWNED) -> woken; woken = false
+		:: else
+		fi;
+		own();
+		if
+		:: got -> break
+		:: else
+		fi
+	od;
+	waiting = false;
+	iwm_sq_flush_all();
+	own_end();
+#endif
+	conn_gone = true;
+	if
+	:: mem[AGAIN] -> queue_work()
+	:: else
+	fi;
+	stop_done = true
+}
+#endif
+
+/* Stores become visible at last, in each CPU's order. */
+active proctype memory()
+{
+	byte w, v;
+
+end:	do
+	:: atomic { sb[POSTER]?w, v -> mem[w] = v; w = 0; v = 0 }
+	:: atomic { sb[WORKER]?w, v -> mem[w] = v; w = 0; v = 0 }
+	:: atomic { sb[SOFTIRQ]?w, v -> mem[w] = v; w = 0; v = 0 }
+#ifdef STOP
+	:: atomic { sb[STOPPER]?w, v -> mem[w] = v; w = 0; v = 0 }
+#endif
+	od
+}
+
+/* Nobody can do anything any more: nothing may be left. */
+active proctype check()
+{
+end:	timeout;
+	assert(poster_done);
+	assert(fifo_get == POSTS && !owners);
+#ifdef STOP
+	assert(stop_done);
+#endif
+}
