@@ -81,6 +81,10 @@ fuzz: ## libFuzzer over the parsers, FUZZ_SECONDS for each target
 prove: ## models of the lock-free parts (Spin), and what they lack when a barrier or a step is taken out
 	@scripts/prove
 
+.PHONY: faults
+faults: ## every allocation under the modules fails once, in User Mode Linux with KASAN and kmemleak; a table
+	@scripts/faults
+
 .PHONY: bench bench-compare bench-cpus bench-native bench-commit
 bench: ## instructions per octet, round trip and I/O: iwmpa, siw, TCP (ROWS="nvme tcp,nfs": part of it)
 	@scripts/bench/run
