@@ -214,20 +214,23 @@ static void mr_set_valid(struct iwm_mr *mr)
 
 /*
  * A peer may take away what it was given: a fast-register region with remote
- * rights. All other memory is its consumer's alone.
+ * rights, registered on the peer's own connection. All other memory is its
+ * consumer's alone, which may need it on other connections (RFC 5040 section
+ * 8.1.1, 7).
  */
-static bool mr_is_lent(const struct iwm_mr *mr)
+static bool mr_is_lent(const struct iwm_mr *mr, const struct ib_qp *ibqp)
 {
-	return mr->staged &&
+	return mr->staged && mr->lent_on == ibqp->qp_num &&
 	       mr->access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
 }
 
+/* @peers: the connection whose peer asks for it, or NULL: its consumer does */
 static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
-		     bool for_peer)
+		     const struct ib_qp *peers)
 {
 	if (mr->ibmr.pd != pd)
 		return -EPERM;
-	if (for_peer && !mr_is_lent(mr))
+	if (peers && !mr_is_lent(mr, peers))
 		return -EBUSY;
 	if (mr->dma)
 		return -EACCES;
@@ -237,8 +240,7 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
 
 /**
  * iwm_mr_invalidate() - end the use of an STag for a peer
- * @dev: device
- * @pd: protection domain of the QP that the peer asks on
+ * @ibqp: QP that the peer asks on
  * @stag: the whole STag
  *
  * Accesses that have been checked before may still be under way on other
@@ -249,14 +251,14 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
  * Return: 0; -ENOENT: there is no valid region of this STag; -EPERM: not of
  * this protection domain; -EBUSY: not a peer's to invalidate.
  */
-int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag)
+int iwm_mr_invalidate(const struct ib_qp *ibqp, u32 stag)
 {
-	struct iwm_mr *mr = iwm_mr_get(dev, stag);
+	struct iwm_mr *mr = iwm_mr_get(to_iwm_dev(ibqp->device), stag);
 	int ret;
 
 	if (!mr)
 		return -ENOENT;
-	ret = mr_revoke(mr, pd, true);
+	ret = mr_revoke(mr, ibqp->pd, ibqp);
 	iwm_mr_put(mr);
 	return ret;
 }
@@ -282,7 +284,7 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 
 	if (!mr)
 		return -ENOENT;
-	ret = mr_revoke(mr, pd, false);
+	ret = mr_revoke(mr, pd, NULL);
 	if (!ret && wait)
 		mr_quiesce(mr, 2);	/* its creator and this */
 	iwm_mr_put(mr);
@@ -291,8 +293,7 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 
 /**
  * iwm_mr_enable() - register a fast-register region (IB_WR_REG_MR)
- * @dev: device of the QP
- * @pd: protection domain of the QP
+ * @ibqp: QP that it is posted on; only its peer may invalidate the region
  * @ibmr: region that iwm_map_mr_sg() has given a page list
  * @key: the whole STag, whose low octet is the consumer's new key
  * @access: IB_ACCESS_* rights
@@ -304,14 +305,15 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
  * Return: 0; -EINVAL: no fast-register region, or @key is not of it;
  * -EPERM: not of this protection domain; -EBUSY: it is still valid.
  */
-int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
-		  struct ib_mr *ibmr, u32 key, int access)
+int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
+		  int access)
 {
 	struct iwm_mr *mr = to_iwm_mr(ibmr);
 
-	if (mr->dev != dev || !mr->staged || (key ^ mr->stag) & ~IWM_STAG_KEY)
+	if (ibmr->device != ibqp->device || !mr->staged ||
+	    (key ^ mr->stag) & ~IWM_STAG_KEY)
 		return -EINVAL;
-	if (ibmr->pd != pd)
+	if (ibmr->pd != ibqp->pd)
 		return -EPERM;
 	if (READ_ONCE(mr->valid))
 		return -EBUSY;
@@ -328,6 +330,7 @@ int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
 	mr->va = ibmr->iova;
 	mr->len = ibmr->length;
 	mr->access = access & IWM_ACCESS;
+	mr->lent_on = ibqp->qp_num;
 	WRITE_ONCE(mr->stag, key);
 	mr_set_valid(mr);
 	return 0;

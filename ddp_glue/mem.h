@@ -75,11 +75,11 @@ static inline int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd,
 	return 0;
 }
 
-int iwm_mr_invalidate(struct iwm_dev *dev, const struct ib_pd *pd, u32 stag);
+int iwm_mr_invalidate(const struct ib_qp *ibqp, u32 stag);
 int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 			    u32 stag, bool wait);
-int iwm_mr_enable(struct iwm_dev *dev, const struct ib_pd *pd,
-		  struct ib_mr *ibmr, u32 key, int access);
+int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
+		  int access);
 struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
 			      int access, IWM_DMAH_PARM

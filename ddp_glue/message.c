@@ -227,7 +227,7 @@ static enum siw_wc_status local_operation(struct iwm_qp *qp,
 	/* Both wait for users of the region; that must not be us. */
 	iwm_mr_drop_cache(&qp->sq->mr);
 	if (sqe->opcode == SIW_OP_REG_MR)
-		ret = iwm_mr_enable(qp->dev, qp->ibqp.pd,
+		ret = iwm_mr_enable(&qp->ibqp,
 				    (struct ib_mr *)(uintptr_t)sqe->base_mr,
 				    sqe->rkey, sqe->access);
 	else

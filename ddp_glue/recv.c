@@ -309,7 +309,7 @@ static int invalidate_stag(struct rx_segment *s)
 {
 	if (!rdmap_invalidates(s->seg.opcode))
 		return 0;
-	return iwm_mr_invalidate(s->qp->dev, s->qp->ibqp.pd, s->seg.stag);
+	return iwm_mr_invalidate(&s->qp->ibqp, s->seg.stag);
 }
 
 /*

@@ -156,6 +156,7 @@ struct iwm_pd {
  *	changes what a still valid STag leads to
  * @page_shift: of @pages entries, PAGE_SHIFT for user MRs
  * @dma: DMA MR: addresses are kernel virtual addresses
+ * @lent_on: fast-register MR: number of the QP that it was registered on
  */
 struct iwm_mr {
 	struct ib_mr ibmr;
@@ -173,6 +174,7 @@ struct iwm_mr {
 	u32 num_pages;			/* capacity of @pages */
 	u32 used_pages;			/* entries in use */
 	u32 staged_pages;		/* of @staged, 0: no new list */
+	u32 lent_on;
 	void **pages;
 	void **staged;
 	struct ib_umem *umem;

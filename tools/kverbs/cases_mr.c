@@ -196,32 +196,60 @@ static void rights(struct kv_case *t)
 	refused(t, sink, there);
 }
 
-static void send_with_invalidate(struct kv_case *t)
+/* The client's Send asks the server to invalidate @r. Returns the receive. */
+static struct kv_work *ask_to_invalidate(struct kv_case *t,
+					 const struct kv_region *r)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV, .num_sge = 1 };
-	struct kv_region *sink, *there;
-	struct kv_work *recv, *send;
 	struct ib_sge from, to;
+	struct kv_work *recv;
+
+	to = kv_dma_sge(kv_region(&t->server, 1), 64);
+	recv = kv_recv(&t->server, &to);
+	from = kv_dma_sge(kv_region(&t->client, 1), 64);
+	wr.sg_list = &from;
+	wr.ex.invalidate_rkey = r->mr->rkey;
+	kv_post(&t->client, kv_work(t), &wr);
+	return recv;
+}
+
+static void send_with_invalidate(struct kv_case *t)
+{
+	struct kv_region *sink, *there;
+	struct kv_work *recv;
 
 	kv_connect(t, &workqueue);
 	sink = kv_region(&t->client, 1);
 	there = kv_region(&t->server, 1);
 	kv_register(there, REMOTE);
-	kv_fill(sink, 4);
-	to = kv_dma_sge(kv_region(&t->server, 1), 64);
-	recv = kv_recv(&t->server, &to);
-	from = kv_dma_sge(sink, 64);
-	wr.sg_list = &from;
-	wr.ex.invalidate_rkey = there->mr->rkey;
-	send = kv_work(t);
-	kv_post(&t->client, send, &wr);
-	kv_wait(t, send, IB_WC_SUCCESS);
+	recv = ask_to_invalidate(t, there);
 	kv_wait(t, recv, IB_WC_SUCCESS);
 	kv_expect(t, recv->wc.wc_flags & IB_WC_WITH_INVALIDATE &&
 		  recv->wc.ex.invalidate_rkey == there->mr->rkey,
 		  "the completion does not name the invalidated key");
 	kv_invalidate(there);
 	refused(t, sink, there);
+}
+
+/*
+ * A protection domain has many connections. The peer of one may invalidate what
+ * was registered there, and nothing that another peer uses.
+ */
+static void invalidate_elsewhere(struct kv_case *t)
+{
+	static const struct kv_options one_domain = {
+		.poll = IB_POLL_WORKQUEUE,
+		.one_domain = true,
+	};
+	struct kv_region *here, *there;
+
+	kv_connect(t, &one_domain);
+	here = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(here, REMOTE);
+	kv_register(there, REMOTE);
+	kv_wait(t, ask_to_invalidate(t, there), IB_WC_SUCCESS);
+	kv_wait(t, ask_to_invalidate(t, here), IB_WC_REM_INV_REQ_ERR);
 }
 
 static void read_with_invalidate(struct kv_case *t)
@@ -298,6 +326,7 @@ const struct kv_entry kv_mr_cases[] = {
 	{ "register-twice", register_twice },
 	{ "rights", rights },
 	{ "send-with-invalidate", send_with_invalidate },
+	{ "invalidate-elsewhere", invalidate_elsewhere },
 	{ "read-with-invalidate", read_with_invalidate },
 	{ "late-writes", late_writes },
 	{ }

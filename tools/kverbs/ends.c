@@ -167,13 +167,14 @@ static void make_qp(struct kv_end *end, const struct kv_options *o,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
-	struct ib_pd *pd;
+	struct ib_pd *pd = o->one_domain ? end->t->client.pd : NULL;
 
 	if (end->t->failed)
 		return;
 	if (o->many)
 		attr.cap.max_send_sge = end->id->device->attrs.max_send_sge;
-	pd = ib_alloc_pd(end->id->device, 0);
+	if (!pd)
+		pd = ib_alloc_pd(end->id->device, 0);
 	if (IS_ERR(pd)) {
 		kv_fail(end->t, "ib_alloc_pd: %pe", pd);
 		return;
@@ -207,6 +208,7 @@ void kv_connect(struct kv_case *t, const struct kv_options *options)
 	o.reads = o.reads ? o.reads : 16;
 	plain.cqe = o.cqe;
 	plain.depth = o.depth;
+	plain.one_domain = o.one_domain;
 	if (o.alike)
 		plain = o;
 	param.responder_resources = o.reads;
@@ -272,6 +274,8 @@ void kv_disconnect(struct kv_case *t)
 	end_qp(&t->client);
 	end_qp(&t->server);
 	kv_free_regions(t);
+	if (t->server.pd == t->client.pd)
+		t->server.pd = NULL;
 	free_end(&t->client);
 	free_end(&t->server);
 	if (t->listener)

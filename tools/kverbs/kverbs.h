@@ -72,6 +72,7 @@ struct kv_end {
  * @reads: IRD and ORD
  * @many: as many elements in a send as the device has
  * @srq: receives come from an SRQ
+ * @one_domain: both ends are in the client's protection domain
  * @alike: the server's end is made of the same, not of the default
  * @handler: the send CQ is not polled by the core, but this is called
  */
@@ -83,6 +84,7 @@ struct kv_options {
 	u8 reads;
 	bool many;
 	bool srq;
+	bool one_domain;
 	bool alike;
 	ib_comp_handler handler;
 };
