@@ -213,6 +213,32 @@ void lastAddress(Context& c) {
   expectSame(back.memory.span(0, 1), client.memory.span(page - 1, 1), "the last octet");
 }
 
+/**
+ * STags cannot be guessed from one another (RFC 5040 §8.1.1-8): those of regions made one after the other are far apart, and none
+ * comes again at once.
+ */
+void stags(Context& c) {
+  constexpr unsigned count = 256, near = 1 << 16;
+  const Pair pair(c.place);
+  Memory memory(page);
+  const auto index = [&] {
+    const MrHandle mr(check(plainRegion(pair.server->pd(), memory), "ibv_reg_mr"));
+    return static_cast<std::int64_t>(mr->rkey >> 8);
+  };
+  unsigned neighbours = 0, again = 0;
+  auto last = index();
+
+  for (unsigned i = 0; i < count; i++) {
+    const auto next = index();
+    neighbours += std::abs(next - last) < near;
+    again += next == last;
+    last = next;
+  }
+  /* Of 256 two are neighbours by chance. */
+  expect(neighbours < count / 8, format("%u of %u STags are near the one before", neighbours, count));
+  expectEqual(again, 0U, "STags that come again at once");
+}
+
 /* --- queues --- */
 
 constexpr unsigned overflowEntries = 16;
@@ -558,11 +584,59 @@ void foreignAccept(Context& c) {
   expectUntouched(*end, channel, server);
 }
 
+/** How many rings of one page can be mapped through @p fd, an open device. */
+unsigned ringsOf(int fd) {
+  constexpr off_t offsets = 4096;
+  unsigned found = 0;
+
+  for (off_t at = 0; at < offsets; at++) {
+    void* const ring = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at * static_cast<off_t>(page));
+    if (ring == MAP_FAILED)
+      continue;
+    munmap(ring, page);
+    found++;
+  }
+  return found;
+}
+
+/** Is told when to look for rings, and says how many there were on all devices. Those that librdmacm has open may be the parent's. */
+void mapForeign(Place place, int link) {
+  becomeNobody(place);
+  get<char>(link, Deadline(defaultBudget));
+  ibv_device** const devices = check(ibv_get_device_list(nullptr), "ibv_get_device_list");
+  unsigned found = 0;
+
+  for (ibv_device** device = devices; *device; device++) {
+    ibv_context* const context = check(ibv_open_device(*device), "ibv_open_device");
+    found += ringsOf(context->cmd_fd);
+    ibv_close_device(context);
+  }
+  ibv_free_device_list(devices);
+  put(link, found);
+}
+
+/** The offsets of rings can be guessed: they lead nowhere but in the process that has the rings. */
+void foreignRings(Context& c) {
+  const Place place = serverOnly(c);
+  Process stranger([&](int link) { mapForeign(place, link); });
+  Address address(place.address, "1");
+  const InNamespace here(place.serverNs);
+  Channel channel;
+  const Id id(channel);
+
+  resolve(id, channel, address);
+  const Cq ring(id.context(), 16);
+  expect(ringsOf(id.context()->cmd_fd) > 0, "a process does not find its own ring");
+  stranger.tell('?');
+  expectEqual(stranger.hear<unsigned>(), 0U, "rings of other processes that can be mapped");
+}
+
 const VerbsCase table[] = {
     {"memlock", "", "registration past RLIMIT_MEMLOCK, and what it leaves on the account", memlock},
     {"accounted", "", "CQs, SRQs and QPs are charged to the process's memory cgroup", accounted},
     {"read-only-mapping", "", "a read-only mapping registered for writing, and for reading", readOnlyMapping},
     {"keys", "", "revoked, and past the last address", keys},
+    {"stags", "", "STags do not follow from one another", stags},
     {"last-address", "", "a region that ends with the last address", lastAddress},
     {"cq-overflow", "", "a completion queue overflows", cqOverflow},
     {"cq-overflow-destroy", "", "its QPs and the queue are destroyed at once", cqOverflowDestroy},
@@ -570,6 +644,7 @@ const VerbsCase table[] = {
     {"peer-killed", "", "the other process is killed", peerKilled},
     {"foreign-connect", "", "another user connects with a QP that is not its own", foreignConnect},
     {"foreign-accept", "", "another user accepts with a QP that is not its own", foreignAccept},
+    {"foreign-rings", "", "another process looks for rings to map", foreignRings},
 };
 
 } // namespace
