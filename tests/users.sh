@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What users and containers may do with the device, and what not: device files, links, settings, ports, objects. And IPsec under it.
+. "$(dirname "$0")/lib/scenario.sh"
+begin "users and containers"
+[ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own settings"
+load_modules || finish
+two_hosts || finish
+
+nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
+# Root of a user namespace of its own, with a network: what a container has whose root is none outside.
+container=("${nobody[@]}" unshare --user --map-root-user --net)
+# Root of this machine, without rights over its network: a container without a user namespace.
+plain_root=(capsh "--drop=cap_net_admin,cap_sys_admin,cap_sys_module,cap_dac_override" -- -c 'exec "$@"' -)
+# opens COMMAND...: as this user the device can be opened.
+opens() { "$@" ibv_devinfo -d rd1 | grep -q "max_mtu"; }
+
+say "device files"
+for file in uverbs0 uverbs1 rdma_cm; do
+  check "$file is open to everybody: the kernel's default" test "$(stat -c %a /dev/infiniband/$file)" = 666
+done
+check "so a user can open a device" opens "${nobody[@]}"
+chgrp rdma /dev/infiniband/uverbs* && chmod 660 /dev/infiniband/uverbs*
+refused "not when uverbs is a group's" "Failed to open device" "${nobody[@]}" ibv_devinfo -d rd1
+check "its members can" opens setpriv --reuid nobody --regid nogroup --groups rdma
+chmod 666 /dev/infiniband/uverbs*
+
+say "links and settings"
+# not_by WHO COMMAND...: none of this for whom that command makes one.
+not_by() {
+  local who=$1 name; shift
+  refused "$who makes no device" "not permitted" "$@" rdma link add rd9 type iwmpa netdev lo
+  refused "$who takes none away" "not permitted" "$@" rdma link delete rd1
+  refused "$who does not share or part namespaces" "not permitted" "$@" rdma system set netns exclusive
+  refused "$who chooses nothing for a device" "not permitted|Permission denied" "$@" bash -c "echo always >/sys/class/infiniband/rd1/iwmpa/large_fpdus"
+}
+not_by "a user" "${nobody[@]}"
+not_by "a container's root" "${container[@]}"
+not_by "root without CAP_NET_ADMIN" "${plain_root[@]}"
+for who in nobody container; do
+  declare -n as=$who
+  for name in crc markers rdmac max_half_open startup_timeout; do
+    refused "no parameter for $who: $name" "Permission denied" "${as[@]}" bash -c "echo 1 >/sys/module/mpa/parameters/$name"
+  done
+done
+check "both devices are there" test "$(links | wc -l)" = 2
+
+say "ports"
+refused "a user has no port below 1024" "Permission denied" in2 "${nobody[@]}" rping -s -a 10.9.0.2 -p 700
+client_server "a user's server and client" 60 7174 h2 "${nobody[*]} rping -s -a 10.9.0.2 -V -C 10" h1 "${nobody[*]} rping -c -a 10.9.0.2 -V -C 10"
+
+say "the rdma cgroup"
+group=/sys/fs/cgroup/users
+mount -t cgroup2 none /sys/fs/cgroup && echo +rdma >/sys/fs/cgroup/cgroup.subtree_control && mkdir $group || fail "no rdma cgroup"
+in_group() { bash -c 'echo $$ >'$group'/cgroup.procs; exec "$@"' - "$@"; }
+echo "rd2 hca_handle=0" >$group/rdma.max
+refused "no open device" "Failed to open device" in_group ibv_devinfo -d rd2
+inline=(in_group timeout -k 5 60 verbs-test run inline --addr 10.9.0.2 --server-ns h2 --client-ns h1)
+echo "rd2 hca_handle=max hca_object=3" >$group/rdma.max
+refused "no more objects than it is given" "temporarily unavailable" "${inline[@]}"
+echo "rd2 hca_object=max" >$group/rdma.max
+check "as many as are needed" "${inline[@]}"
+rmdir $group && umount /sys/fs/cgroup
+
+say "IPsec: ESP between the two hosts"
+key="rfc4106(gcm(aes)) 0x$(printf '%040d' 7) 128"
+for h in 1 2; do
+  to=10.9.0.$((3 - h))
+  for pair in "10.9.0.1 10.9.0.2" "10.9.0.2 10.9.0.1"; do
+    read -r src dst <<<"$pair"
+    # shellcheck disable=SC2086 # name, key, length
+    check "h$h: $src to $dst" ip -n h$h xfrm state add src "$src" dst "$dst" proto esp spi 0x77 mode transport aead $key || finish
+  done
+  ip -n h$h xfrm policy add src 10.9.0.$h dst $to dir out tmpl src 10.9.0.$h dst $to proto esp mode transport level required
+  ip -n h$h xfrm policy add src $to dst 10.9.0.$h dir in tmpl src $to dst 10.9.0.$h proto esp mode transport level required
+done
+octets() { in2 ip -s xfrm state get src 10.9.0.1 dst 10.9.0.2 proto esp spi 0x77 | sed -n 's/^[[:space:]]*\([0-9]*\)(bytes),.*/\1/p'; }
+client_server "rping through it" 60 7174 h2 "rping -s -a 10.9.0.2 -V -C 50 -S 4000" h1 "rping -c -a 10.9.0.2 -V -C 50 -S 4000"
+check "its octets are ESP's" test "$(octets)" -gt 200000
+finish
