@@ -71,18 +71,8 @@ static int fill_table(struct sk_buff *msg, const struct iwm_qp *qp,
 	return 0;
 }
 
-/**
- * iwm_fill_res_qp_entry() - ib_device_ops.fill_res_qp_entry
- * @msg: netlink message
- * @ibqp: queue pair; the core keeps it
- *
- * Context: process, may sleep; takes the socket lock.
- * Return: 0, also when there is no connection in Full Operation and so
- * nothing to tell, or -EMSGSIZE.
- */
-int iwm_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+static int fill_qp(struct sk_buff *msg, struct iwm_qp *qp)
 {
-	struct iwm_qp *qp = to_iwm_qp(ibqp);
 	struct mpa_conn *conn = iwm_qp_conn_get(qp);
 	struct mpa_conn_info info;
 
@@ -91,4 +81,27 @@ int iwm_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 	mpa_conn_info(conn, &info);
 	mpa_conn_put(conn);
 	return info.emss ? fill_table(msg, qp, &info) : 0;
+}
+
+/**
+ * iwm_fill_res_qp_entry() - ib_device_ops.fill_res_qp_entry
+ * @msg: netlink message
+ * @ibqp: queue pair, whose memory the core keeps. Not all kernels keep it from
+ *	being destroyed meanwhile, which a reference does
+ *
+ * Context: process, may sleep; takes the socket lock.
+ * Return: 0, also when there is no connection in Full Operation and so
+ * nothing to tell, or -EMSGSIZE.
+ */
+int iwm_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct iwm_qp *qp = iwm_qp_get(to_iwm_dev(ibqp->device), ibqp->qp_num);
+	int ret = 0;
+
+	if (!qp)
+		return 0;
+	if (&qp->ibqp == ibqp)
+		ret = fill_qp(msg, qp);
+	iwm_qp_put(qp);
+	return ret;
 }
