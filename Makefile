@@ -120,7 +120,7 @@ uninstall: ## take them away again (root)
 PREFIX = /usr/local
 INCLUDEDIR = $(PREFIX)/include
 files = \
-  $(foreach n,4 7 8,$(foreach f,$(wildcard Documentation/man/*.$n),$f:$(PREFIX)/share/man/man$n/$(notdir $f))) \
+  $(foreach n,4 7 8,$(foreach f,$(filter-out %/iwmpa-top.8 %/iwmpa-peer.8,$(wildcard Documentation/man/*.$n)),$f:$(PREFIX)/share/man/man$n/$(notdir $f))) \
   include/uapi/linux/mpa.h:$(INCLUDEDIR)/linux/mpa.h \
   tools/link/iwmpa-link:$(PREFIX)/sbin/iwmpa-link \
   tools/link/iwmpa@.service:$(PREFIX)/lib/systemd/system/iwmpa@.service \
