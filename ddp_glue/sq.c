@@ -205,6 +205,16 @@ void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status)
 	spin_unlock_bh(&sq->lock);
 }
 
+/* Leave an entry out of the FIFO, which counts as the ring does. */
+static void sq_skip(struct iwm_sq *sq)
+{
+	sq->get++;
+	spin_lock_bh(&sq->lock);
+	sq->fifo_put++;
+	sq->fifo_get++;
+	spin_unlock_bh(&sq->lock);
+}
+
 /*
  * Complete everything in error. An entry is given back before its completion
  * shows: see above. One round of the ring at most: user space can go on
@@ -229,7 +239,7 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 
 		if (wqe.opcode >= SIW_NUM_OPCODES)
 			wqe.opcode = SIW_OP_SEND;
-		sq->get++;
+		sq_skip(sq);
 		iwm_sq_release(sq);
 		complete_wqe(qp, &wqe);
 	}
