@@ -5,6 +5,7 @@
  */
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -95,7 +96,6 @@ private:
   std::vector<Known> known_;
   Injector injector_;
   std::FILE* sites_ = nullptr;
-  std::vector<Site> suspects_; /* sites of a known fault that may show later than at once: as a leak */
   unsigned rows_ = 0, hits_ = 0, bad_ = 0, excused_ = 0;
 };
 
@@ -124,7 +124,7 @@ void Sweep::wrong(const Operation& o, Tally& t, const std::vector<Site>& sites, 
     if (sites.size() < 8 && !site.stack.empty())
       at += (at.empty() ? "" : " then ") + site.place();
   t.wrong.push_back((at.empty() ? "" : at + ": ") + text);
-  std::printf("  wrong: %s: %s\n", o.name, t.wrong.back().c_str());
+  std::printf("     wrong: %s: %s\n", o.name, t.wrong.back().c_str());
   std::fflush(stdout);
 }
 
@@ -143,7 +143,7 @@ void Sweep::note(const Operation& o, unsigned n, const std::vector<Site>& sites,
 
 /** Puts one fault into the operation, the @p n-th. False: there is no such. */
 bool Sweep::one(const Operation& o, std::optional<Kind> kind, unsigned n, Tally& t) {
-  const Attempt attempt = o.prepare(a_.context);
+  std::optional<Attempt> attempt(o.prepare(a_.context));
   std::string outcome, broken;
   int error = 0;
 
@@ -153,7 +153,7 @@ bool Sweep::one(const Operation& o, std::optional<Kind> kind, unsigned n, Tally&
   else
     injector_.armThread(n, a_.twice);
   try {
-    error = attempt.call();
+    error = attempt->call();
     outcome = error ? errnoName(error) : "ok";
   } catch (const Ended& e) {
     outcome = e.what();
@@ -166,7 +166,10 @@ bool Sweep::one(const Operation& o, std::optional<Kind> kind, unsigned n, Tally&
     broken = e.what();
   }
   const bool hit = kind ? injector_.disarmAll(*kind) : injector_.disarmThread();
-  const auto sites = log_.take();
+  auto sites = log_.take();
+
+  if (hit && sites.empty())
+    sites.emplace_back(); /* by an allocation with __GFP_NOWARN */
 
   if (error && !fits(error) && !kind)
     broken = "fails with " + errnoName(error);
@@ -176,17 +179,23 @@ bool Sweep::one(const Operation& o, std::optional<Kind> kind, unsigned n, Tally&
     broken = "fails with " + errnoName(error) + ", which nobody can do anything about";
   if (broken.empty()) {
     try {
-      error ? attempt.failed() : attempt.succeeded();
+      error ? attempt->failed() : attempt->succeeded();
     } catch (const Ended& e) { /* a connection that was used has ended */
       outcome += std::string(", ") + e.what();
     } catch (const std::exception& e) {
       broken = std::string(error ? "after the failure: " : "after the success: ") + e.what();
     }
   }
-  if (!broken.empty())
+  if (!broken.empty()) {
     wrong(o, t, sites, format("fault %u: ", n) + broken);
+    outcome = "see below";
+  }
+  attempt.reset(); /* the kernel may complain when what it stood on goes */
+  log_.take();
+  const auto faults = t.wrong.size(), known = t.known.size();
   for (const auto& line : log_.complaints())
     wrong(o, t, sites, format("fault %u: the kernel says: ", n) + line);
+  log_.settle(t.known.size() > known && t.wrong.size() == faults);
   if (!hit)
     return false;
   t.hits++;
@@ -195,15 +204,14 @@ bool Sweep::one(const Operation& o, std::optional<Kind> kind, unsigned n, Tally&
     t.how[outcome]++;
   for (const auto& site : sites)
     t.sites.insert(site.place());
-  suspects_.insert(suspects_.end(), sites.begin(), sites.end());
-  note(o, n, sites, broken.empty() ? outcome : "WRONG: " + broken);
+  note(o, n, sites, broken.empty() ? outcome : broken);
   return true;
 }
 
 /** When no fault is left: is everything as before, and does everything work? */
 void Sweep::after(const Operation& o, const Resources& before, Tally& t) {
   if (const auto more = before.waitUntilBack(); !more.empty())
-    wrong(o, t, suspects_, "left over: " + more);
+    wrong(o, t, {}, "left over: " + more);
   std::map<std::string, unsigned> lost; /* by the stack that allocated it */
   for (const auto& leak : leaks())
     lost[leak]++;
@@ -214,6 +222,7 @@ void Sweep::after(const Operation& o, const Resources& before, Tally& t) {
   log_.take();
   for (const auto& line : log_.complaints())
     wrong(o, t, {}, "the kernel says: " + line);
+  log_.settle(false);
 }
 
 void Sweep::print(const Operation& o, std::optional<Kind> kind, const Tally& t) {
@@ -234,7 +243,6 @@ void Sweep::operation(const Operation& o, std::optional<Kind> kind) {
   const Resources before;
   Tally t;
 
-  suspects_.clear();
   try {
     for (unsigned n = a_.from, misses = 0; misses < missesToEnd && n < a_.upTo && t.wrong.size() < mostWrong; n++)
       misses = one(o, kind, n, t) ? 0 : misses + 1;
@@ -275,6 +283,7 @@ int Sweep::run() {
   }
   injector_.restrictTo(Text::ofModules());
   addDevice(a_.context);
+  transfer(a_.context); /* librdmacm opens devices when it is used first, and keeps them */
   table(linkOperations());
   table(objectOperations());
   table(connectionOperations());

@@ -158,6 +158,7 @@ bool Injector::disarmThread() {
     throwErrno("fail-nth");
   write(failNth_, 0);
   setAll("probability", 0);
+  put("/proc/thread-self/make-it-fail", "0"); /* threads inherit it */
   for (const auto kind : kinds)
     put(file(kind, "task-filter"), "N");
   return std::atoi(left) == 0;

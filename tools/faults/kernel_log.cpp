@@ -18,6 +18,8 @@ std::string Site::place() const {
 }
 
 bool Site::has(const std::string& function) const {
+  if (stack.empty() && text.empty())
+    return function == "-";
   return text.find(" " + function + "+") != std::string::npos ||
          std::ranges::any_of(stack, [&](const auto& frame) { return frame.starts_with(function + "+"); });
 }
@@ -31,6 +33,7 @@ KernelLog::KernelLog(const std::string& rest)
 }
 
 KernelLog::~KernelLog() {
+  settle(false);
   if (rest_)
     std::fclose(rest_);
 }
@@ -59,10 +62,9 @@ void KernelLog::keep(const std::string& line) {
   /* What scripts/vm/check-log looks for is more; these are said at once, beside the fault that they follow. */
   static const std::regex bad("\\bBUG\\b|WARNING:|KASAN: [a-z]|Oops|ODEBUG|UBSAN|INFO: possible|refcount_t");
 
-  if (rest_) {
-    std::fprintf(rest_, "%s\n", line.c_str());
-    std::fflush(rest_);
-  }
+  if (line.starts_with("kmemleak: ") && line.find("new suspected memory leaks") != std::string::npos)
+    return; /* each is judged by its stack */
+  unsettled_.push_back(line);
   if (std::regex_search(line, bad))
     complaints_.push_back(line);
 }
@@ -99,6 +101,14 @@ std::vector<Site> KernelLog::take() {
 
 std::vector<std::string> KernelLog::complaints() {
   return std::exchange(complaints_, {});
+}
+
+void KernelLog::settle(bool known) {
+  for (const auto& line : std::exchange(unsettled_, {}))
+    if (rest_ && !known)
+      std::fprintf(rest_, "%s\n", line.c_str());
+  if (rest_)
+    std::fflush(rest_);
 }
 
 } // namespace faults

@@ -36,6 +36,8 @@ public:
   std::vector<Site> take();
   /** Lines of kernel faults since the last call. */
   std::vector<std::string> complaints();
+  /** The lines since the last call go to the file, or (@p known) are left out, because what they complain of is known. */
+  void settle(bool known);
 
 private:
   std::optional<std::string> line();
@@ -45,7 +47,7 @@ private:
   test::Fd kmsg_;
   std::FILE* rest_;
   std::vector<Site> sites_;
-  std::vector<std::string> complaints_;
+  std::vector<std::string> complaints_, unsettled_;
   bool injected_ = false; /* what follows is about an allocation that failed, up to its stack */
   bool stack_ = false;    /* what follows is its stack */
   bool again_ = false;    /* it has been told already */

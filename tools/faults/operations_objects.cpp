@@ -62,9 +62,14 @@ ibv_qp* createQp(const Shop& s, unsigned depth) {
   return ibv_create_qp(s->pd.get(), &attr);
 }
 
-ibv_mr* registerMemory(const Shop& s, std::size_t length) {
+/** Memory with all its pages: those are the program's, not the registration's. */
+void makeMemory(const Shop& s, std::size_t length) {
   s->memory = std::make_unique<Memory>(length);
-  return ibv_reg_mr(s->pd.get(), s->memory->data(), length, remoteAll);
+  test::fill(s->memory->span(), 1);
+}
+
+ibv_mr* registerMemory(const Shop& s) {
+  return ibv_reg_mr(s->pd.get(), s->memory->data(), s->memory->size(), remoteAll);
 }
 
 /* --- create --- */
@@ -111,7 +116,8 @@ Attempt createQpWithSrq(const Context& c) {
 template <std::size_t Length> Attempt registerOf(const Context& c) {
   auto s = std::make_shared<Workshop>(c);
 
-  return {.call = [s] { return keep(s->mr, registerMemory(s, Length)); }};
+  makeMemory(s, Length);
+  return {.call = [s] { return keep(s->mr, registerMemory(s)); }};
 }
 
 /* --- destroy --- */
@@ -150,7 +156,8 @@ Attempt destroyQp(const Context& c) {
 Attempt deregister(const Context& c) {
   auto s = std::make_shared<Workshop>(c);
 
-  checkVerbs(keep(s->mr, registerMemory(s, 1 << 20)), "ibv_reg_mr");
+  makeMemory(s, 1 << 20);
+  checkVerbs(keep(s->mr, registerMemory(s)), "ibv_reg_mr");
   return {.call = [s] { return giveUp(s->mr, ibv_dereg_mr); }};
 }
 

@@ -193,6 +193,8 @@ Attempt close(const faults::Context&) {
               },
           .succeeded =
               [e] {
+                if (!e->server.poll(POLLIN))
+                  throw Failure("the peer does not learn of it");
                 const auto end = e->server.receive();
 
                 if (!end.endOfStream() && end.result >= 0)
