@@ -8,11 +8,12 @@
 #   HOST=1                make demo on the running kernel instead of in a guest
 #   ROWS="SELECTION,..."  make bench*: only the rows that have all words of a selection (scripts/bench/run -l lists them)
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
+#   FUZZ_SEED=N           make fuzz: what the inputs are made from (default: another one each time)
 #   IWMPA_CACHE=DIR       where kernel sources and kernels are kept (default: ~/.cache/iwmpa)
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
-export KERNEL KVER T HOST FUZZ_SECONDS ROWS IWMPA_CACHE
+export KERNEL KVER T HOST FUZZ_SECONDS FUZZ_SEED ROWS IWMPA_CACHE
 
 ifneq ($(words $(CURDIR)),1)
 $(error the path of this folder holds a space, which the kernel's build cannot handle: move it)
@@ -74,7 +75,7 @@ conformance-siw: ## the wire peer against siw, which shows that the peer is righ
 	@scripts/conformance-siw
 conformance-doc: ## Documentation/conformance.md anew, from its rows and the tests' names
 	@scripts/conformance document >Documentation/conformance.md.new && mv Documentation/conformance.md.new Documentation/conformance.md
-fuzz: ## libFuzzer over the parsers, FUZZ_SECONDS for each target
+fuzz: ## libFuzzer over the parsers, and over the modules in User Mode Linux, FUZZ_SECONDS for each target
 	@scripts/fuzz
 
 .PHONY: prove

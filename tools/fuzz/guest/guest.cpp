@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "guest.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <linux/kcov.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "../../faults/kernel_log.hpp"
+
+/* libFuzzer takes a change of one of these for new coverage. */
+__attribute__((section("__libfuzzer_extra_counters"))) static std::array<std::uint8_t, 1 << 15> counters;
+
+namespace fuzz {
+
+namespace {
+
+/** The kernel's record of the code that this thread runs. */
+class Coverage {
+public:
+  Coverage() : fd_(::open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC)) {
+    if (!fd_ || ioctl(fd_.get(), KCOV_INIT_TRACE, words))
+      test::throwErrno("kcov");
+    void* const area = mmap(nullptr, words * sizeof(*area_), PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (area == MAP_FAILED || ioctl(fd_.get(), KCOV_ENABLE, KCOV_TRACE_PC))
+      test::throwErrno("kcov");
+    area_ = static_cast<std::uint64_t*>(area);
+  }
+
+  void begin() { __atomic_store_n(area_, 0, __ATOMIC_RELAXED); }
+  /** The edges, as far as two places one after the other tell of one, become libFuzzer's counters. */
+  void end() {
+    const auto n = __atomic_load_n(area_, __ATOMIC_RELAXED);
+
+    for (std::uint64_t i = 1, last = 0; i <= n; last = area_[i++])
+      counters[((area_[i] >> 1) ^ (last >> 3)) % counters.size()]++;
+  }
+
+private:
+  static constexpr unsigned long words = 1 << 18;
+  test::Fd fd_;
+  std::uint64_t* area_ = nullptr;
+};
+
+} // namespace
+
+void fault(const std::string& why) {
+  std::fprintf(stderr, "==FAULT== %s\n", why.c_str());
+  std::abort();
+}
+
+void observe(const std::function<void()>& body) {
+  static Coverage coverage;
+  static faults::KernelLog log("");
+
+  coverage.begin();
+  try {
+    body();
+  } catch (const test::Failure& e) {
+    fault(e.what());
+  } catch (const std::exception&) { /* what a system call may say */
+  }
+  coverage.end();
+  log.take();
+  if (const auto lines = log.complaints(); !lines.empty())
+    fault("the kernel says: " + lines.front());
+}
+
+peer::Bytes payload(Input& in, std::size_t most) {
+  peer::Bytes octets = in.ConsumeBytes<std::uint8_t>(in.ConsumeIntegralInRange<std::size_t>(0, 48));
+
+  octets.resize(anyOf<std::uint16_t>(in, {0, 1, 4, 28, 64, 1400, 4096}) % (most + 1));
+  return octets;
+}
+
+} // namespace fuzz
