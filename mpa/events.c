@@ -317,7 +317,7 @@ void mpa_conn_work(struct work_struct *work)
 	release_sock(sk);
 
 	if (fin)
-		kernel_sock_shutdown(conn->sock, SHUT_WR);
+		mpa_sock_shutdown(conn->sock);
 	if (drop)
 		mpa_conn_put(conn);
 out:
@@ -369,7 +369,7 @@ void mpa_shutdown(struct mpa_conn *conn)
 	}
 	release_sock(sk);
 	if (fin)
-		kernel_sock_shutdown(conn->sock, SHUT_WR);
+		mpa_sock_shutdown(conn->sock);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_shutdown, MPA_NS);
 

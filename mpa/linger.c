@@ -126,7 +126,7 @@ static void linger_socket(struct socket *sock)
 	struct sock *sk = sock->sk;
 	bool lingers = false;
 
-	kernel_sock_shutdown(sock, SHUT_WR);
+	mpa_sock_shutdown(sock);
 	if (l) {
 		l->sock = sock;
 		INIT_DELAYED_WORK(&l->end, linger_end);

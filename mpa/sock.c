@@ -105,6 +105,31 @@ void mpa_sock_abort(struct sock *sk, int sk_err)
 	local_bh_enable();
 }
 
+/**
+ * mpa_sock_shutdown() - close the sending direction
+ * @sock: TCP socket that nobody sends on any more
+ *
+ * TCP sends no FIN, neither now nor later, when it has no memory for one: then
+ * the connection is reset, for neither end is to wait for ever.
+ * Context: process, may sleep; takes the socket lock.
+ */
+void mpa_sock_shutdown(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	const bool open = (1 << READ_ONCE(sk->sk_state)) &
+			  (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+	const u32 end = READ_ONCE(tcp_sk(sk)->write_seq);
+
+	kernel_sock_shutdown(sock, SHUT_WR);
+	if (!open)
+		return;
+	lock_sock(sk);
+	if (((1 << sk->sk_state) & (TCPF_FIN_WAIT1 | TCPF_LAST_ACK)) &&
+	    tcp_sk(sk)->write_seq == end)
+		mpa_sock_abort(sk, ENOBUFS);
+	release_sock(sk);
+}
+
 /* Buffers that TCP fills in a call before it looks at its backlog. */
 #define SMALL_BUFFERS	16
 

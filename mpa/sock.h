@@ -56,6 +56,7 @@ int mpa_sock_create(struct net *net, int family, struct socket **sock);
 void mpa_sock_tune(struct sock *sk);
 void mpa_sock_release(struct socket *sock);
 void mpa_sock_abort(struct sock *sk, int sk_err);
+void mpa_sock_shutdown(struct socket *sock);
 
 int mpa_sock_send_page(struct mpa_conn *conn,
 		       const struct mpa_sock_piece *piece);
