@@ -9,11 +9,12 @@
 #   ROWS="SELECTION,..."  make bench*: only the rows that have all words of a selection (scripts/bench/run -l lists them)
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
 #   FUZZ_SEED=N           make fuzz: what the inputs are made from (default: another one each time)
+#   HOURS=N               make soak: how long (default: 1)
 #   IWMPA_CACHE=DIR       where kernel sources and kernels are kept (default: ~/.cache/iwmpa)
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
-export KERNEL KVER T HOST FUZZ_SECONDS FUZZ_SEED ROWS IWMPA_CACHE
+export KERNEL KVER T HOST FUZZ_SECONDS FUZZ_SEED ROWS HOURS IWMPA_CACHE
 
 ifneq ($(words $(CURDIR)),1)
 $(error the path of this folder holds a space, which the kernel's build cannot handle: move it)
@@ -63,6 +64,14 @@ kernels: ## build and test on each of Debian's kernels (KERNEL, T select): one t
 applications: ## storage and applications on the device, at length: tests/applications and their short ones (T=NAME selects)
 	@scripts/check applications
 ulps: applications # its first name
+
+.PHONY: debug kcsan soak
+debug: ## scenarios and churn on a kernel with KASAN, lockdep, kmemleak and debug objects, four CPUs (T=NAME selects)
+	@scripts/check debug
+kcsan: ## the same on a kernel that looks for data races (T=NAME selects)
+	@scripts/check kcsan
+soak: ## everything at once for HOURS on the debug kernel, beside a transfer that is compared
+	@CHURN_SECONDS=$$(($${HOURS:-1} * 3600)) T=churn scripts/check debug
 
 .PHONY: interop
 interop: ## two guests on one wire, iwmpa and siw at either end: programs, storage, connections

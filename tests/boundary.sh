@@ -3,6 +3,7 @@
 # Payloads of 1 to 64 octets at every offset across a page boundary, lists of SGEs, inline data, all sizes: compared.
 # shows requirements by the IDs of its cases
 # timeout: 300
+# suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "payloads and page boundaries"
 load_modules || finish

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Segments that TCP holds out of order are placed before the gap closes, and delivered in their turn.
 # timeout: 400
+# suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "early placement"
 modprobe -a cls_u32 act_gact sch_netem || skip "no packet scheduler here"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # iSER: LIO's target and the open-iscsi initiator, with data compared; and LIO's TCP listener, which has the port first.
-# suite: applications
+# suite: applications debug kcsan
 # timeout: 300
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/iser.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # What kernel consumers do with verbs, case by case: fast registration and invalidation, completion queues, draining.
-# suite: applications
+# suite: applications debug kcsan
 # timeout: 300
 . "$(dirname "$0")/lib/scenario.sh"
 begin "kernel consumers' verbs"

@@ -4,6 +4,7 @@
 # timeout: 300
 IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "$0")/.." && pwd -P)}
 MODULES=$IWMPA_DIR/mpa.ko
+# suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "TCP_ULP mpa"
 [ "$LINKTYPE" = iwmpa ] || skip "about mpa.ko's own interface"

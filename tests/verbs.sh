@@ -3,6 +3,7 @@
 # Everything that programs do with verbs: queues, errors, connections, between two hosts.
 # shows requirements by the IDs of its cases
 # timeout: 300
+# suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "verbs"
 load_modules || finish

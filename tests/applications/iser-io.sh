@@ -3,6 +3,7 @@
 # iSER at length: an iSCSI/TCP portal beside it, checksums, a file system, logins and logouts, and sessions that are cut off or shut
 # out while data is written.
 # timeout: 600
+# suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/iser.sh"
 . "$(dirname "$0")/../lib/io.sh"

@@ -3,6 +3,7 @@
 # rdma-core's own tests, through its Python bindings. pyverbs.known says which of them do not pass, and why: anything else has to,
 # and what is known has to stay as it is.
 # timeout: 600
+# suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 known=$(dirname "$0")/pyverbs.known
 begin "rdma-core's tests"

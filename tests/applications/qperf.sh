@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # qperf's tests of reliable connections, by rdma_cm (-cm 1); those that want what iWARP has not end with a clear error.
 # timeout: 300
+# suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
 begin "qperf"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # rsockets at length: every way its own programs work, and files, with data compared.
 # timeout: 600
+# suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
 begin "rsockets"
