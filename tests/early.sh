@@ -5,14 +5,11 @@
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "early placement"
-modprobe -a cls_u32 act_gact sch_netem || skip "no packet scheduler here"
+modprobe -a cls_u32 act_gact sch_netem sch_plug sch_prio || skip "no packet scheduler here"
 load_modules markers=Y || finish
 two_hosts || finish
-# One segment is one packet, so that it can be dropped.
+# One segment is one packet, so that it can be held back or dropped.
 for h in 1 2; do ip -n h$h link set wire gso_max_segs 1; done
-# While one segment is held back its sender must not come to believe that the network is congested, and keep the others: on a busy
-# machine it learns of the loss before all have left.
-ip -n h1 route change 10.9.0.0/24 dev wire src 10.9.0.1 rto_min 2s initcwnd 64 || fail "rto_min"
 
 early() { counter "rd$1" rx_placed_early; } # FPDUs that this host has placed early
 placed_more() { [ "$(early "$1")" -gt "$2" ]; }
@@ -39,28 +36,32 @@ end_pair() {
 # to OFFSET LENGTH SEED: the command that writes to this place of h2's region
 to() { echo "write $2 $3 $key $((address + $1))"; }
 
-# IPv4 packets of 352 to 383 octets do not reach h2: one RDMA Write of 300 octets is one of them, wherever Markers fall.
-hold() {
-  ip netns exec h2 tc qdisc add dev wire clsact &&
-    ip netns exec h2 tc filter add dev wire ingress protocol ip prio 1 u32 match u16 0x0160 0xffe0 at 2 action drop
+# IPv4 packets of 352 to 383 octets can be held back on h1: one RDMA Write of 300 octets is one of them, wherever Markers fall.
+# TCP does not send again what has not left its host. Were they dropped, it would, and sooner or later send nothing else: on a slow
+# machine before all that follows has left.
+gate() {
+  in1 tc qdisc add dev wire root handle 1: prio bands 4 && in1 tc qdisc add dev wire parent 1:4 handle 4: plug limit 100000 &&
+    in1 tc filter add dev wire parent 1: protocol ip prio 1 u32 match u16 0x0160 0xffe0 at 2 flowid 1:4
 }
-release() { ip netns exec h2 tc qdisc delete dev wire clsact; }
+hold() { in1 tc qdisc change dev wire parent 1:4 handle 4: plug block; }
+release() { in1 tc qdisc change dev wire parent 1:4 handle 4: plug release_indefinite; }
 
-# One Write of 300 octets is lost; 10000 octets and a Send come behind it, at once, before their sender learns of the loss.
-lost_write() {
+# One Write of 300 octets is late; 10000 octets and a Send come behind it.
+late_write() {
   ask t2 "fill 0 9" >"$WORK/out"
   old=$(ask t2 "sum 0 0 300")
   check "a segment is held back" hold
   printf '%s\n' "$(to 0 300 2)" "$(to 4096 10000 3)" "send 100 4" >&"${told_by[t1]}"
 }
 
+check "segments can be held back" gate
 say "one segment is missing"
 start_pair
 printf '%s\n' "$(to 4096 10000 3)" "send 10 1" >&"${told_by[t1]}"
 check "what the octets should be" until_true 10 received 1
 want=$(ask t2 "sum 0 4096 10000")
 before=$(early 2)
-lost_write
+late_write
 check "what follows is in its place before the gap closes [DDP-09 RCV-04]" until_true 10 sum_is 4096 10000 "$want"
 check "the missing Write is not there yet" sum_is 0 300 "$old"
 check "nothing is delivered before its turn [DDP-09]" received 1
@@ -80,7 +81,7 @@ say "the same without early placement"
 set_parameter early_placement N || fail "early_placement"
 start_pair
 before=$(early 2)
-lost_write
+late_write
 check "the gap closes" release
 check "the Send is delivered" until_true 30 received 1
 check "all is in its place" sum_is 4096 10000 "$want"
@@ -100,6 +101,7 @@ lossy() {
 }
 
 say "loss and reordering"
+check "nothing is held back any more" in1 tc qdisc delete dev wire root
 check "lossy links" lossy 25%
 for crc in Y N; do
   set_parameter crc $crc || fail "crc"
