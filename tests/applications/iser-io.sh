@@ -47,7 +47,7 @@ five_logins() {
 iser_make_target 128
 check "a target, and a tree of files" make_tree
 check "a TCP portal and an iSER portal on one address" portals || { iser_remove_target; finish; }
-check "discovery over iSER" iser_start_initiator
+check "a target over iSER" iser_start_initiator
 check "discovery over TCP" discover_tcp
 check "login over TCP" tcp_session -l
 if check "login over iSER" iser_attach; then
