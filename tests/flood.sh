@@ -70,13 +70,14 @@ answers "the others go" flood "close 1024" "^= ok open=0 "
 check "which is noticed" until_true 30 no_more_than 0
 
 say "400 that only wait, then 400 that send an octet a second"
+# On a busy machine the first end while the last are opened.
 set_parameter startup_timeout 4 || fail "startup_timeout"
 set_parameter max_half_open 3200 || fail "max_half_open"
 refused=$(counter rd2 startup_refused)
-answers "400 silent ones" flood "open 400" "^= ok open=400 "
+answers "400 silent ones" flood "open 400" "^= ok .* answered=0" 60
 answers "end by timeout [STA-15 ENB-03]" flood "wait 0 30" "^= ok open=0 .* answered=0" 40
 check "each of them [STA-15 ENB-03]" until_true 10 counts rd2 startup_timeouts 400
-answers "400 slow ones" flood "open 400" "^= ok open=400 "
+answers "400 slow ones" flood "open 400" "^= ok .* answered=0" 60
 answers "end by timeout, whatever comes [STA-15]" flood "drip 30" "^= ok open=0 .* answered=0" 40
 check "each of them [STA-15]" until_true 10 counts rd2 startup_timeouts 800
 check "none was refused" until_true 10 counts rd2 startup_refused "$refused"
