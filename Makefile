@@ -88,7 +88,7 @@ fuzz: ## libFuzzer over the parsers, and over the modules in User Mode Linux, FU
 	@scripts/fuzz
 
 .PHONY: prove
-prove: ## models of the lock-free parts (Spin), and what they lack when a barrier or a step is taken out
+prove: ## models of the lock-free parts (Spin), the pure files with any input (Frama-C), and what breaks without a barrier, step or check
 	@scripts/prove
 
 .PHONY: faults

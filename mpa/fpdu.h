@@ -7,6 +7,8 @@
  * A Marker starts wherever the position is a multiple of 512 (which divides
  * 2^32, so that the wrap of TCP's sequence numbers needs no care). With
  * Markers in use positions between FPDUs are multiples of 4.
+ *
+ * tests/prove/geometry.wp.c has contracts for all of this, which are proved.
  */
 #ifndef MPA_FPDU_H
 #define MPA_FPDU_H

@@ -155,7 +155,7 @@ static bool frame_enhanced(const __u8 *frame)
 }
 
 /* PD_Length, judged by its first octet already when that is enough. */
-static int pd_len_check(const __u8 *frame, __u32 have)
+static int pd_len_check(const __u8 *frame, __u32 have, bool enhanced)
 {
 	__u32 pd_len;
 
@@ -166,7 +166,7 @@ static int pd_len_check(const __u8 *frame, __u32 have)
 	pd_len = get_unaligned_be16(frame + FRAME_PD_LEN);
 	if (pd_len > MPA_MAX_PRIVATE_DATA)
 		return -EMSGSIZE;
-	if (frame_enhanced(frame) && pd_len < MPA_ENH_LEN)
+	if (enhanced && pd_len < MPA_ENH_LEN)
 		return -EPROTO;
 	return pd_len;
 }
@@ -229,7 +229,7 @@ int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
 		return -EPROTONOSUPPORT;
 	if (have <= FRAME_PD_LEN)
 		return -EAGAIN;
-	ret = pd_len_check(frame, have);
+	ret = pd_len_check(frame, have, offer->enhanced);
 	if (ret < 0)
 		return ret;
 	if (have < MPA_STARTUP_HDR_LEN + ret)

@@ -2,6 +2,8 @@
 /*
  * What the pure files need of their surroundings: the kernel's headers in
  * the kernel, the same names from libc in user space.
+ *
+ * tests/prove/headers.eva.c shows that they do nothing undefined.
  */
 #ifndef MPA_PURE_H
 #define MPA_PURE_H
