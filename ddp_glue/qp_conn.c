@@ -5,6 +5,8 @@
  *
  * The receive queue is flushed by rx_end() where the receive direction ends:
  * under the socket lock, or when no upcall can come any more.
+ *
+ * tests/prove/ending.pml is a model of the end.
  */
 #include <mpa/startup.h>
 #include "cep.h"
@@ -129,13 +131,18 @@ void iwm_qp_die(struct iwm_qp *qp)
 	cancel_delayed_work_sync(&qp->close_work);
 }
 
+/* Without a connection there is nothing to wait for. */
 static void qp_shut_down(struct iwm_qp *qp)
 {
+	bool wait;
+
 	iwm_sq_stop(qp);
 	mutex_lock(&qp->conn_lock);
 	iwm_qp_send_fin(qp);
+	wait = qp->fin_sent;
 	mutex_unlock(&qp->conn_lock);
-	iwm_qp_queue_close(qp, IWM_CLOSE_MAX_MS);
+	if (wait)
+		iwm_qp_queue_close(qp, IWM_CLOSE_MAX_MS);
 }
 
 /* A startup that has failed leaves a connection behind. */
