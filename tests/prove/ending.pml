@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The end of a connection and of its queue pair: upcalls, the transmit owner,
+ * the closing work, the connection manager, and who destroys.
+ *
+ * Code: ddp_glue/qp.c (iwm_destroy_qp()), ddp_glue/qp_conn.c
+ * (iwm_qp_disconnect(), iwm_qp_die(), close_step(), the upcalls),
+ * ddp_glue/qp_state.c (iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish(),
+ * iwm_qp_tell_cm(), iwm_qp_queue_close()), ddp_glue/qp_ref.c, ddp_glue/send.c
+ * (iwm_sq_run(), iwm_sq_stop()), ddp_glue/cep.c (cep_close_and_unlock()),
+ * mpa/events.c (mpa_conn_let_go(), mpa_conn_work(), mpa_destroy(),
+ * mpa_abort()), mpa/conn.c (mpa_conn_end(), references).
+ *
+ * Properties (Documentation/locking.md, "Teardown"):
+ * - no upcall behind mpa_destroy(), no completion behind iwm_destroy_qp();
+ * - nobody uses a queue pair or a connection whose last reference is gone, and
+ *   none is left behind;
+ * - everything is complete when iwm_qp_disconnect() returns, unless the queue
+ *   pair is being destroyed;
+ * - each end is told to the connection manager once;
+ * - progress: destroying ends, and nobody goes round for ever.
+ *
+ * Taken as given: memory is that of one processor, since all this is guarded by
+ * locks, or waited for by what is a full barrier; the notes for the transmit
+ * owner are in doorbell.pml. The queue pair is connected, with a receive and a
+ * send request outstanding.
+ *
+ * For scripts/prove:
+ * RUN destroy          -DFIND -DWORKER
+ * RUN terminate        -DFAULT
+ * RUN device-goes      -DGONE
+ * RUN modify           -DMODIFY -DWORKER
+ * RUN modify-terminate -DMODIFY -DFAULT
+ * PROGRESS destroy     -DFIND
+ * PROGRESS device-goes -DGONE
+ * MUTANT close-work-not-cancelled  -DNO_CANCEL
+ * MUTANT close-work-while-dying    -DNO_DYING_CHECK
+ * MUTANT close-work-unlocked       -DQUEUE_UNLOCKED
+ * MUTANT destroy-without-waiting   -DGONE -DNO_WAIT_UNUSED
+ * MUTANT found-while-destroyed     -DFIND -DUNPUBLISH_LATE
+ * MUTANT send-work-not-cancelled   -DFAULT -DNO_CANCEL_SEND
+ * MUTANT owner-not-waited-for      -DNO_STOP_WAIT -DNO_OWNER_REF
+ * MUTANT upcalls-not-ended         -DFAULT -DNO_LET_GO
+ * MUTANT let-go-without-lock       -DFAULT -DNO_SOCKET_LOCK
+ * MUTANT cm-told-twice             -DCEP_STAYS
+ * MUTANT disconnect-without-flush  -DMODIFY -DNO_RX_END
+ * MUTANT stop-without-flush        -DMODIFY -DNO_STOP_FLUSH
+ * ENDLESS work-without-connection  -DGONE -DQUEUE_ANYWAY
+ */
+/*
+ * -DWORKER: mpa_conn.work is queued. -DGONE: the device goes. -DFIND: somebody
+ * looks for the number. -DFAULT: the peer sends what is wrong.
+ */
+
+mtype = { RTS, CLOSING, TERMINATE, ERROR };
+
+/* struct iwm_qp */
+mtype state = RTS;
+byte qp_ref = 2;		/* the verbs' and the cep's */
+bool published = true, unused, qp_gone;
+bool conn = true;		/* qp->conn is set */
+bool cep = true;		/* qp->cep is set */
+bool dying, fin_sent;
+bool recv_left = true;		/* posted, and not completed */
+
+/* struct iwm_sq */
+bool send_left = true;
+bool owned, stopped, flush, term, again;
+
+/* Works */
+bool close_queued, close_runs;
+bool send_queued, send_runs, send_cancelled;
+
+/* struct iwm_cep */
+bool cep_qp = true;
+byte told;			/* ends that iw_cm has heard of */
+
+/* struct mpa_conn. References: the consumer's, the socket's, the work's */
+#ifdef WORKER
+byte conn_ref = 3;
+#else
+byte conn_ref = 2;
+#endif
+bool conn_gone, ops = true, ended, rx_stopped, tcp_closed, gone_told;
+
+bool conn_lock, socket_lock;
+bool destroyed;			/* iwm_destroy_qp() has returned */
+
+#define take(lock)	atomic { !lock; use_qp; lock = true }
+#define give(lock)	lock = false
+#define take_socket()	atomic { !socket_lock; socket_lock = true }
+#define use_qp		assert(!qp_gone)
+#define use_conn	assert(!conn_gone)
+
+inline conn_put()
+{
+	d_step {
+		use_conn;
+		conn_ref--;
+		if
+		:: conn_ref == 0 -> conn_gone = true
+		:: else
+		fi
+	}
+}
+
+inline qp_put()
+{
+	d_step {
+		use_qp;
+		qp_ref--;
+		if
+		:: qp_ref == 0 -> assert(!unused); unused = true
+		:: else
+		fi
+	}
+}
+
+/* The look at qp->dying and the completion are two steps. */
+inline complete(left)
+{
+	d_step { use_qp; may = left && !dying };
+	if
+	:: may -> d_step { assert(!destroyed); left = false; may = false }
+	:: else
+	fi
+}
+
+/* Leave the note, and have the owner look at it. */
+inline sq_kick(note)
+{
+	d_step {
+		use_qp;
+		note = true;
+		again = true;
+		if
+		:: !owned && !send_cancelled -> send_queued = true
+		:: else
+		fi
+	}
+}
+
+inline queue_close()
+{
+#ifdef QUEUE_UNLOCKED
+	use_qp;
+	if
+	:: !dying -> skip; use_qp; close_queued = true
+	:: else
+	fi
+#else
+	d_step {
+		use_qp;
+		if
+#ifndef NO_DYING_CHECK
+		:: dying
+#endif
+		:: else -> close_queued = true
+		fi
+	}
+#endif
+}
+
+/* iwm_cm_closed(), and what it drops. The first one counts. */
+inline tell_cm()
+{
+	d_step {
+		use_qp;
+		had_qp = cep && cep_qp;
+		told = told + cep;
+		assert(told <= 1);
+#ifndef CEP_STAYS
+		cep = false;
+#endif
+		cep_qp = cep_qp && !had_qp
+	};
+	if
+	:: had_qp -> qp_put(); had_qp = false
+	:: else
+	fi
+}
+
+inline finish()
+{
+	d_step { use_qp; may = !dying };
+	if
+	:: may -> may = false; sq_kick(flush)
+	:: else
+	fi;
+	tell_cm()
+}
+
+#define rx_end()	complete(recv_left)
+
+/* ---- Upcalls, with the socket locked ---- */
+
+inline upcall_closed()
+{
+	assert(ops && !destroyed);
+	d_step { use_qp; from = state; state = ERROR };
+	if
+	:: from != ERROR -> from = 0; queue_close()
+	:: else -> from = 0
+	fi;
+	rx_end();
+	finish()
+}
+
+inline upcall_gone()
+{
+	d_step {
+		assert(ops && !destroyed && !qp_gone);
+		close_queued = close_queued && !(state == ERROR && fin_sent)
+	}
+}
+
+/* A protocol error: iwm_qp_error(), then rx_end(). */
+inline upcall_receive()
+{
+	assert(ops && !destroyed);
+	d_step {
+		use_qp;
+		from = state;
+		if
+		:: state == RTS || state == CLOSING -> state = TERMINATE
+		:: else
+		fi
+	};
+	if
+	:: from == RTS || from == CLOSING ->
+		sq_kick(term);
+		sq_kick(flush);
+		queue_close()
+	:: else
+	fi;
+	from = 0;
+	rx_end();
+	rx_stopped = true
+}
+
+inline look_at_tcp()
+{
+	if
+	:: ops && tcp_closed && !ended ->
+		ended = true;
+		rx_stopped = true;
+		upcall_closed()
+	:: else
+	fi;
+	if
+	:: ops && tcp_closed && ended && !gone_told ->
+		gone_told = true;
+		upcall_gone()
+	:: else
+	fi
+}
+
+/* TCP's callbacks in softirq: the peer's fault, its FIN or RST. */
+active proctype tcp()
+{
+	mtype from;
+	bool had_qp, may;
+
+#ifdef FAULT
+	take_socket();
+	if
+	:: ops && !rx_stopped -> upcall_receive()
+	:: else
+	fi;
+	give(socket_lock);
+#endif
+	take_socket();
+	tcp_closed = true;
+	look_at_tcp();
+	give(socket_lock)
+}
+
+#ifdef WORKER
+/* mpa_conn_work(), which was queued and holds a reference */
+active proctype mpa_worker()
+{
+	mtype from;
+	bool had_qp, may;
+
+	use_conn;
+	take_socket();
+	look_at_tcp();
+	give(socket_lock);
+	conn_put()
+}
+#endif
+
+/* ---- The end from above ---- */
+
+inline mpa_destroy()
+{
+#ifndef NO_SOCKET_LOCK
+	take_socket();
+#endif
+	use_conn;
+#ifndef NO_LET_GO
+	ops = false;
+#endif
+	conn_put();
+#ifndef NO_SOCKET_LOCK
+	give(socket_lock);
+#endif
+	conn_put()
+}
+
+/* mpa_shutdown(): the peer closes, or it does not. */
+inline send_fin()
+{
+	if
+	:: conn && !fin_sent ->
+		fin_sent = true;
+		take_socket();
+		use_conn;
+		give(socket_lock)
+	:: else
+	fi
+}
+
+inline sq_stop()
+{
+	d_step { use_qp; flush = true; stopped = true };
+#ifndef NO_STOP_WAIT
+	atomic { !owned; use_qp; owned = true; term = false };
+#endif
+#ifndef NO_STOP_FLUSH
+	complete(send_left);
+#endif
+	d_step {
+		use_qp;
+		owned = false;
+		send_queued = send_queued || (again && !send_cancelled)
+	}
+}
+
+/* mpa_abort() when @reset, or in RTS; else a FIN */
+inline disconnect(reset)
+{
+	d_step { use_qp; before = state; state = ERROR };
+	sq_stop();
+	take(conn_lock);
+	if
+	:: (reset || before == RTS) && conn ->
+		take_socket();
+		use_conn;
+		tcp_closed = true;
+		look_at_tcp();
+		give(socket_lock)
+	:: else -> send_fin()
+	fi;
+	d_step { use_qp; before = 0; had_conn = conn; conn = false };
+	if
+	:: had_conn -> had_conn = false; mpa_destroy()
+	:: else
+	fi;
+#ifndef NO_RX_END
+	rx_end();
+#endif
+	give(conn_lock);
+	finish()
+}
+
+/* iwm_qp_close_work(): close_step() */
+active proctype closer()
+{
+	mtype from, before;
+	bool had_qp, had_conn, may, late;
+
+end:	do
+	:: atomic { close_queued -> close_queued = false; close_runs = true; use_qp };
+		if
+		:: state == TERMINATE || fin_sent ->
+			/* wait_for_peer(), once more at most */
+			if
+			:: !late -> late = true; queue_close()
+			:: disconnect(state != CLOSING)
+			fi
+		:: !(state == TERMINATE || fin_sent) && state != RTS ->
+			sq_stop();
+			take(conn_lock);
+			send_fin();
+			give(conn_lock);
+#ifdef QUEUE_ANYWAY
+			queue_close()
+#else
+			if
+			:: fin_sent -> queue_close()
+			:: else
+			fi
+#endif
+		:: else
+		fi;
+		close_runs = false
+	od
+}
+
+/* iwm_sq_work(): iwm_sq_run() */
+active proctype sender()
+{
+	mtype from;
+	bool got, has_conn, terminated, had_qp, may;
+
+end:	do
+	:: atomic { send_queued -> send_queued = false; send_runs = true };
+		do
+		:: true ->
+			d_step {
+				use_qp;
+				got = !owned;
+				owned = true;
+				again = again && !got;
+				has_conn = got && conn && !stopped;
+#ifndef NO_OWNER_REF
+				conn_ref = conn_ref + has_conn
+#endif
+			};
+			if
+			:: !got -> break
+			:: else
+			fi;
+			/* transmit(), send_terminate() */
+			d_step {
+				assert(!has_conn || !conn_gone);
+				terminated = term;
+				term = false
+			};
+			if
+			:: flush -> complete(send_left)
+			:: else
+			fi;
+#ifndef NO_OWNER_REF
+			if
+			:: has_conn -> has_conn = false; conn_put()
+			:: else
+			fi;
+#endif
+			d_step { use_qp; owned = false; got = false };
+			if
+			:: terminated ->
+				/* iwm_qp_terminated() */
+				take(conn_lock);
+				send_fin();
+				give(conn_lock);
+				d_step {
+					use_qp;
+					terminated = state == TERMINATE;
+					if
+					:: terminated -> state = ERROR
+					:: else
+					fi
+				};
+				if
+				:: terminated -> terminated = false; queue_close(); finish()
+				:: else
+				fi
+			:: else
+			fi;
+			if
+			:: again
+			:: else -> break
+			fi
+		od;
+		send_runs = false
+	od
+}
+
+#ifdef GONE
+/* The device goes: iwm_cep_gone_qp() takes a reference under cep->lock. */
+active proctype cm()
+{
+	mtype from, before;
+	bool has_qp, had_qp, had_conn, may;
+
+	d_step {
+		has_qp = cep_qp;
+		if
+		:: has_qp -> use_qp; qp_ref++
+		:: else
+		fi
+	};
+	if
+	:: has_qp -> disconnect(true); qp_put()
+	:: else
+	fi
+}
+#endif
+
+#ifdef FIND
+/* Somebody who knows the number: iwm_qp_get() */
+active proctype finder()
+{
+	bool found;
+
+	d_step {
+		assert(!published || !qp_gone);
+		found = published && qp_ref > 0;
+		qp_ref = qp_ref + found
+	};
+	if
+	:: found -> use_qp; qp_put()
+	:: else
+	fi
+}
+#endif
+
+/* The consumer: it may close first; then it destroys. */
+active proctype consumer()
+{
+	mtype from, before;
+	bool had_qp, had_conn, may;
+
+#ifdef MODIFY
+	if
+	:: skip
+	:: d_step {
+			from = state;
+			if
+			:: state == RTS -> state = CLOSING
+			:: else
+			fi
+		};
+		if
+		:: from == RTS -> queue_close()
+		:: else
+		fi
+	fi;
+	disconnect(false);
+	assert(!recv_left && !send_left && state == ERROR);
+#endif
+#ifndef UNPUBLISH_LATE
+	published = false;
+#endif
+	/* iwm_qp_die() */
+	dying = true;
+	disconnect(false);
+#ifndef NO_CANCEL
+	close_queued = false;
+	!close_runs;
+#endif
+	qp_put();
+#ifndef NO_WAIT_UNUSED
+	unused;
+#endif
+	/* iwm_sq_destroy() */
+#ifndef NO_CANCEL_SEND
+	d_step { send_cancelled = true; send_queued = false };
+	!send_runs;
+#endif
+	qp_gone = true;
+#ifdef UNPUBLISH_LATE
+	published = false;
+#endif
+	destroyed = true
+}
+
+/* Nobody can do anything any more. */
+active proctype check()
+{
+end:	timeout;
+	assert(destroyed && told == 1);
+	assert(qp_ref == 0 && conn_ref == 0 && !close_queued && !send_queued)
+}
