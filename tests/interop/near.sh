@@ -119,6 +119,14 @@ programs() {
   pair "rstream" 60 7471 "rstream -b $far -S 65536 -I 10 -C 10" "rstream -s $far -S 65536 -I 10 -C 10"
 }
 
+# iwmpa-peer, as anybody has it: all it needs of the other side is a program that accepts.
+peer() {
+  far "rping -s -P -a $far >/dev/null 2>&1 &" # until it is killed
+  check "iwmpa-peer: a listener there" until_true 30 far "listening '' 7174" || return 1
+  check "iwmpa-peer: all cases" bounded 300 iwmpa-peer --target "$far:7174" && tail -1 "$WORK/out"
+  far "killall -q rping"
+}
+
 # --- storage ---
 
 nfs() {
@@ -177,6 +185,7 @@ case $mine-$theirs in
 *siw*) steps+=" only,1500,startup p2p,1500,startup,server_first rev1,1500,startup" ;;
 *) steps+=" Y,9000,memory" ;;
 esac
+[ "$theirs" = siw ] || steps+=" Y,1500,peer"
 for step in ${INTEROP_STEPS:-$steps Y,1500,death}; do
   # shellcheck disable=SC2086 # words
   with ${step//,/ }
