@@ -87,6 +87,11 @@ check "with both FINs" until_true 10 holds 2 "mpa_end: .* err=tcp_lost status=0"
 hang_up client server
 wait
 
+say "a server that sends first"
+forget
+cases "a peer of revision 1 that does not send first" peer startup-responder-waits --role initiator
+check "keeps the server waiting" some "iwm_sq_blocked: .* why=startup"
+
 say "Terminates"
 forget
 cases "a bad CRC" peer crc-bad-send --role initiator
@@ -100,6 +105,10 @@ cases "the peer's" peer rdmap-terminate-received --role initiator
 check "is received" some "iwm_terminate: .* received layer=[0-2] etype="
 check "and not answered" holds 0 "iwm_terminate: .* sent"
 check "no event was lost" eval '! grep -h "^overrun: [1-9]" $tracing/per_cpu/cpu*/stats'
+
+forget
+cases "startup frames that are none" peer startup-wrong-key
+check "have their verdict" some "mpa_startup_end: .* status=-71"
 
 say "off"
 check "the events are turned off" events 0
