@@ -56,10 +56,11 @@ iser_attach() {
   bounded 60 iscsiadm -m node -T $target -p $portal -I iser -l || return 1
   until_true 20 iscsi_has_disk iser && iscsi_no_power_management
 }
-# When a session of whatever transport goes, 6.1 warns if power management happens to look at its SCSI target.
+# When a session of whatever transport goes, 6.1 warns if power management happens to look at its SCSI target. A kernel without it has
+# no such file.
 iscsi_no_power_management() {
   local control
-  for control in /sys/class/iscsi_session/session*/device/target*/power/control; do echo on >"$control" || return 1; done
+  for control in /sys/class/iscsi_session/session*/device/target*/power/control; do [ ! -e "$control" ] || echo on >"$control" || return 1; done
 }
 iser_detach() { bounded 60 iscsiadm -m node -T $target -p $portal -I iser -u; }
 # iscsi_disk_of TRANSPORT: the disk of the session over it, iser or tcp.
