@@ -26,6 +26,7 @@
 #include <linux/ethtool.h>
 #include <linux/if_arp.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
@@ -343,6 +344,7 @@ static struct iwm_dev *dev_alloc(void)
 	INIT_WORK(&dev->change_work, dev_changed);
 	dev->end_cq_users = iwm_qp_lost_cq;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	dev->next_qpn = get_random_u32() >> 8;	/* it has 24 bits */
 	iwm_mr_init(dev);
 	iwm_policy_init(dev);
 

@@ -4,7 +4,6 @@
  * qp_state.c.
  */
 #include <linux/pid.h>
-#include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
@@ -161,16 +160,14 @@ static int qp_respond(struct iwm_qp *qp, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-/* A number that leads nowhere yet. They come in turn, from a random one on. */
+/* A number that leads nowhere yet. */
 static int qp_reserve_number(struct iwm_qp *qp)
 {
-	static u32 next;
+	struct iwm_dev *dev = qp->dev;
 	int ret;
 
-	if (!next)
-		next = get_random_u32_below(QPN_MAX - QPN_MIN) + QPN_MIN;
-	ret = xa_alloc_cyclic_irq(&qp->dev->qps, &qp->qpn, NULL,
-				  XA_LIMIT(QPN_MIN, QPN_MAX), &next,
+	ret = xa_alloc_cyclic_irq(&dev->qps, &qp->qpn, NULL,
+				  XA_LIMIT(QPN_MIN, QPN_MAX), &dev->next_qpn,
 				  GFP_KERNEL);
 	if (ret < 0)
 		return ret;

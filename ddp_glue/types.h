@@ -119,6 +119,7 @@ struct iwm_dev {
 
 	/* QP number -> struct iwm_qp; XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ */
 	struct xarray qps;
+	u32 next_qpn;			/* under the lock of qps */
 	struct xarray mrs;		/* STag >> 8 -> struct iwm_mr */
 	struct iwm_mr __rcu *recent_mrs[IWM_RECENT_MRS];
 	atomic_t num_qp, num_cq, num_srq, num_mr, num_pd;
