@@ -9,8 +9,10 @@ RESULTS=${IWMPA_RESULTS:-$BUILD/results} # what each test has shown: a folder fo
 CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
 SERIES=6.1 # the stock kernel series of the machine this project is tested on; KERNEL names another
 KERNEL=${KERNEL:-$SERIES}
-# Everything may take so many times as long there.
-case $KERNEL in debug | kcsan) PATIENCE=10 ;; *) PATIENCE=1 ;; esac
+# One of scripts/vm/build's? Everything may take so many times as long there.
+looks_for_faults() { [[ $KERNEL == @(debug|kcsan) ]]; }
+PATIENCE=1
+! looks_for_faults || PATIENCE=10
 
 # A plain user's PATH on Debian lacks the folders where modprobe, rdma and depmod live.
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C
@@ -79,7 +81,7 @@ cached_kernel() {
 kver() {
   local d
   if [ -n "${KVER:-}" ]; then echo "$KVER"; return; fi
-  case $KERNEL in debug | kcsan) "$ROOT/scripts/vm/build" "$KERNEL"; return ;; esac
+  if looks_for_faults; then "$ROOT/scripts/vm/build" "$KERNEL"; return; fi
   if [ "$KERNEL" != "$SERIES" ]; then
     d=$(cached_kernel "$KERNEL")
     [ -n "$d" ] || d=$("$ROOT/scripts/fetch-kernel" "$KERNEL") || exit 1
