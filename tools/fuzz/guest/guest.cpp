@@ -45,20 +45,14 @@ private:
   std::uint64_t* area_ = nullptr;
 };
 
-} // namespace
-
-void fault(const std::string& why) {
-  std::fprintf(stderr, "==FAULT== %s\n", why.c_str());
-  std::abort();
-}
-
-void observe(const std::function<void()>& body) {
+/** The input is played, and what it ran and what the kernel says of it looked at. */
+void observe(Input in) {
   static Coverage coverage;
   static faults::KernelLog log("");
 
   coverage.begin();
   try {
-    body();
+    play(in);
   } catch (const test::Failure& e) {
     fault(e.what());
   } catch (const std::exception&) { /* what a system call may say */
@@ -69,6 +63,13 @@ void observe(const std::function<void()>& body) {
     fault("the kernel says: " + lines.front());
 }
 
+} // namespace
+
+void fault(const std::string& why) {
+  std::fprintf(stderr, "==FAULT== %s\n", why.c_str());
+  std::abort();
+}
+
 peer::Bytes payload(Input& in, std::size_t most) {
   peer::Bytes octets = in.ConsumeBytes<std::uint8_t>(in.ConsumeIntegralInRange<std::size_t>(0, 48));
 
@@ -77,3 +78,8 @@ peer::Bytes payload(Input& in, std::size_t most) {
 }
 
 } // namespace fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::observe({data, size});
+  return 0;
+}

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include "../../peer/rdmap.hpp"
@@ -20,11 +19,11 @@ using Input = FuzzedDataProvider;
 inline constexpr const char *device = "rd0", *address = "10.8.0.1", *port = "7472";
 
 /**
- * Runs @p body, and tells libFuzzer which code of the modules this thread ran in it (KCOV). System calls may fail in it, and a
- * connection may end; that nothing comes which has to come, or that the kernel complains, ends the process, so that the input is
- * kept.
+ * What a target does with an input; each has its own. libFuzzer is told which code of the modules this thread ran in it (KCOV). System
+ * calls may fail in it, and a connection may end; that nothing comes which has to come, or that the kernel complains, ends the
+ * process, so that the input is kept.
  */
-void observe(const std::function<void()>& body);
+void play(Input& in);
 
 /** Ends the process, so that the input is kept. */
 [[noreturn]] void fault(const std::string& why);

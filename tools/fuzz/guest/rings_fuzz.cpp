@@ -124,15 +124,11 @@ private:
 
 } // namespace
 
-} // namespace fuzz
+void play(Input& in) {
+  Scene scene;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::observe([=] {
-    fuzz::Input in(data, size);
-    fuzz::Scene scene;
-
-    while (in.remaining_bytes())
-      scene.step(in);
-  });
-  return 0;
+  while (in.remaining_bytes())
+    scene.step(in);
 }
+
+} // namespace fuzz

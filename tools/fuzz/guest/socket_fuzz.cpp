@@ -71,6 +71,8 @@ peer::Bytes frame(Input& in) {
   return f.encode();
 }
 
+} // namespace
+
 void play(Input& in) {
   static const sockets::Context local{};
   const bool started = in.ConsumeBool();
@@ -89,14 +91,4 @@ void play(Input& in) {
   }
 }
 
-} // namespace
-
 } // namespace fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::observe([=] {
-    fuzz::Input in(data, size);
-    fuzz::play(in);
-  });
-  return 0;
-}

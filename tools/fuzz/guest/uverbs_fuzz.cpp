@@ -253,15 +253,11 @@ private:
 
 } // namespace
 
-} // namespace fuzz
+void play(Input& in) {
+  Program program(in);
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::observe([=] {
-    fuzz::Input in(data, size);
-    fuzz::Program program(in);
-
-    while (in.remaining_bytes())
-      program.step();
-  });
-  return 0;
+  while (in.remaining_bytes())
+    program.step();
 }
+
+} // namespace fuzz

@@ -242,7 +242,9 @@ void expectEnd(Stream& stream, rdma::Server& server) {
   }
 }
 
-void attack(Input& in) {
+} // namespace
+
+void play(Input& in) {
   static rdma::Server server({.address = address, .port = port});
   const std::uint8_t revision = in.ConsumeBool() ? 2 : 1;
   const StartupFrame request{.kind = FrameKind::Request,
@@ -266,14 +268,4 @@ void attack(Input& in) {
   application->expectUntouched();
 }
 
-} // namespace
-
 } // namespace fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::observe([=] {
-    fuzz::Input in(data, size);
-    fuzz::attack(in);
-  });
-  return 0;
-}
