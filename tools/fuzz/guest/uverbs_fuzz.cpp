@@ -34,6 +34,8 @@ public:
   ~Program() {
     for (const auto& ring : mappings_)
       munmap(ring.data(), ring.size());
+    // The context's file of events came with it, others' with what made them: all of them after the device's own.
+    close_range(static_cast<unsigned>(fd_.get()) + 1, ~0U, 0);
   }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
