@@ -4,6 +4,7 @@
 # timeout: 400
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
+. "$(dirname "$0")/lib/leaks.sh"
 begin "half-open startups"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own limits"
 load_modules startup_timeout=200 || finish
@@ -11,7 +12,7 @@ two_hosts || finish
 
 # Slabs keep what was freed for whoever is next, the newer the kernel the more: they are told to give it back.
 shrink_slabs() { local f; for f in /sys/kernel/slab/*/shrink; do echo 1 >"$f"; done; }
-unreclaimed() { sync; echo 3 >/proc/sys/vm/drop_caches; shrink_slabs; awk '/^SUnreclaim:|^PageTables:|^VmallocUsed:/ { s += $2 } END { print s }' /proc/meminfo; }
+in_use() { drop_caches; shrink_slabs; unreclaimed; }
 ours() { in2 ss -Htn "sport = :7471" | wc -l; }
 no_more_than() { [ "$(ours)" -le "$1" ]; }
 
@@ -36,7 +37,7 @@ tell flood "close 10"
 check "which is noticed" until_true 20 counts rd2 startup_errors 10
 
 say "silent ones from one source, while others connect"
-before=$(unreclaimed)
+before=$(in_use)
 answers "2100 opened one by one" flood "open 2100" "^= ok .* answered=0" 120
 answers "128 may stay, an eighth of 1024; the oldest are reset [STA-15]" flood "wait 128 60" "^= ok open=128 .* answered=0" 70
 check "and counted [STA-15]" until_true 10 counts rd2 startup_refused 1972
@@ -60,7 +61,7 @@ done
 answers "1024 may stay in all, the oldest are reset [STA-15]" flood "wait 1024 60" "^= ok open=1024 .* answered=0" 70
 check "and counted [STA-15]" until_true 10 counts rd2 startup_refused $((refused + 1024))
 check "the device's side has no more than these" test "$(ours)" = 1024
-during=$(unreclaimed)
+during=$(in_use)
 say "memory that cannot be reclaimed: $before KiB before, $during KiB with 1024 of them: $((during - before)) more"
 # The guest's kmalloc fences every object, which nearly doubles it.
 check "no more than 32 KiB for each of them, both ends together [STA-15]" test $((during - before)) -lt $((1024 * 32))
@@ -84,7 +85,7 @@ check "none was refused" until_true 10 counts rd2 startup_refused "$refused"
 
 good_connection "a good connection after all this [STA-15]"
 # Memory that TCP and RCU free late is no leak.
-back() { [ $(($(unreclaimed) - before)) -lt 1500 ]; }
+back() { [ $(($(in_use) - before)) -lt 1500 ]; }
 check "memory is back [STA-15]" until_true 90 back
-say "memory that cannot be reclaimed: $before KiB before, $(unreclaimed) KiB after"
+say "memory that cannot be reclaimed: $before KiB before, $(in_use) KiB after"
 finish

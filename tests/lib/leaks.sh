@@ -6,10 +6,10 @@
 no_time_wait() { local h; for h in $(ip netns list | awk '{ print $1 }'); do ip netns exec "$h" ss -Hta state time-wait; done | awk 'END { exit NR > 0 }'; }
 settle() {
   until_true 90 no_time_wait || fail "TIME_WAIT sockets do not go"
-  sync
-  echo 3 >/proc/sys/vm/drop_caches
+  drop_caches
   sleep 2
 }
+drop_caches() { sync; echo 3 >/proc/sys/vm/drop_caches; }
 unreclaimed() { awk '/^SUnreclaim:|^KernelStack:|^PageTables:|^VmallocUsed:/ { s += $2 } END { print s }' /proc/meminfo; }
 references() { awk '$1 ~ /^(mpa|iwmpa|siw|ib_core|rdma_cm|iw_cm|ib_uverbs)$/ { print $1, $3 }' /proc/modules | sort; }
 tcp_in_use() { { in1 cat /proc/net/sockstat; in2 cat /proc/net/sockstat; } | awk '/^TCP:/ { s += $3 } END { print s }'; }
