@@ -104,11 +104,10 @@ forget
 cases "the peer's" peer rdmap-terminate-received --role initiator
 check "is received" some "iwm_terminate: .* received layer=[0-2] etype="
 check "and not answered" holds 0 "iwm_terminate: .* sent"
-check "no event was lost" eval '! grep -h "^overrun: [1-9]" $tracing/per_cpu/cpu*/stats'
-
 forget
 cases "startup frames that are none" peer startup-wrong-key
 check "have their verdict" some "mpa_startup_end: .* status=-71"
+check "no event was lost" eval '! grep -h "^overrun: [1-9]" $tracing/per_cpu/cpu*/stats'
 
 say "off"
 check "the events are turned off" events 0
