@@ -280,7 +280,34 @@ static void tx_03_tx_06_tcp_is_pushed_before_it_is_full(struct kunit *test)
 	end(test);
 }
 
+/* As TCP itself: options take 40 octets at most, and an MSS is larger. */
+static void siz_06_sack_blocks_leave_room_for_octets(struct kunit *test)
+{
+	struct sock_env *env = test->priv;
+	struct tcp_sock *tp = begin(env);
+	const u16 header_len = tp->tcp_header_len;
+	u32 options, emss;
+
+	for (options = 0; options <= 32; options += 4) {
+		tp->tcp_header_len = sizeof(struct tcphdr) + options;
+		tp->mss_cache = TCP_MIN_SND_MSS - options;
+		for (tp->rx_opt.num_sacks = 0; tp->rx_opt.num_sacks <= 4; tp->rx_opt.num_sacks++) {
+			emss = mpa_sock_emss(env->conn->sk);
+			KUNIT_EXPECT_GE(test, emss, TCP_MIN_SND_MSS - 40);
+			if (!tp->rx_opt.num_sacks || options > 28)
+				KUNIT_EXPECT_EQ(test, emss, tp->mss_cache);
+			else
+				KUNIT_EXPECT_LE(test, emss, tp->mss_cache - 12);
+		}
+	}
+	tp->rx_opt.num_sacks = 0;
+	tp->tcp_header_len = header_len;
+	tp->mss_cache = env->mss;
+	end(test);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(siz_06_sack_blocks_leave_room_for_octets),
 	KUNIT_CASE(tx_01_tx_06_whole_segments_up_to_the_windows_edge),
 	KUNIT_CASE(tx_01_tx_06_larger_buffers_as_the_window_grows),
 	KUNIT_CASE(tx_03_tcp_is_pushed_with_the_last_octets),

@@ -447,15 +447,21 @@ u32 mpa_sock_fill(struct sock *sk, u32 mss)
 	return skb->len % mss;
 }
 
-/* Option space of the SACK blocks that the next segment carries. */
+/*
+ * Option space of the SACK blocks that the next segment carries: as many as
+ * timestamps and signatures leave room for, or nothing is left of a small MSS.
+ */
 static u32 sack_space(const struct tcp_sock *tp)
 {
+	const u32 one = TCPOLEN_SACK_BASE_ALIGNED + TCPOLEN_SACK_PERBLOCK;
 	u32 sacks = tp->rx_opt.num_sacks + tp->rx_opt.dsack;
+	u32 left = MAX_TCP_OPTION_SPACE -
+		   (tp->tcp_header_len - sizeof(struct tcphdr));
 
-	if (!sacks)
+	if (!sacks || left < one)
 		return 0;
-	return TCPOLEN_SACK_BASE_ALIGNED + TCPOLEN_SACK_PERBLOCK *
-	       min_t(u32, sacks, tp->rx_opt.tstamp_ok ? 3 : 4);
+	return one + TCPOLEN_SACK_PERBLOCK *
+	       min(sacks - 1, (left - one) / TCPOLEN_SACK_PERBLOCK);
 }
 
 /* tcp_mtu_to_mss(), which newer kernels do not export. */
