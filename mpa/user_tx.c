@@ -10,7 +10,7 @@
 
 /* What makes sense for a record. */
 #define MPA_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | \
-			 MSG_CMSG_COMPAT)
+			 MSG_BATCH | MSG_CMSG_COMPAT)
 
 /* Nothing waits for TCP, and TCP has room: one more ULPDU, however long. */
 static bool user_has_room(const struct mpa_user *user)

@@ -254,6 +254,23 @@ static void closeLosesNothing(Context& c) {
   }
 }
 
+/* Several ULPDUs by one call. */
+static void batch(Context& c) {
+  const Ends e = fullEnds(c);
+  std::array<Bytes, 3> ulpdus{pattern(1, c.seed), pattern(0, 0), pattern(5000, c.seed)};
+  std::array<iovec, 3> parts{};
+  std::array<mmsghdr, 3> messages{};
+
+  for (std::size_t i = 0; i < ulpdus.size(); i++) {
+    parts[i] = {ulpdus[i].data(), ulpdus[i].size()};
+    messages[i].msg_hdr.msg_iov = &parts[i];
+    messages[i].msg_hdr.msg_iovlen = 1;
+  }
+  expectEqual(sendmmsg(e.client.fd(), messages.data(), messages.size(), MSG_NOSIGNAL), 3, "sendmmsg");
+  for (const Bytes& ulpdu : ulpdus)
+    expectUlpdu(e.server.receive(), ulpdu, "ULPDU");
+}
+
 /* FIONREAD is the length of the ULPDU that can be read. */
 static void queued(Context& c) {
   RawEnds e = respondRaw(c, {.serverMarkers = true});
@@ -330,6 +347,7 @@ std::span<const SocketCase> dataCases() {
       {"data-truncation", "DDP-01 DDP-05", "MSG_TRUNC, MSG_PEEK, MSG_EOR, empty ULPDUs", truncation},
       {"data-too-long", "DDP-03 DDP-04", "64769 octets are refused, 64768 are not", tooLong},
       {"data-scattered", "DDP-01", "scattered memory is one ULPDU", scattered},
+      {"data-batch", "DDP-01", "sendmmsg", batch},
       {"data-transfer", "RCV-03 TX-08 DDP-05", "random sizes both ways at once, every mode", transfer},
       {"data-packing", "TX-02 TX-06 TX-09 RDC-07", "segments with TCP_NODELAY, MSG_MORE, TCP_CORK, no packing", packing},
       {"data-nonblocking", "TX-03 TX-08", "a full socket, poll, and nothing is lost", nonBlocking},
