@@ -233,8 +233,17 @@ static bool push_before_fin(struct mpa_conn *conn)
 /* TCP has room again for what a program's last call left. */
 static void push_program(struct mpa_conn *conn)
 {
-	if (conn->tx.ready && mpa_tx_push(conn, false) != -EAGAIN)
-		conn->ops->writable(conn->consumer);
+	int ret;
+
+	if (!conn->tx.ready)
+		return;
+	ret = mpa_tx_push(conn, false);
+	if (ret == -EAGAIN)
+		return;
+	/* Behind a FIN no try is better than this one. */
+	if (ret && conn->sk->sk_shutdown & SEND_SHUTDOWN)
+		WRITE_ONCE(conn->tx.ready, false);
+	conn->ops->writable(conn->consumer);
 }
 
 /* Idle connections give back what only busy ones need. */

@@ -285,29 +285,20 @@ static __poll_t user_poll(struct file *file, struct socket *sock,
 }
 
 /* What was sent before goes in front of the FIN. */
-static int finish_sending(struct mpa_user *user)
-{
-	struct sock *sk = user->sk;
-	int ret = 0;
-
-	lock_sock(sk);
-	if (user->conn)
-		ret = mpa_user_finish(user);
-	release_sock(sk);
-	return ret;
-}
-
 static int user_shutdown(struct socket *sock, int how)
 {
 	struct mpa_user *user = mpa_user_get(sock->sk);
-	int ret;
+	int ret = 0;
 
-	if (how == SHUT_WR || how == SHUT_RDWR) {
-		ret = finish_sending(user);
-		if (ret)
-			return ret;
+	if (stream_enter_or_lock(user)) {
+		ret = user->ops->shutdown(sock, how);
+		stream_leave(user);
+		return ret;
 	}
-	return user->ops->shutdown(sock, how);
+	if (how == SHUT_WR || how == SHUT_RDWR)
+		ret = mpa_user_finish(user);
+	release_sock(sock->sk);
+	return ret ? ret : user->ops->shutdown(sock, how);
 }
 
 /* A ULPDU that TCP does not take fails the connection; none is lost silently. */
