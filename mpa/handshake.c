@@ -4,6 +4,7 @@
  * Full Operation. The frames and what they mean are startup.c's; this file
  * moves them and calls the consumer.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "conn.h"
@@ -51,6 +52,28 @@ static void startup_end(struct mpa_conn *conn, int status, bool reset)
 		conn->ops->closed(conn->consumer, MPA_ERR_STARTUP, status);
 }
 
+/**
+ * mpa_handshake_send() - send a startup frame or the last streaming message
+ * @conn: connection before Full Operation
+ * @octets: copied
+ * @len: octets of it
+ *
+ * Memory is charged to whom mpa_params.account says. Context: process, socket
+ * lock held. Return: as mpa_sock_send_frame().
+ */
+int mpa_handshake_send(struct mpa_conn *conn, const void *octets, u32 len)
+{
+	struct mem_cgroup *active = set_active_memcg(conn->memcg);
+	gfp_t gfp = conn->sk->sk_allocation;
+	int ret;
+
+	if (conn->params.account)
+		gfp |= __GFP_ACCOUNT;
+	ret = mpa_sock_send_frame(conn->sk, octets, len, gfp);
+	set_active_memcg(active);
+	return ret;
+}
+
 /* The connection is closed at once (error 4). */
 static void startup_fail(struct mpa_conn *conn, int status)
 {
@@ -61,8 +84,7 @@ static void startup_fail(struct mpa_conn *conn, int status)
 
 static void send_request(struct mpa_conn *conn)
 {
-	int ret = mpa_sock_send_frame(conn->sk, conn->frame,
-				      conn->frame_len);
+	int ret = mpa_handshake_send(conn, conn->frame, conn->frame_len);
 
 	trace_mpa_startup_frame(conn, true, false, &conn->offer);
 	kfree(conn->frame);
@@ -147,7 +169,7 @@ static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
 	if (ret < 0)
 		return ret;
 	trace_mpa_startup_frame(conn, true, true, reply);
-	return mpa_sock_send_frame(conn->sk, frame, ret);
+	return mpa_handshake_send(conn, frame, ret);
 }
 
 /* RFC 5044 section C.2.1: a Reply says why, and a FIN ends it. */

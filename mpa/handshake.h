@@ -10,6 +10,7 @@
 #include <mpa/startup.h>
 #include "conn.h"
 
+int mpa_handshake_send(struct mpa_conn *conn, const void *octets, u32 len);
 void mpa_handshake_step(struct mpa_conn *conn);
 int mpa_handshake_initiate(struct mpa_conn *conn, const void *pd, u16 pd_len);
 int mpa_handshake_answer(struct mpa_conn *conn, bool reject, const void *pd,

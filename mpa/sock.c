@@ -362,9 +362,10 @@ void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
 }
 
 /* Up to a page of octets, copied: octets taken, or an errno. */
-static int send_copy(struct sock *sk, const void *octets, u32 len, int flags)
+static int send_copy(struct sock *sk, const void *octets, u32 len, int flags,
+		     gfp_t gfp)
 {
-	struct page *page = alloc_page(sk->sk_allocation);
+	struct page *page = alloc_page(gfp);
 	int ret;
 
 	if (!page)
@@ -382,6 +383,7 @@ static int send_copy(struct sock *sk, const void *octets, u32 len, int flags)
  * @sk: socket
  * @frame: octets; copied
  * @len: number of octets
+ * @gfp: how to allocate pages for them
  *
  * What a program sent before may fill the socket, so that its limits do not
  * count here: the frame goes out whole. In pages that TCP gives back, for what
@@ -392,7 +394,7 @@ static int send_copy(struct sock *sk, const void *octets, u32 len, int flags)
  * Context: process, socket lock held.
  * Return: 0, -ENOMEM, or another errno when TCP cannot send any more.
  */
-int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len)
+int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len, gfp_t gfp)
 {
 	struct mpa_sock_limits limits;
 	u32 sent = 0;
@@ -403,7 +405,7 @@ int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len)
 		u32 n = min_t(u32, len - sent, PAGE_SIZE);
 
 		ret = send_copy(sk, frame + sent, n,
-				sent + n < len ? MSG_MORE : 0);
+				sent + n < len ? MSG_MORE : 0, gfp);
 		if (ret <= 0)
 			break;
 		sent += ret;

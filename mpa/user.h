@@ -22,6 +22,8 @@
  *	or add octets when MPA has begun. MPA_HAS_STREAM lets none in: while
  *	@conn is set, under the socket lock
  * @waiters: calls that wait for the startup's outcome
+ * @startup_pages: octets of pages that startups have used since the peer had
+ *	acknowledged everything
  * @rcvlowat: SO_RCVLOWAT of the plain socket
  * @urginline: SO_OOBINLINE of it
  * @params: what to ask for, as far as @chosen says
@@ -49,6 +51,7 @@ struct mpa_user {
 	struct mpa_conn *conn;
 	atomic_t streaming;
 	unsigned int waiters;
+	int startup_pages;
 	int rcvlowat;
 	bool urginline;
 

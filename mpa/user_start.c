@@ -242,6 +242,20 @@ static int user_may_begin(const struct mpa_user *user)
 }
 
 /*
+ * What a startup sends goes out past the socket's limits, in pages of its own.
+ * A program that starts again and again with a peer that takes nothing gets no
+ * further than its socket's buffer.
+ */
+static bool may_send_frame(struct mpa_user *user)
+{
+	const struct tcp_sock *tp = tcp_sk(user->sk);
+
+	if (tp->snd_una == tp->write_seq)
+		user->startup_pages = 0;
+	return user->startup_pages < user->sk->sk_sndbuf;
+}
+
+/*
  * From here on the stream is MPA's, at the first octet that the program has
  * not read and the next one that is sent.
  */
@@ -254,6 +268,8 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 
 	if (ret)
 		return ret;
+	if (!may_send_frame(user))
+		return -ENOBUFS;
 	fill_params(user, &params);
 	conn = mpa_conn_alloc(sk, NULL, &params, mpa_stats_of(sock_net(sk)),
 			      mpa_conn_work);
@@ -355,6 +371,7 @@ int mpa_user_initiate(struct mpa_user *user)
 		mpa_user_leave(user);
 		return ret;
 	}
+	user->startup_pages += PAGE_SIZE;
 	mpa_conn_start_timer(user->conn);
 	mpa_conn_queue(user->conn);
 	return wait_settled(user);
@@ -377,11 +394,12 @@ int mpa_user_respond(struct mpa_user *user, void *last, u32 len)
 	if (ret)
 		return ret;
 	if (len) {
-		ret = mpa_sock_send_frame(user->sk, last, len);
+		ret = mpa_handshake_send(user->conn, last, len);
 		if (ret) {
 			mpa_user_leave(user);
 			return ret;
 		}
+		user->startup_pages += PAGE_ALIGN(len);
 	}
 	mpa_conn_start_timer(user->conn);
 	/* The Request may have come before our callback. */
@@ -393,13 +411,19 @@ int mpa_user_respond(struct mpa_user *user, void *last, u32 len)
 static int answer_request(struct mpa_user *user, bool reject)
 {
 	struct mpa_conn *conn = user->conn;
+	int ret;
 
 	if (!conn)
 		return -ENOTCONN;
 	if (conn->state != MPA_UNDECIDED)
 		return user->startup ? user->startup : -EINVAL;
+	if (!may_send_frame(user))
+		return -ENOBUFS;
 	fill_params(user, &conn->params);
-	return mpa_handshake_answer(conn, reject, user->data, user->data_len);
+	ret = mpa_handshake_answer(conn, reject, user->data, user->data_len);
+	if (!ret)
+		user->startup_pages += PAGE_SIZE;
+	return ret;
 }
 
 /**

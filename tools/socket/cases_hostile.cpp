@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <future>
+#include <linux/sockios.h>
 #include <linux/userfaultfd.h>
 #include <random>
 #include <sched.h>
@@ -572,6 +573,41 @@ static void partOfMessage(Context& c) {
   expect(e.server.poll(0) & POLLHUP, "the peer is still connected");
 }
 
+/*
+ * Startups one after the other with a peer that takes nothing: what they send is kept in pages, and no more of those than the socket may
+ * hold.
+ */
+static void untakenStartups(Context& c) {
+  RawEnds e = connectRaw(c);
+  std::size_t octets = 0;
+  int room = 0, waiting = 1;
+  socklen_t length = sizeof(room);
+  const Bytes some = pattern(65536, c.seed), last = text("x"), request = StartupFrame{}.encode();
+
+  expectOk(e.socket.attach(), "TCP_ULP");
+  e.socket.nonBlocking(true);
+  expectOk(e.socket.set(SOL_SOCKET, SO_SNDBUF, 65536), "SO_SNDBUF");
+  getsockopt(e.socket.fd(), SOL_SOCKET, SO_SNDBUF, &room, &length);
+  for (ssize_t n; (n = e.socket.send(some, MSG_NOSIGNAL | MSG_DONTWAIT)) > 0;)
+    octets += static_cast<std::size_t>(n);
+  for (int pages = 0;; pages += 2) {
+    const int result = e.socket.start(MPA_RESPOND, last);
+
+    if (result == -ENOBUFS)
+      break;
+    expectErrno(result, EINPROGRESS, "MPA_RESPOND");
+    expect(pages * 4096 < room, "it goes on and on");
+    e.raw.send(request);
+    expect(e.socket.poll(POLLIN) & POLLIN, "no Request");
+    expectOk(e.socket.start(MPA_REJECT), "MPA_REJECT");
+    octets += last.size() + request.size();
+  }
+  e.raw.read(octets);
+  for (const test::Deadline deadline(patience); waiting;)
+    expect(!ioctl(e.socket.fd(), SIOCOUTQ, &waiting) && !deadline.passed(), "TCP keeps what has arrived");
+  expectErrno(e.socket.start(MPA_RESPOND, last), EINPROGRESS, "MPA_RESPOND when all was taken");
+}
+
 /* A child that has inherited the socket receives what the parent does not. */
 static void forked(Context& c) {
   const Ends e = fullEnds(c);
@@ -687,6 +723,7 @@ std::span<const SocketCase> hostileCases() {
       {"hostile-held", "", "a startup beside hundreds of sockets that their owners keep locked", heldSockets},
       {"hostile-value", "", "options whose value does not come", missingValue},
       {"hostile-memory", "", "calls that wait, without memory for TCP", noMemory},
+      {"hostile-startups", "", "startups that a peer does not take", untakenStartups},
       {"hostile-part", "", "memory that ends within the last streaming message", partOfMessage},
       {"hostile-fork", "", "a child that has inherited the socket", forked},
       {"hostile-addrform", "", "an IPv6 socket that would become IPv4", addressForm},
