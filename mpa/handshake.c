@@ -304,7 +304,7 @@ static void step_undecided(struct mpa_conn *conn)
  * TCP has failed. Octets that came before and are no frame are the reason: the
  * RST is what a service of another protocol says to ours.
  */
-static int reset_status(struct mpa_conn *conn)
+static int reset_status(struct mpa_conn *conn, int err)
 {
 	u8 frame[MPA_STARTUP_MAX_LEN];
 	struct sock *sk = conn->sk;
@@ -316,7 +316,7 @@ static int reset_status(struct mpa_conn *conn)
 	if (ret && ret != -EAGAIN)
 		return ret;
 	/* EPIPE is an RST, too: one behind a FIN. */
-	return sk->sk_err == EPIPE ? -ECONNRESET : -sk->sk_err;
+	return err == EPIPE ? -ECONNRESET : -err;
 }
 
 /**
@@ -327,14 +327,15 @@ static int reset_status(struct mpa_conn *conn)
  */
 void mpa_handshake_step(struct mpa_conn *conn)
 {
-	const struct sock *sk = conn->sk;
+	const int err = READ_ONCE(conn->sk->sk_err);
 
 	if (conn->state == MPA_UNDECIDED) {
 		step_undecided(conn);
 		return;
 	}
-	if (sk->sk_err) {
-		startup_fail(conn, reset_status(conn));
+	/* TCP goes on after what ICMP says (IP_RECVERR). */
+	if (err && conn->sk->sk_state == TCP_CLOSE) {
+		startup_fail(conn, reset_status(conn, err));
 		return;
 	}
 	if (test_bit(MPA_CONN_TIMED_OUT, &conn->flags)) {

@@ -361,6 +361,21 @@ void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, limits->notsent_lowat);
 }
 
+/**
+ * mpa_sock_drop_error() - forget an error that has not ended TCP
+ * @sk: socket
+ *
+ * TCP goes on after what ICMP says (IP_RECVERR), but fails the next call to
+ * send for it, once. That is to be no call of ours.
+ * Context: socket lock held.
+ */
+void mpa_sock_drop_error(struct sock *sk)
+{
+	sock_owned_by_me(sk);
+	if (sk->sk_state != TCP_CLOSE)
+		sock_error(sk);
+}
+
 /* Up to a page of octets, copied: octets taken, or an errno. */
 static int send_copy(struct sock *sk, const void *octets, u32 len, int flags,
 		     gfp_t gfp)
@@ -400,6 +415,7 @@ int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len, gfp_t gfp)
 	u32 sent = 0;
 	int ret = 0;
 
+	mpa_sock_drop_error(sk);
 	mpa_sock_lift(sk, &limits);
 	while (sent < len) {
 		u32 n = min_t(u32, len - sent, PAGE_SIZE);

@@ -288,6 +288,8 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 	user->startup = 0;
 	user->status = 0;
 	user->error = MPA_ERR_NONE;
+	/* As with connect(): what the last one came to is over. */
+	mpa_sock_drop_error(sk);
 	set_options_aside(user);
 	mpa_conn_attach(conn);
 	mpa_user_refresh(user);

@@ -164,6 +164,23 @@ static void rejected(Context& c) {
   expectFull(e, c.seed, "Full Operation after all");
 }
 
+/* Who has not asked for SO_ERROR may start again, too. */
+static void againWithoutAsking(Context& c) {
+  const Ends e = connectEnds(c);
+
+  attachBoth(e);
+  e.client.nonBlocking(true);
+  for (const int answer : {MPA_REJECT, MPA_ACCEPT}) {
+    expectErrno(e.client.start(MPA_INITIATE), EINPROGRESS, "MPA_INITIATE");
+    expectOk(e.server.start(MPA_RESPOND), "MPA_RESPOND");
+    expectOk(e.server.start(answer), "the answer");
+    expect(e.client.poll(answer == MPA_REJECT ? POLLERR : POLLOUT), "nothing happened");
+    expectEqual(e.client.status().err, answer == MPA_REJECT ? ECONNREFUSED : 0, "MPA_STATUS errno");
+  }
+  e.client.nonBlocking(false);
+  expectFull(e, c.seed, "Full Operation after all");
+}
+
 /* R=1, and streaming octets right behind it in the segment; the Initiator did not wait. */
 static void rejectedWithData(Context& c) {
   RawEnds e = connectRaw(c);
@@ -430,6 +447,7 @@ std::span<const SocketCase> startupCases() {
       {"start-one-segment-r", "STA-16 STA-19", "streaming octets, Request and FPDUs in one segment", oneSegmentResponder},
       {"start-one-segment-i", "STA-19", "Reply and FPDUs in one segment", oneSegmentInitiator},
       {"start-rejected", "STA-10 STA-11 STA-08", "refused three times, streaming between, then accepted", rejected},
+      {"start-again", "STA-10", "refused without waiting, SO_ERROR not read, then accepted", againWithoutAsking},
       {"start-rejected-data", "STA-11 STA-19", "streaming octets behind a Reply that refuses", rejectedWithData},
       {"start-invalid-reply", "STA-01 STA-06 STA-07 STA-11 ERR-04", "TCP is reset, error 4", invalidReply},
       {"start-invalid-request", "STA-01 STA-06 STA-07 STA-09 ERR-04", "TCP is reset, error 4", invalidRequest},
