@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_data.cpp @brief Full Operation: one ULPDU for each call, both ways, waiting and not. */
+#include <arpa/inet.h>
+#include <netinet/ip_icmp.h>
+#include <numeric>
 #include <random>
 #include <sys/epoll.h>
 #include <sys/uio.h>
@@ -254,6 +257,97 @@ static void closeLosesNothing(Context& c) {
   }
 }
 
+/* The sequence number of the client's first octet that is not acknowledged, when asked for after others. */
+class Acknowledged {
+public:
+  /** Of a plain TCP socket that nothing is sent on. */
+  explicit Acknowledged(const Socket& socket) : socket_(socket) {
+    socklen_t length = sizeof(number_);
+
+    expectOk(socket.set(IPPROTO_TCP, TCP_REPAIR, TCP_REPAIR_ON), "TCP_REPAIR");
+    expectOk(socket.set(IPPROTO_TCP, TCP_REPAIR_QUEUE, TCP_SEND_QUEUE), "TCP_REPAIR_QUEUE");
+    getsockopt(socket.fd(), IPPROTO_TCP, TCP_QUEUE_SEQ, &number_, &length);
+    expectOk(socket.set(IPPROTO_TCP, TCP_REPAIR, TCP_REPAIR_OFF_NO_WP), "TCP_REPAIR");
+    number_ -= octets();
+  }
+
+  std::uint32_t number() const { return number_ + octets(); }
+
+private:
+  std::uint32_t octets() const {
+    tcp_info info{};
+    socklen_t length = sizeof(info);
+
+    getsockopt(socket_.fd(), IPPROTO_TCP, TCP_INFO, &info, &length);
+    return static_cast<std::uint32_t>(info.tcpi_bytes_acked);
+  }
+
+  const Socket& socket_;
+  std::uint32_t number_ = 0;
+};
+
+/* Tells @p socket that its peer's host cannot be reached any more, as a router would. */
+static void unreachable(const Socket& socket, std::uint32_t sequence) {
+  struct {
+    icmphdr icmp{.type = ICMP_DEST_UNREACH, .code = ICMP_HOST_UNREACH, .checksum = 0, .un = {}};
+    iphdr ip{};
+    std::uint16_t from = 0, to = 0;
+    std::uint32_t sequence = 0;
+  } message;
+  sockaddr_in local{}, remote{};
+  socklen_t length = sizeof(local);
+  const test::Fd fd(::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP));
+
+  if (!fd || getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&local), &length) ||
+      getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&remote), &length))
+    test::throwErrno("ICMP");
+  message.ip.version = 4;
+  message.ip.ihl = 5;
+  message.ip.protocol = IPPROTO_TCP;
+  message.ip.saddr = local.sin_addr.s_addr;
+  message.ip.daddr = remote.sin_addr.s_addr;
+  message.from = local.sin_port;
+  message.to = remote.sin_port;
+  message.sequence = htonl(sequence);
+  std::array<std::uint16_t, sizeof(message) / 2> words{};
+  std::memcpy(words.data(), &message, sizeof(message));
+  const std::uint32_t sum = std::accumulate(words.begin(), words.end(), 0U);
+  message.icmp.checksum = static_cast<std::uint16_t>(~((sum & 0xffff) + (sum >> 16)));
+  local.sin_port = 0;
+  if (sendto(fd.get(), &message, sizeof(message), 0, reinterpret_cast<sockaddr*>(&local), sizeof(local)) < 0)
+    test::throwErrno("ICMP");
+}
+
+/* What ICMP says is an error of the socket (IP_RECVERR), but TCP goes on: so does MPA, through startup and up to the FIN. */
+static void icmpErrors(Context& c) {
+  const Ends e = connectEnds(c);
+  const Acknowledged acknowledged(e.client);
+  unsigned sent = 0;
+
+  expectOk(e.client.set(IPPROTO_IP, IP_RECVERR, 1), "IP_RECVERR");
+  expectOk(e.client.set(SOL_SOCKET, SO_SNDBUF, 20000), "SO_SNDBUF");
+  expectOk(e.client.attach(), "TCP_ULP");
+  expectOk(e.server.attach(), "TCP_ULP");
+  e.client.nonBlocking(true);
+  expectErrno(e.client.start(MPA_INITIATE), EINPROGRESS, "MPA_INITIATE");
+  expectOk(e.server.start(MPA_RESPOND), "MPA_RESPOND");
+  unreachable(e.client, acknowledged.number());
+  expect(e.client.poll(0) & POLLERR, "no error in startup");
+  expectOk(e.server.start(MPA_ACCEPT), "MPA_ACCEPT");
+  for (const test::Deadline deadline(patience); e.client.status().state == MPA_STATE_WAIT_REPLY;)
+    expect(!deadline.passed(), "no end of startup");
+  expectEqual(e.client.soError(), EHOSTUNREACH, "SO_ERROR");
+  e.client.receive(1, MSG_ERRQUEUE);
+  while (e.client.send(pattern(MPA_ULPDU_MAX, sent)) > 0)
+    sent++;
+  unreachable(e.client, acknowledged.number());
+  expect(e.client.poll(0) & POLLERR, "no error before the FIN");
+  expectOk(e.client.shutdown(SHUT_WR), "shutdown");
+  for (unsigned i = 0; i < sent; i++)
+    expectUlpdu(e.server.receive(), pattern(MPA_ULPDU_MAX, i), test::format("ULPDU %u of %u", i, sent));
+  expect(e.server.receive().endOfStream(), "no end");
+}
+
 /* Several ULPDUs by one call. */
 static void batch(Context& c) {
   const Ends e = fullEnds(c);
@@ -348,6 +442,7 @@ std::span<const SocketCase> dataCases() {
       {"data-too-long", "DDP-03 DDP-04", "64769 octets are refused, 64768 are not", tooLong},
       {"data-scattered", "DDP-01", "scattered memory is one ULPDU", scattered},
       {"data-batch", "DDP-01", "sendmmsg", batch},
+      {"data-icmp", "TX-08 END-01", "ICMP errors (IP_RECVERR) in startup and before a FIN", icmpErrors},
       {"data-transfer", "RCV-03 TX-08 DDP-05", "random sizes both ways at once, every mode", transfer},
       {"data-packing", "TX-02 TX-06 TX-09 RDC-07", "segments with TCP_NODELAY, MSG_MORE, TCP_CORK, no packing", packing},
       {"data-nonblocking", "TX-03 TX-08", "a full socket, poll, and nothing is lost", nonBlocking},
