@@ -28,5 +28,5 @@ ok 1 - startup-reply STA-01 STA-06 ENH-01
 ok 2 - startup-wrong-key STA-01 ERR-04
 ok 3 - marker-bad MRK-13 ERR-03 # SKIP the device does not ask for Markers
 EOF
-refused "nobody listens" "cannot reach 10.9.0.2:7175" in1 iwmpa-peer --target 10.9.0.2:7175
+refused "nobody listens" "cannot connect to 10.9.0.2:7175" in1 iwmpa-peer --target 10.9.0.2:7175
 finish

@@ -89,13 +89,14 @@ int list(const Arguments& a) {
   return 0;
 }
 
-/** Fails early, with one line, when nobody listens. */
-void probe(const Arguments& a) {
+/** Fails early, with one line, when nobody listens. It makes a connection as it should be: siw's listener ends with an aborted one. */
+void probe(Context& context, const std::string& target) {
   try {
-    Stream::connect(a.config.address, a.config.port).abort();
+    const Session session(context, Options(context.config));
   } catch (const std::exception& e) {
-    throw std::runtime_error("cannot reach " + a.target + ": " + e.what() + " (is a program listening there?)");
+    throw std::runtime_error("cannot connect to " + target + ": " + e.what() + " (is a program listening there?)");
   }
+  context.trace.clear();
 }
 
 void show(const Arguments& a, unsigned number, const test::Result& result, Trace& trace) {
@@ -128,13 +129,12 @@ int run(const Arguments& a) {
   Target nobody;
   Listener unused("0.0.0.0", "0");
   Trace trace(a.config.trace && !a.tap);
+  Context context{a.config, Role::Initiator, nobody, unused, trace};
 
-  probe(a);
+  probe(context, a.target);
   if (a.tap)
     std::printf("TAP version 13\n1..%zu\n", cases.size());
   for (const auto& c : cases) {
-    Context context{a.config, Role::Initiator, nobody, unused, trace};
-
     results.push_back(test::outcome(c.name, c.alone, [&] { c.run(context); }));
     show(a, static_cast<unsigned>(results.size()), results.back(), trace);
     trace.clear();
