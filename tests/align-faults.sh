@@ -42,7 +42,7 @@ lossy h2 0
 # A stream that lasts, at a rate that keeps octets waiting in TCP.
 octets() { ip netns exec h2 cat /sys/class/net/wire/statistics/rx_bytes; }
 more_octets() { [ "$(octets)" -gt "$1" ]; }
-progress() { until_true 40 more_octets $(($(octets) + $1)) || fail "the transfer does not go on"; }
+progress() { until_true 200 more_octets $(($(octets) + $1)) || fail "the transfer does not go on"; }
 
 start_stream() {
   start_capture
