@@ -47,6 +47,7 @@ check "for which the oldest goes" until_true 10 counts rd2 startup_refused 1973
 tell flood "open 500"
 good_connection "a good connection from the same source while 500 more come [STA-15]"
 check "they are all there" until_true 120 heard flood "^= ok"
+answers "no more than 128 stay" flood "wait 128 60" "^= ok .* answered=0" 70
 answers "the others go" flood "close 128" "^= ok open=0 "
 check "which is noticed" until_true 30 no_more_than 0
 
