@@ -31,6 +31,7 @@
  * @err: why there are no more; it counts when a segment needs them
  * @held: regions they are in, but for that in the cache, with a reference each
  * @num_held: elements in it
+ * @lent: of each of these regions, whether it is valid
  * @out: what MPA is to send of them
  */
 struct tx_run {
@@ -40,6 +41,7 @@ struct tx_run {
 	int err;
 	struct iwm_mr *held[IWM_MAX_SEND_SGE];
 	unsigned int num_held;
+	const bool *lent[IWM_MAX_SEND_SGE + 1];
 	struct mpa_message out;
 };
 
@@ -102,12 +104,26 @@ static void run_add_elements(struct iwm_qp *qp, struct tx_run *run, u32 left)
 	}
 }
 
+/*
+ * What has to hold still when the octets have been copied: the peer can
+ * invalidate what it was lent, and then the consumer uses the memory for
+ * something else.
+ */
+static u32 run_note_regions(struct iwm_qp *qp, struct tx_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < run->num_held; i++)
+		run->lent[i] = &run->held[i]->valid;
+	if (run->len && !qp->sq->msg.in_body && qp->sq->mr)
+		run->lent[i++] = &qp->sq->mr->valid;
+	return i;
+}
+
 /* The segments to come, as MPA is told of them. */
 static void run_describe(struct iwm_qp *qp, struct tx_run *run)
 {
-	static const bool always = true;
 	const struct tx_msg *msg = &qp->sq->msg;
-	const struct iwm_mr *last = qp->sq->mr;
 	struct mpa_message *out = &run->out;
 
 	out->hdr_len = ddp_segment_build(out->hdr, &msg->seg,
@@ -116,12 +132,12 @@ static void run_describe(struct iwm_qp *qp, struct tx_run *run)
 	out->offset_at = msg->seg.tagged ? DDP_HDR_TO : DDP_HDR_MO;
 	out->offset_is_64 = msg->seg.tagged;
 	out->cut = false;
-	/* One flag can be looked at for each segment, and no more. */
-	out->max_fpdus = run->num_held ? 1 : U32_MAX;
+	out->max_fpdus = U32_MAX;
 	out->left = msg->left;
 	out->avail = run->len;
 	out->src = run->span;
-	out->lent = msg->in_body || !run->len || !last ? &always : &last->valid;
+	out->lent = run->lent;
+	out->num_lent = run_note_regions(qp, run);
 }
 
 /* Where the message's next octets lie. */
@@ -187,21 +203,6 @@ static void message_done(struct iwm_qp *qp, struct mpa_conn *conn)
 }
 
 /*
- * May the run's octets be sent still? The peer can invalidate what it was lent:
- * then the consumer uses the memory for something else. MPA looks at the last
- * region itself.
- */
-static bool run_is_valid(const struct tx_run *run)
-{
-	unsigned int i;
-
-	for (i = 0; i < run->num_held; i++)
-		if (!READ_ONCE(run->held[i]->valid))
-			return false;
-	return true;
-}
-
-/*
  * Serialise what the run has, as far as there is room. -ENODATA: the next run
  * begins here.
  */
@@ -209,11 +210,8 @@ static int run_send(struct iwm_qp *qp, struct mpa_conn *conn,
 		    struct tx_run *run)
 {
 	struct mpa_message *out = &run->out;
-	int ret;
+	int ret = mpa_tx_message(conn, out);
 
-	do {
-		ret = run_is_valid(run) ? mpa_tx_message(conn, out) : -ESTALE;
-	} while (!ret && out->left);
 	if (ret != -ENODATA && ret != -ESTALE)
 		return ret;
 	if (out->avail < run->len)

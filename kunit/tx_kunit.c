@@ -502,6 +502,7 @@ struct sent_message {
 };
 
 static const bool lent = true;
+static const bool *const all_lent[] = { &lent };
 
 /* Payload lies behind the octets that a ULPDU of the reference is built in. */
 #define MESSAGE_AT	4096
@@ -517,7 +518,7 @@ static void message_start(struct tx_env *env, struct sent_message *m, bool tagge
 	m->msg = (struct mpa_message){
 		.hdr_len = tagged ? 14 : 18, .last = 0x40, .offset_at = tagged ? 6 : 14,
 		.offset_is_64 = tagged, .max_fpdus = 1, .left = len, .avail = len, .src = spans,
-		.lent = &lent,
+		.lent = all_lent, .num_lent = ARRAY_SIZE(all_lent),
 	};
 	memset(m->hdr, 0xff, sizeof(m->hdr));
 	m->hdr[0] = 0x81;
@@ -609,13 +610,9 @@ static void ddp_01_message_that_waits(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
 	struct sent_message m;
-	bool mine = false;
 
 	tx_start(env, true, true, 1448);
 	message_start(env, &m, true, 3000, 1000);
-	m.msg.lent = &mine;
-	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ESTALE);
-	m.msg.lent = &lent;
 	m.msg.avail = 1000;
 	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ENODATA);
 	memory.left = 0;
@@ -635,6 +632,53 @@ static void ddp_01_message_that_waits(struct kunit *test)
 	message_send(test, env, &m);
 	KUNIT_ASSERT_EQ(test, push(env, false), 0);
 	KUNIT_EXPECT_TRUE(test, stream_matches(env));
+}
+
+/*
+ * Memory that is taken away while it is copied: the flag that says so lies where
+ * the octets of the ULPDU, zeros, are written to. What was copied is not sent.
+ */
+static void message_taken(struct kunit *test, struct tx_env *env)
+{
+	struct mpa_tx *tx = &env->conn->tx;
+	bool *mine = (bool *)tx->ring.mem + tx->ring.off + 100;
+	const bool *const some_lent[] = { &lent, mine };
+	u64 written = tx->written;
+	struct sent_message m;
+
+	message_start(env, &m, true, 1300, 1000);
+	memset(env->ulpdu + MESSAGE_AT, 0, 1300);
+	m.msg.lent = some_lent;
+	m.msg.num_lent = ARRAY_SIZE(some_lent);
+	*mine = true;
+	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ESTALE);
+	KUNIT_EXPECT_FALSE(test, *mine);
+	KUNIT_EXPECT_EQ(test, m.msg.left, 1300);
+	KUNIT_EXPECT_EQ(test, m.msg.hdr[0], m.hdr[0]);
+	KUNIT_EXPECT_EQ(test, mpa_tx_written(env->conn), written);
+
+	message_start(env, &m, true, 1300, 1000);
+	message_send(test, env, &m);
+}
+
+/* In one piece, and over the end of a chunk: the first one is a page. */
+static void ddp_01_message_taken_while_copied(struct kunit *test)
+{
+	static const u32 before[] = { 1000, 2200 };
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 i, way;
+
+	for (way = 0; way < 4; way++) {
+		for (i = 0; i < ARRAY_SIZE(before); i++) {
+			tx_start(env, way & 1, way & 2, 1448);
+			message_start(env, &m, true, before[i], 777);
+			message_send(test, env, &m);
+			message_taken(test, env);
+			KUNIT_ASSERT_EQ(test, push(env, false), 0);
+			KUNIT_EXPECT_TRUE(test, stream_matches(env));
+		}
+	}
 }
 
 /*
@@ -1311,6 +1355,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ddp_01_siz_05_messages),
 	KUNIT_CASE(tx_03_message_at_once),
 	KUNIT_CASE(ddp_01_message_that_waits),
+	KUNIT_CASE(ddp_01_message_taken_while_copied),
 	KUNIT_CASE(tx_01_tx_02_siz_05_segments_start_with_an_fpdu),
 	KUNIT_CASE(tx_01_ragged_emss),
 	KUNIT_CASE(tx_01_bulk_ends_no_segments),

@@ -104,8 +104,25 @@ static __always_inline struct kvec *span_advance(struct kvec *span, size_t len)
 	return span;
 }
 
+/*
+ * May what has been copied be sent? The consumer's memory may have become
+ * somebody else's before it was copied, or while.
+ */
+static __always_inline bool is_lent(const struct mpa_message *msg)
+{
+	u32 i;
+
+	/* Who takes the memory away clears the flag before it is used anew. */
+	smp_rmb();
+	for (i = 0; i < msg->num_lent; i++)
+		if (unlikely(!READ_ONCE(*msg->lent[i])))
+			return false;
+	return true;
+}
+
 /* An FPDU that does not lie in one piece. */
-static int write_pieces(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
+static int write_pieces(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu,
+			const struct mpa_message *msg)
 {
 	u32 left = ulpdu->len, n;
 	int ret;
@@ -118,6 +135,10 @@ static int write_pieces(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
 		n = min_t(size_t, left, ulpdu->src->iov_len);
 		mpa_tx_put(conn, ulpdu->src->iov_base, n);
 		ulpdu->src = span_advance(ulpdu->src, n);
+	}
+	if (msg && !is_lent(msg)) {
+		mpa_tx_cancel(conn);
+		return -ESTALE;
 	}
 	mpa_tx_close(conn);
 	return 0;
@@ -142,9 +163,10 @@ static __always_inline u8 *write_line(struct mpa_line *line,
 	return mpa_line_end(line, ulpdu_len, markers);
 }
 
-/* As mpa_tx_fpdu(). */
+/* As mpa_tx_fpdu(); of @msg, or of none. */
 static __always_inline int write_fpdu(struct mpa_conn *conn,
 				      struct mpa_ulpdu *ulpdu,
+				      const struct mpa_message *msg,
 				      const bool markers)
 {
 	struct mpa_tx *tx = &conn->tx;
@@ -159,12 +181,14 @@ static __always_inline int write_fpdu(struct mpa_conn *conn,
 	/* mpa_tx_close() tells of each: here that would cost when off, too. */
 	if (unlikely(!has_piece(tx, max(wire, MPA_TX_LEAST))) ||
 	    trace_mpa_tx_fpdu_enabled())
-		return write_pieces(conn, ulpdu);
+		return write_pieces(conn, ulpdu, msg);
 	piece.page = tx->ring.chunk[tx->ring.slot];
 	piece.off = tx->ring.off;
 	fpdu = tx->ring.mem + piece.off;
 	line.out = fpdu;
 	end = write_line(&line, ulpdu, markers);
+	if (msg && unlikely(!is_lent(msg)))
+		return -ESTALE;
 	if (writer->crc)
 		crc = mpa_crc_digest(fpdu, end - fpdu);
 	put_unaligned(crc, (__be32 *)end);
@@ -193,8 +217,8 @@ int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
 	if (unlikely(ulpdu->hdr_len + ulpdu->len > MPA_MAX_ULPDU))
 		return -EMSGSIZE;
 	if (conn->tx.writer.markers)
-		return write_fpdu(conn, ulpdu, true);
-	return write_fpdu(conn, ulpdu, false);
+		return write_fpdu(conn, ulpdu, NULL, true);
+	return write_fpdu(conn, ulpdu, NULL, false);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_fpdu, MPA_NS);
 
@@ -236,12 +260,9 @@ static __always_inline int write_message(struct mpa_conn *conn,
 				break;
 			ulpdu.len = msg->avail;
 		}
-		ret = -ESTALE;
-		if (unlikely(!READ_ONCE(*msg->lent)))
-			break;
 		if (ulpdu.len == msg->left)
 			msg->hdr[0] |= msg->last;
-		ret = write_fpdu(conn, &ulpdu, markers);
+		ret = write_fpdu(conn, &ulpdu, msg, markers);
 		if (unlikely(ret)) {
 			msg->hdr[0] &= ~msg->last;
 			break;
@@ -261,7 +282,8 @@ static __always_inline int write_message(struct mpa_conn *conn,
  * Return: 0 when the message is written, or @msg->max_fpdus of it. When no
  * FPDU more could be written: -EAGAIN, there is no room, as with mpa_tx_room();
  * -ENODATA, @msg->src has too little for the next one; -ESTALE, @msg->lent does
- * not hold any more; -ENOMEM. In each case what was written before stays.
+ * not hold any more, and @msg->src may have been moved on too far; -ENOMEM. In
+ * each case what was written before stays.
  */
 int mpa_tx_message(struct mpa_conn *conn, struct mpa_message *msg)
 {

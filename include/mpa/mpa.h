@@ -226,7 +226,8 @@ struct mpa_ulpdu {
  * @left: octets of payload that have not been sent
  * @avail: those of them that are at @src
  * @src: where the next ones lie; moved on
- * @lent: @src may be read for as long as this holds; looked at for each ULPDU
+ * @lent: flags; a ULPDU is sent only if they all hold when it has been copied
+ * @num_lent: elements in it
  */
 struct mpa_message {
 	u8 hdr[MPA_TX_HDR_SIZE];
@@ -239,7 +240,8 @@ struct mpa_message {
 	u32 left;
 	u32 avail;
 	struct kvec *src;
-	const bool *lent;
+	const bool *const *lent;
+	u32 num_lent;
 };
 
 /**
