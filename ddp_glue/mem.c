@@ -115,6 +115,7 @@ static struct iwm_mr *mr_alloc(struct ib_pd *ibpd, int access)
 	mr->access = access & IWM_ACCESS;
 	mr->page_shift = PAGE_SHIFT;
 	refcount_set(&mr->users, 1);
+	spin_lock_init(&mr->lock);
 	init_completion(&mr->drained);
 	return mr;
 }
@@ -234,7 +235,9 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
 		return -EBUSY;
 	if (mr->dma)
 		return -EACCES;
+	spin_lock_bh(&mr->lock);
 	WRITE_ONCE(mr->valid, false);
+	spin_unlock_bh(&mr->lock);
 	return 0;
 }
 
@@ -243,9 +246,8 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
  * @ibqp: QP that the peer asks on
  * @stag: the whole STag
  *
- * Accesses that have been checked before may still be under way on other
- * connections of the protection domain when this returns: softirq cannot
- * wait for them, and the caller may itself be one of them.
+ * Nothing is placed in the region any more when this returns, on no
+ * connection, and what is being copied from it is not sent.
  *
  * Context: any.
  * Return: 0; -ENOENT: there is no valid region of this STag; -EPERM: not of

@@ -43,6 +43,16 @@ static inline void iwm_mr_drop_cache(struct iwm_mr **cache)
 	*cache = NULL;
 }
 
+/*
+ * Can the peer of another connection than @ibqp's take @mr, which is held, away?
+ * Then octets are placed with @mr->lock held, and the check made under it.
+ */
+static inline bool iwm_mr_is_lent_elsewhere(const struct iwm_mr *mr,
+					    const struct ib_qp *ibqp)
+{
+	return mr->lent_on && mr->lent_on != ibqp->qp_num;
+}
+
 /**
  * iwm_mr_check() - may this access be made?
  * @mr: region of iwm_mr_get()

@@ -108,6 +108,26 @@ static int protection_fault(struct rx_segment *s, int mr_error)
 			     ecode);
 }
 
+static int place_checked(struct rx_segment *s, struct iwm_mr *mr, u64 addr,
+			 u32 len, int access)
+{
+	int ret = iwm_mr_check(mr, s->qp->ibqp.pd, addr, len, access);
+
+	return ret ? ret : iwm_place(mr, addr, s->cur, len);
+}
+
+/* Whoever takes the region away waits for us. */
+static int place_locked(struct rx_segment *s, struct iwm_mr *mr, u64 addr,
+			u32 len, int access)
+{
+	int ret;
+
+	spin_lock_bh(&mr->lock);
+	ret = place_checked(s, mr, addr, len, access);
+	spin_unlock_bh(&mr->lock);
+	return ret;
+}
+
 /*
  * Copy octets of the segment to where @stag, checked now, allows. The region
  * is held until the pass ends, or another one is used.
@@ -118,10 +138,10 @@ static int place_payload(struct rx_segment *s, u32 stag, u64 addr, u32 len,
 	struct iwm_mr *mr = iwm_mr_cached(s->qp->dev, &s->rx->mr, stag);
 	int ret = -ENOENT;
 
-	if (mr)
-		ret = iwm_mr_check(mr, s->qp->ibqp.pd, addr, len, access);
-	if (!ret)
-		ret = iwm_place(mr, addr, s->cur, len);
+	if (mr && unlikely(iwm_mr_is_lent_elsewhere(mr, &s->qp->ibqp)))
+		ret = place_locked(s, mr, addr, len, access);
+	else if (mr)
+		ret = place_checked(s, mr, addr, len, access);
 	/* What was placed early has been told of then. */
 	if (trace_iwm_place_enabled() && !s->cur->placed)
 		trace_iwm_place(s->qp, s->seg.opcode, stag, addr, len, ret);

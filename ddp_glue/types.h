@@ -158,6 +158,8 @@ struct iwm_pd {
  * @page_shift: of @pages entries, PAGE_SHIFT for user MRs
  * @dma: DMA MR: addresses are kernel virtual addresses
  * @lent_on: fast-register MR: number of the QP that it was registered on
+ * @lock: held while octets are placed from other connections than that of
+ *	@lent_on, and while @valid is cleared
  */
 struct iwm_mr {
 	struct ib_mr ibmr;
@@ -176,6 +178,7 @@ struct iwm_mr {
 	u32 used_pages;			/* entries in use */
 	u32 staged_pages;		/* of @staged, 0: no new list */
 	u32 lent_on;
+	spinlock_t lock;		/* see above */
 	void **pages;
 	void **staged;
 	struct ib_umem *umem;
