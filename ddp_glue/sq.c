@@ -9,6 +9,7 @@
 #include "mem.h"
 #include "mmap.h"
 #include "netdev.h"
+#include "qp_ref.h"
 #include "sq.h"
 #include "trace.h"
 
@@ -216,15 +217,33 @@ static void sq_skip(struct iwm_sq *sq)
 }
 
 /*
- * Complete everything in error. An entry is given back before its completion
- * shows: see above. One round of the ring at most: user space can go on
- * posting for ever. True when there is more.
+ * Nothing is placed for a Read that is flushed: its sink is the poster's again.
+ * Upcalls that come later find no outstanding Read.
+ */
+static void wait_for_sinks(struct iwm_qp *qp)
+{
+	struct mpa_conn *conn;
+
+	if (!iwm_sq_reads(qp->sq))
+		return;
+	conn = iwm_qp_conn_get(qp);
+	if (!conn)
+		return;
+	mpa_wait_upcalls(conn);
+	mpa_conn_put(conn);
+}
+
+/*
+ * Complete everything in error: SQ_FLUSH is set. An entry is given back before
+ * its completion shows: see above. One round of the ring at most: user space
+ * can go on posting for ever. True when there is more.
  */
 bool iwm_sq_flush_all(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 	u32 left = sq->num;
 
+	wait_for_sinks(qp);
 	sq->msg.kind = MSG_NONE;
 	sq->rest.cur = sq->rest.num_sge;
 	iwm_sq_release(sq);
@@ -267,13 +286,17 @@ int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr)
 	return 0;
 }
 
-/* The Read whose Response is due next, or NULL. Context: receive upcall. */
+/*
+ * The Read whose Response is due next, or NULL. None is once they are flushed.
+ * Context: receive upcall.
+ */
 const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
 	/* Pairs with prepare_read() and next_rtr() */
-	if (smp_load_acquire(&sq->orq_put) == sq->orq_get)
+	if (smp_load_acquire(&sq->orq_put) == sq->orq_get ||
+	    test_bit(SQ_FLUSH, &sq->flags))
 		return NULL;
 	return &iwm_sq_orq(sq, sq->orq_get)->sink;
 }
@@ -294,6 +317,8 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len)
 	/* Pairs with prepare_read() and next_rtr() */
 	u32 end = smp_load_acquire(&sq->orq_put), i;
 
+	if (test_bit(SQ_FLUSH, &sq->flags))
+		return false;
 	for (i = sq->orq_get; i != end; i++) {
 		const struct iwm_read_sink *sink = &iwm_sq_orq(sq, i)->sink;
 

@@ -309,6 +309,21 @@ void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 EXPORT_SYMBOL_NS_GPL(mpa_conn_addrs, MPA_NS);
 
 /**
+ * mpa_wait_upcalls() - wait for the upcalls that are under way
+ * @conn: connection
+ *
+ * Those that come later see what the consumer has written before.
+ *
+ * Context: process, may sleep; takes the socket lock.
+ */
+void mpa_wait_upcalls(struct mpa_conn *conn)
+{
+	lock_sock(conn->sk);
+	release_sock(conn->sk);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_wait_upcalls, MPA_NS);
+
+/**
  * mpa_conn_info() - what can be told of a connection
  * @conn: connection; before Full Operation there is nothing but zeros
  * @info: filled

@@ -300,6 +300,7 @@ void mpa_conn_set_consumer(struct mpa_conn *conn,
 /* Ends */
 void mpa_shutdown(struct mpa_conn *conn);
 void mpa_abort(struct mpa_conn *conn);
+void mpa_wait_upcalls(struct mpa_conn *conn);
 void mpa_destroy(struct mpa_conn *conn);
 void mpa_conn_get(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);

@@ -324,6 +324,23 @@ static void deviceReadsEmptyLast(Context& c) {
   s.talk();
 }
 
+/** A READ that the device has given up at the end of its connection is the application's memory again. */
+static void responseAfterFlush(Context& c) {
+  Session s(c, Options(c.config));
+  const auto sink = [&] { return c.target.command("sink 1000").number("sum"); };
+  const auto before = sink();
+
+  c.target.command(format("read 1000 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
+  const auto r = takeRequest(s, 1000);
+  c.target.command("disconnect");
+  const Line wc = c.target.expectEvent("wc");
+  expect(wc.at("status") == "WR_FLUSH_ERR", "the READ was to be flushed: " + wc.text);
+  s.send(makeReadResponse(r.sinkStag, r.sinkTo, patternData(1000, 4)));
+  s.stream.finish();
+  expect(c.target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
+  expectEqual(sink(), before, "checksum of the READ's memory");
+}
+
 /** Answers a READ of 1000 octets with @p spoil applied to the right response; the device must not complete it. */
 static void wrongResponse(Context& c, const std::function<void(Segment&)>& spoil, const std::vector<TermCode>& want) {
   Session s(c, Options(c.config));
@@ -459,6 +476,7 @@ static const WireCase table[] = {
     {"rdmap-device-reads", asBoth, "", "the device READs 0 to 100000 octets", deviceReads},
     {"rdmap-device-reads-empty-last", asBoth, "", "the device READs, and the last segment of the response is empty",
      deviceReadsEmptyLast},
+    {"rdmap-response-after-flush", asBoth, "", "READ response after the device has given it up", responseAfterFlush},
     {"rdmap-terminate-msn", asBoth, "", "a Terminate that skips an MSN", terminateMsn, "RFC5041-7"},
     {"rdmap-terminate-received", asBoth, "", "a Terminate ends the connection and is not answered", terminateReceived,
      "RFC5040-4.8"},

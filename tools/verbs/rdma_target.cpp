@@ -35,6 +35,7 @@ What happens by itself is printed as "! KIND KEY=VALUE...".
   send LENGTH SEED [solicited]
   write LENGTH SEED RKEY ADDR
   read LENGTH RKEY ADDR
+  sink LENGTH                checksum of the memory that READs go to
   state                      answers state=N, ibv_query_qp's qp_state
   disconnect                 rdma_disconnect
   reset                      destroy the connection and everything on it; the listener stays
@@ -167,6 +168,8 @@ public:
     post(IBV_WR_RDMA_READ, sink_.sge(0, length), 0, rkey, address);
   }
 
+  std::uint64_t sinkSum(std::size_t length) const { return test::checksum(sink_.memory.span(0, length)); }
+
   int state() const {
     ibv_qp_attr attr;
     ibv_qp_init_attr init;
@@ -292,6 +295,7 @@ private:
         {"fill", &Program::fill},     {"sum", &Program::sum},
         {"send", &Program::send},     {"write", &Program::write},
         {"read", &Program::read},     {"disconnect", &Program::disconnect},
+        {"sink", &Program::sink},
         {"state", &Program::state},   {"reset", &Program::reset},
     };
     std::istringstream words(line);
@@ -421,6 +425,10 @@ private:
   std::string read(const Arguments& args) {
     connection().postRead(args.number(0), static_cast<std::uint32_t>(args.number(1)), args.number(2));
     return "";
+  }
+
+  std::string sink(const Arguments& args) {
+    return format("sum=0x%llx", static_cast<unsigned long long>(connection().sinkSum(args.number(0))));
   }
 
   std::string disconnect(const Arguments&) {
