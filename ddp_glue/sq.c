@@ -348,7 +348,8 @@ static void wqe_read_done(struct iwm_qp *qp, const struct orq_entry *out,
 /**
  * iwm_sq_read_done() - the oldest outstanding Read has ended
  * @qp: QP
- * @status: how
+ * @status: how. After an error the stream ends: what waits for this Read is not
+ *	started, but flushed
  *
  * Context: receive upcall.
  */
@@ -359,8 +360,10 @@ void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status)
 
 	if (!out->rtr)
 		wqe_read_done(qp, out, status);
-	/* Pairs with iwm_sq_reads(): the place is free */
-	smp_store_release(&sq->orq_get, sq->orq_get + 1);
+	if (!status) {
+		/* Pairs with iwm_sq_reads(): the place is free */
+		smp_store_release(&sq->orq_get, sq->orq_get + 1);
+	}
 	iwm_sq_complete(qp, false);
 	smp_mb();	/* pairs with iwm_msg_wait_read() */
 	if (test_and_clear_bit(SQ_WAIT_READ, &sq->flags))
