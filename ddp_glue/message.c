@@ -259,7 +259,7 @@ static u32 read_limit(const struct iwm_qp *qp)
 static bool may_start(const struct iwm_qp *qp, u8 opcode, u16 flags)
 {
 	const struct iwm_sq *sq = qp->sq;
-	u32 limit = IWM_MAX_ORD;
+	u32 limit = U32_MAX;
 
 	if (sq->fifo_put - READ_ONCE(sq->fifo_get) == sq->num)
 		return false;

@@ -324,6 +324,24 @@ static void deviceReadsEmptyLast(Context& c) {
   s.talk();
 }
 
+/** As many READs outstanding as can be: what is not fenced does not wait for them. */
+static void deviceSendsBesideReads(Context& c) {
+  constexpr unsigned most = 128;
+  Options o(c.config);
+  o.application = "ird=1 ord=128";
+  o.enhanced = {.ird = most, .ord = 1};
+  Session s(c, o);
+
+  if (!s.remote.enhanced)
+    throw test::Skip("IRD is agreed on only in revision 2");
+  for (unsigned i = 0; i < most; i++)
+    c.target.command(format("read 1 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
+  c.target.command("send 100 7");
+  for (unsigned i = 0; i < most; i++)
+    takeRequest(s, 1);
+  expect(s.receiveMessage() == patternData(100, 7), "SEND came changed");
+}
+
 /** A READ that the device has given up at the end of its connection is the application's memory again. */
 static void responseAfterFlush(Context& c) {
   Session s(c, Options(c.config));
@@ -476,6 +494,7 @@ static const WireCase table[] = {
     {"rdmap-device-reads", asBoth, "", "the device READs 0 to 100000 octets", deviceReads},
     {"rdmap-device-reads-empty-last", asBoth, "", "the device READs, and the last segment of the response is empty",
      deviceReadsEmptyLast},
+    {"rdmap-device-sends-beside-reads", asBoth, "", "the device SENDs with 128 READs outstanding", deviceSendsBesideReads},
     {"rdmap-response-after-flush", asBoth, "", "READ response after the device has given it up", responseAfterFlush},
     {"rdmap-terminate-msn", asBoth, "", "a Terminate that skips an MSN", terminateMsn, "RFC5041-7"},
     {"rdmap-terminate-received", asBoth, "", "a Terminate ends the connection and is not answered", terminateReceived,

@@ -207,7 +207,7 @@ private:
     ibv_qp_init_attr attr{};
 
     attr.send_cq = attr.recv_cq = cq.get();
-    attr.cap = {128, static_cast<std::uint32_t>(maxRecvs), 1, 1, 0};
+    attr.cap = {256, static_cast<std::uint32_t>(maxRecvs), 1, 1, 0};
     attr.qp_type = IBV_QPT_RC;
     attr.sq_sig_all = 1;
     id_->createQp(pd_.get(), attr);
