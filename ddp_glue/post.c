@@ -147,7 +147,7 @@ static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 static bool in_burst(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
-	u32 segments = iwm_rx_segments(qp);
+	u64 segments = iwm_rx_segments(qp);
 	u64 now = local_clock();
 	bool burst;
 

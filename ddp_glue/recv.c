@@ -48,7 +48,7 @@ void iwm_rx_destroy(struct iwm_qp *qp)
 }
 
 /* How many segments have come in: whether the peer is answering. A hint. */
-u32 iwm_rx_segments(const struct iwm_qp *qp)
+u64 iwm_rx_segments(const struct iwm_qp *qp)
 {
 	return READ_ONCE(qp->rx->segments);
 }

@@ -25,13 +25,13 @@ struct iwm_rx {
 	u32 sge;
 	u32 sge_off;
 	u32 read_done;
-	u32 segments;
+	u64 segments;
 	struct iwm_mr *mr;
 };
 
 int iwm_rx_create(struct iwm_qp *qp);
 void iwm_rx_destroy(struct iwm_qp *qp);
-u32 iwm_rx_segments(const struct iwm_qp *qp);
+u64 iwm_rx_segments(const struct iwm_qp *qp);
 int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
 int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 		    u8 *hdr);

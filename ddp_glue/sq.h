@@ -216,7 +216,7 @@ struct iwm_sq {
 	bool response_turn;
 	struct hrtimer burst_timer;
 	u64 bell_time;
-	u32 bell_segments;
+	u64 bell_segments;
 	u8 term[RDMAP_TERM_MAX_LEN];
 	u32 term_len;
 	struct iwm_sge sge[];
