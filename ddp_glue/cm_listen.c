@@ -48,12 +48,14 @@ struct iwm_subscription {
  * struct iwm_listen - provider_data of a listening iw_cm_id
  * @id: with a reference
  * @dev: device
+ * @ready: it gets Requests (subs_lock)
  * @subs: the second is for IPv4 when "::" takes both families; none for an id
  *	of another namespace
  */
 struct iwm_listen {
 	struct iw_cm_id *id;
 	struct iwm_dev *dev;
+	bool ready;
 	struct iwm_subscription subs[2];
 };
 
@@ -122,7 +124,7 @@ static struct iwm_listen *find_listen(struct iwm_port *port,
 	if (!owner)
 		goto out;
 	list_for_each_entry(sub, &port->subs, entry) {
-		if (subscription_serves(sub, owner)) {
+		if (sub->listen->ready && subscription_serves(sub, owner)) {
 			listen = sub->listen;
 			break;
 		}
@@ -331,6 +333,18 @@ static int listen_open(struct iwm_listen *listen, int backlog)
 	return ret;
 }
 
+/*
+ * From now on it gets Requests, and nothing can fail any more: rdma_cm holds a
+ * lock until then that the handler of a Request waits for, and would wait for
+ * the handler if the id had to go.
+ */
+static void listen_begin(struct iwm_listen *listen)
+{
+	spin_lock_bh(&subs_lock);
+	listen->ready = true;
+	spin_unlock_bh(&subs_lock);
+}
+
 /**
  * iwm_cm_create_listen() - ib_device_ops.iw_create_listen
  * @id: with the local address, which may be a wildcard
@@ -360,6 +374,7 @@ int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 		return ret;
 	}
 	id->provider_data = listen;
+	listen_begin(listen);
 	return 0;
 }
 
