@@ -108,7 +108,9 @@ void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
 	release_conn(qp, reset || from == IWM_QP_RTS);
 	rx_end(qp);
 	mutex_unlock(&qp->conn_lock);
-	if (iwm_qp_is_up(from))
+	/* Also when it never was up: somebody may drain it. */
+	if (iwm_qp_is_up(from) ||
+	    (from == IWM_QP_IDLE && !READ_ONCE(qp->dying)))
 		iwm_qp_last_wqe(qp);
 	iwm_qp_finish(qp, status);
 }

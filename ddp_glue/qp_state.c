@@ -95,7 +95,7 @@ void iwm_qp_event(struct iwm_qp *qp, enum ib_event_type type)
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
 
-/* The QP has left RTS or CLOSING: it takes no more from its SRQ. */
+/* The QP is in error from now on: it takes no more from its SRQ. */
 void iwm_qp_last_wqe(struct iwm_qp *qp)
 {
 	if (qp->srq)
@@ -183,8 +183,9 @@ static void start_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 {
 	trace_iwm_terminate(qp, true, &fault->err);
 	iwm_qp_set_deadline(qp, TERMINATE_MAX_MS);
-	iwm_sq_terminate(qp, fault);
+	/* In this order: nothing is sent behind the Terminate. */
 	iwm_sq_flush(qp);
+	iwm_sq_terminate(qp, fault);
 	iwm_qp_queue_close(qp, TERMINATE_MAX_MS);
 }
 
@@ -304,6 +305,8 @@ void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
 		qp->used = true;
 	}
 	spin_unlock_bh(&qp->lock);
-	if (moved)
-		start_terminate(qp, fault);
+	if (!moved)
+		return;
+	start_terminate(qp, fault);
+	iwm_qp_last_wqe(qp);
 }

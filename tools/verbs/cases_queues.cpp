@@ -206,6 +206,26 @@ void sharedCq(Context& c) {
   }
 }
 
+/** A queue pair in error says that it takes no more from its SRQ. Whoever drains one waits for that, whatever it was before. */
+void lastOfShared(Context& c) {
+  Pair pair(c.place);
+  const CqHandle cq(check(ibv_create_cq(pair.server->id->context(), 16, nullptr, nullptr, 0), "ibv_create_cq"));
+  ibv_srq_init_attr shared{};
+  ibv_qp_init_attr init{};
+  ibv_qp_attr attr{};
+
+  shared.attr = {.max_wr = 16, .max_sge = 1, .srq_limit = 0};
+  const Srq srq(check(ibv_create_srq(pair.server->pd(), &shared), "ibv_create_srq"));
+  init.send_cq = init.recv_cq = cq.get();
+  init.srq = srq.get();
+  init.cap = {.max_send_wr = 16, .max_recv_wr = 0, .max_send_sge = 1, .max_recv_sge = 0, .max_inline_data = 0};
+  init.qp_type = IBV_QPT_RC;
+  const QpHandle qp(check(ibv_create_qp(pair.server->pd(), &init), "ibv_create_qp"));
+  attr.qp_state = IBV_QPS_ERR;
+  checkVerbs(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE), "ibv_modify_qp");
+  expect(waitAsync(pair.server->id->context(), IBV_EVENT_QP_LAST_WQE_REACHED), "no QP_LAST_WQE_REACHED");
+}
+
 /** A shared receive queue for two connections, its limit event, and a late refill. */
 void sharedReceives(Context& c) {
   Pair probe(c.place);
@@ -327,6 +347,7 @@ const VerbsCase table[] = {
     {"read-order", "", "completions in order behind READs", readOrder},
     {"fence", "", "a fenced WRITE waits for the READ before it", fence},
     {"shared-cq", "", "one CQ for both queues of two connections", sharedCq},
+    {"srq-last", "", "a QP that was never connected takes no more from its SRQ", lastOfShared},
     {"srq", "", "one SRQ for two connections, with its limit event", sharedReceives},
     {"posted-together", "TX-02 TX-09", "64 SENDs of 64 octets posted in one call", postedTogether},
     {"ping-pong", "", "messages one by one, by notification (--count)", pingPong},
