@@ -59,12 +59,13 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 	release_sock(sock->sk);
 	if (attempt->params.memalloc)
 		sk_set_memalloc(sock->sk);	/* mpa_sock_release() ends it */
-	mpa_conn_start_timer(conn);
 
 	ret = kernel_connect(sock, (struct sockaddr_unsized *)&attempt->remote,
 			     addr_len(&attempt->remote), O_NONBLOCK);
 	if (ret && ret != -EINPROGRESS)
 		goto err_let_go;
+	/* Not before: an upcall and an error are one too many. */
+	mpa_conn_start_timer(conn);
 	mpa_conn_queue(conn);
 	return conn;
 
