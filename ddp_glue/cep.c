@@ -18,6 +18,9 @@
 static DEFINE_XARRAY_FLAGS(ceps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 static DECLARE_WAIT_QUEUE_HEAD(ceps_wait);
 
+/* iw_cm.ko stays for as long as ceps may call it: they outlive its consumers. */
+static const char *(*const needs_iw_cm)(int reason) __used = iwcm_reject_msg;
+
 struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 			      work_func_t work, gfp_t gfp)
 {
