@@ -198,13 +198,22 @@ void iwm_mr_put(struct iwm_mr *mr)
 }
 
 /*
- * Wait until nobody but @holders uses a region that is invalid: it cannot be
- * looked up any more, and each use is short.
+ * Only the region's creator holds it, and those who wait for that themselves:
+ * they do not wait for one another.
  */
-static void mr_quiesce(struct iwm_mr *mr, unsigned int holders)
+static bool mr_is_quiet(const struct iwm_mr *mr)
+{
+	return refcount_read(&mr->users) <= 1 + atomic_read(&mr->waiting);
+}
+
+/*
+ * Wait until nobody uses a region that is invalid: it cannot be looked up any
+ * more, and each use is short.
+ */
+static void mr_quiesce(struct iwm_mr *mr)
 {
 	/* Waiting begins with a full barrier: see iwm_mr_put() */
-	wait_var_event(&mr->users, refcount_read(&mr->users) <= holders);
+	wait_var_event(&mr->users, mr_is_quiet(mr));
 }
 
 static void mr_set_valid(struct iwm_mr *mr)
@@ -287,8 +296,11 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 	if (!mr)
 		return -ENOENT;
 	ret = mr_revoke(mr, pd, NULL);
-	if (!ret && wait)
-		mr_quiesce(mr, 2);	/* its creator and this */
+	if (!ret && wait) {
+		atomic_inc(&mr->waiting);
+		mr_quiesce(mr);
+		atomic_dec(&mr->waiting);
+	}
 	iwm_mr_put(mr);
 	return ret;
 }
@@ -320,7 +332,7 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 	if (READ_ONCE(mr->valid))
 		return -EBUSY;
 
-	mr_quiesce(mr, 1);
+	mr_quiesce(mr);
 	/* Without a new list the one that was in force is used again. */
 	if (mr->staged_pages) {
 		swap(mr->pages, mr->staged);

@@ -146,7 +146,8 @@ struct iwm_pd {
  * @valid: cleared by invalidation; segments check it
  * @users: short-term references while octets are copied. The region is gone
  *	only when it has dropped to zero: dereg waits for @drained. A consumer's
- *	invalidation waits until it is alone
+ *	invalidation waits until there are only those that wait, too
+ * @waiting: how many such invalidations there are
  * @va: first address (Tagged Offset) of the region
  * @len: octets
  * @first_off: offset of @va in the first page
@@ -169,6 +170,7 @@ struct iwm_mr {
 	bool dma;
 	int access;			/* IB_ACCESS_* */
 	refcount_t users;
+	atomic_t waiting;
 	struct completion drained;
 	u64 va;
 	u64 len;
