@@ -191,7 +191,6 @@ static void dev_dealloc(struct ib_device *ibdev)
 	iwm_cm_dev_exit(dev);
 
 	mutex_lock(&devices_lock);
-	list_del_init(&dev->entry);
 	netdev = dev_netdev(dev);
 	RCU_INIT_POINTER(dev->netdev, NULL);
 	mutex_unlock(&devices_lock);
@@ -202,16 +201,37 @@ static void dev_dealloc(struct ib_device *ibdev)
 	iwm_mr_exit(dev);
 	free_percpu(dev->mib);
 	free_percpu(dev->mpa_mib);
+
+	/* Last: on unload those that are in the list are waited for. */
+	mutex_lock(&devices_lock);
+	list_del_init(&dev->entry);
+	mutex_unlock(&devices_lock);
 }
 
-/* The netdev has gone: no rtnl here, so connections can be waited for. */
+/*
+ * The netdev has gone: no rtnl here, so connections can be waited for. A device
+ * that cannot be held is being moved to another namespace, which takes it off
+ * the core for a moment and is waited for; or it has gone already.
+ */
 static void dev_remove(struct work_struct *work)
 {
 	struct iwm_dev *dev = container_of(work, struct iwm_dev, remove_work);
 
 	iwm_cm_dev_gone(dev);
-	ib_unregister_device_queued(&dev->ibdev);
-	ib_device_put(&dev->ibdev);
+	if (ib_device_try_get(&dev->ibdev)) {
+		ib_unregister_device_queued(&dev->ibdev);
+		ib_device_put(&dev->ibdev);
+	} else {
+		ib_unregister_device(&dev->ibdev);
+	}
+	put_device(&dev->ibdev.dev);
+}
+
+static void dev_queue_remove(struct iwm_dev *dev)
+{
+	get_device(&dev->ibdev.dev);
+	if (!queue_work(iwm_wq, &dev->remove_work))
+		put_device(&dev->ibdev.dev);
 }
 
 static void port_event(struct iwm_dev *dev, enum ib_event_type type)
@@ -262,10 +282,11 @@ static void dev_changed(struct work_struct *work)
 	ib_device_put(&dev->ibdev);
 }
 
-/* Have a work item of @dev run; none when it is not registered. */
-static void dev_queue(struct iwm_dev *dev, struct work_struct *work)
+/* Look after the netdev; not when the device is not registered. */
+static void dev_queue_change(struct iwm_dev *dev)
 {
-	if (ib_device_try_get(&dev->ibdev) && !queue_work(iwm_wq, work))
+	if (ib_device_try_get(&dev->ibdev) &&
+	    !queue_work(iwm_wq, &dev->change_work))
 		ib_device_put(&dev->ibdev);
 }
 
@@ -422,9 +443,9 @@ static int dev_settle(struct iwm_dev *dev)
 
 	mutex_lock(&devices_lock);
 	if (dev_netdev(dev)) {
-		dev_queue(dev, &dev->change_work);
+		dev_queue_change(dev);
 	} else {
-		dev_queue(dev, &dev->remove_work);
+		dev_queue_remove(dev);
 		ret = -ENODEV;
 	}
 	mutex_unlock(&devices_lock);
@@ -485,7 +506,7 @@ static void netdev_gone(struct iwm_dev *dev, struct net_device *netdev)
 {
 	RCU_INIT_POINTER(dev->netdev, NULL);
 	netdev_put(netdev, &dev->netdev_tracker);
-	dev_queue(dev, &dev->remove_work);
+	dev_queue_remove(dev);
 }
 
 /* lo's link address is a GID of all devices in its namespace. */
@@ -497,7 +518,7 @@ static void lo_changed(const struct net_device *lo)
 	list_for_each_entry(dev, &devices, entry) {
 		netdev = dev_netdev(dev);
 		if (netdev && net_eq(dev_net(netdev), dev_net(lo)))
-			dev_queue(dev, &dev->change_work);
+			dev_queue_change(dev);
 	}
 }
 
@@ -518,7 +539,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		if (dev)
-			dev_queue(dev, &dev->change_work);
+			dev_queue_change(dev);
 		break;
 	case NETDEV_UNREGISTER:
 		if (dev)
