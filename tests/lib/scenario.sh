@@ -248,8 +248,9 @@ listening() {
 
 not_listening() { ! listening "$@"; }
 
-# stalled PORT: h1's TCP has sent something to it again, and waits longer each time.
-stalled() { in1 ss -tino dport = ":$1" | grep -q "backoff:"; }
+# stalled PORT: h1's TCP has sent something to it again, or h2's from it, and waits longer each time. With nothing under way from h1
+# the transfer waits for what h2 has lost.
+stalled() { { in1 ss -tino dport = ":$1"; in2 ss -tino sport = ":$1"; } | grep -q "backoff:"; }
 
 # gone PID: that process has ended.
 gone() { ! kill -0 "$1" 2>/dev/null; }
