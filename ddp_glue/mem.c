@@ -199,21 +199,30 @@ void iwm_mr_put(struct iwm_mr *mr)
 
 /*
  * Only the region's creator holds it, and those who wait for that themselves:
- * they do not wait for one another.
+ * they do not wait for one another. Who waits is counted first, and is still
+ * among the users then, or has found it quiet: an invalid region gets no new
+ * ones.
  */
 static bool mr_is_quiet(const struct iwm_mr *mr)
 {
-	return refcount_read(&mr->users) <= 1 + atomic_read(&mr->waiting);
+	int waiting = atomic_read(&mr->waiting);
+
+	smp_rmb();	/* pairs with mr_quiesce() */
+	return refcount_read(&mr->users) <= 1 + waiting;
 }
 
 /*
  * Wait until nobody uses a region that is invalid: it cannot be looked up any
- * more, and each use is short.
+ * more, and each use is short. The caller holds a reference.
  */
 static void mr_quiesce(struct iwm_mr *mr)
 {
+	/* Pairs with mr_is_quiet(): our reference is among the users */
+	smp_mb__before_atomic();
+	atomic_inc(&mr->waiting);
 	/* Waiting begins with a full barrier: see iwm_mr_put() */
 	wait_var_event(&mr->users, mr_is_quiet(mr));
+	atomic_dec(&mr->waiting);
 }
 
 static void mr_set_valid(struct iwm_mr *mr)
@@ -296,11 +305,8 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 	if (!mr)
 		return -ENOENT;
 	ret = mr_revoke(mr, pd, NULL);
-	if (!ret && wait) {
-		atomic_inc(&mr->waiting);
+	if (!ret && wait)
 		mr_quiesce(mr);
-		atomic_dec(&mr->waiting);
-	}
 	iwm_mr_put(mr);
 	return ret;
 }
@@ -332,7 +338,8 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 	if (READ_ONCE(mr->valid))
 		return -EBUSY;
 
-	mr_quiesce(mr);
+	/* Those who wait in mr_quiesce(), too: once valid, nobody wakes them. */
+	wait_var_event(&mr->users, refcount_read(&mr->users) <= 1);
 	/* Without a new list the one that was in force is used again. */
 	if (mr->staged_pages) {
 		swap(mr->pages, mr->staged);
