@@ -301,6 +301,15 @@ const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp)
 	return &iwm_sq_orq(sq, sq->orq_get)->sink;
 }
 
+/*
+ * Is what comes in a Response to Reads that have been flushed? The peer cannot
+ * know of that. Context: receive upcall.
+ */
+bool iwm_sq_reads_are_flushed(struct iwm_qp *qp)
+{
+	return test_bit(SQ_FLUSH, &qp->sq->flags) && iwm_sq_reads(qp->sq);
+}
+
 /**
  * iwm_sq_is_read_sink() - is this where the Response to a Read belongs?
  * @qp: QP

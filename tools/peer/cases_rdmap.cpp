@@ -357,6 +357,7 @@ static void responseAfterFlush(Context& c) {
   s.stream.finish();
   expect(c.target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
   expectEqual(sink(), before, "checksum of the READ's memory");
+  expect(!c.target.takeEvent("async"), "the device takes the right response for an error");
 }
 
 /** Answers a READ of 1000 octets with @p spoil applied to the right response; the device must not complete it. */

@@ -54,6 +54,9 @@ public:
    */
   std::optional<Line> event(const std::string& kind, const test::Deadline& deadline);
 
+  /** As event(), but of those that have come. */
+  std::optional<Line> takeEvent(const std::string& kind);
+
   /** As event(), but its absence fails the case. */
   Line expectEvent(const std::string& kind);
 
@@ -62,7 +65,6 @@ public:
 
 private:
   bool readLine(const test::Deadline& deadline);
-  std::optional<Line> takeEvent(const std::string& kind);
 
   pid_t child_ = -1;
   test::Fd in_, out_;
