@@ -31,11 +31,12 @@ static int close_status(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
-	if (sk->sk_err)
-		return -sk->sk_err;
-	/* A program may have asked for the error meanwhile. */
+	/*
+	 * What sk_err says of a TCP that goes on, or behind the peer's FIN, is
+	 * not why this direction ends. A program may have asked for it, too.
+	 */
 	if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
-		return -ECONNRESET;
+		return sk->sk_err ? -sk->sk_err : -ECONNRESET;
 	/* A FIN in the middle of an FPDU is no orderly close. */
 	if (tcp_inq(sk) > 0 || conn->rx.stash_len)
 		return -ECONNRESET;

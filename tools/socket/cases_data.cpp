@@ -318,7 +318,7 @@ static void unreachable(const Socket& socket, std::uint32_t sequence) {
     test::throwErrno("ICMP");
 }
 
-/* What ICMP says is an error of the socket (IP_RECVERR), but TCP goes on: so does MPA, through startup and up to the FIN. */
+/* What ICMP says is an error of the socket (IP_RECVERR), but TCP goes on: so does MPA, through startup and up to both FINs. */
 static void icmpErrors(Context& c) {
   const Ends e = connectEnds(c);
   const Acknowledged acknowledged(e.client);
@@ -346,6 +346,11 @@ static void icmpErrors(Context& c) {
   for (unsigned i = 0; i < sent; i++)
     expectUlpdu(e.server.receive(), pattern(MPA_ULPDU_MAX, i), test::format("ULPDU %u of %u", i, sent));
   expect(e.server.receive().endOfStream(), "no end");
+  unreachable(e.client, acknowledged.number());
+  expect(e.client.poll(0) & POLLERR, "no error before the other FIN");
+  expectOk(e.server.shutdown(SHUT_WR), "shutdown");
+  e.client.nonBlocking(false);
+  expect(e.client.receive().endOfStream(), "no end of the other direction");
 }
 
 /* Several ULPDUs by one call. */
@@ -442,7 +447,7 @@ std::span<const SocketCase> dataCases() {
       {"data-too-long", "DDP-03 DDP-04", "64769 octets are refused, 64768 are not", tooLong},
       {"data-scattered", "DDP-01", "scattered memory is one ULPDU", scattered},
       {"data-batch", "DDP-01", "sendmmsg", batch},
-      {"data-icmp", "TX-08 END-01", "ICMP errors (IP_RECVERR) in startup and before a FIN", icmpErrors},
+      {"data-icmp", "TX-08 END-01", "ICMP errors (IP_RECVERR) in startup and before each FIN", icmpErrors},
       {"data-transfer", "RCV-03 TX-08 DDP-05", "random sizes both ways at once, every mode", transfer},
       {"data-packing", "TX-02 TX-06 TX-09 RDC-07", "segments with TCP_NODELAY, MSG_MORE, TCP_CORK, no packing", packing},
       {"data-nonblocking", "TX-03 TX-08", "a full socket, poll, and nothing is lost", nonBlocking},
