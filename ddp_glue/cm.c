@@ -90,6 +90,14 @@ bool iwm_cm_is_foreign(const struct iw_cm_id *id, const struct net *net)
 	return owner && !net_eq(owner, net);
 }
 
+/* rdma_cm hands out the ports of its other spaces without regard to TCP's. */
+bool iwm_cm_is_tcp(const struct iw_cm_id *id)
+{
+	const struct rdma_cm_id *owner = id->context;
+
+	return !owner || owner->ps == RDMA_PS_TCP;
+}
+
 /* ---- QPs ---- */
 
 /*

@@ -194,6 +194,22 @@ static struct iwm_port *port_find(struct net *net,
 	return NULL;
 }
 
+/*
+ * Does a listener on this device have the port? Another one would get its
+ * Requests. rdma_cm does not ask for it: within a space, a port is one id's.
+ */
+static bool port_is_taken(const struct iwm_port *port,
+			  const struct iwm_dev *dev)
+{
+	const struct iwm_subscription *sub;
+
+	lockdep_assert_held(&ports_mutex);
+	list_for_each_entry(sub, &port->subs, entry)
+		if (sub->listen->dev == dev)
+			return true;
+	return false;
+}
+
 static void port_subscribe(struct iwm_subscription *sub, struct iwm_port *port)
 {
 	spin_lock_bh(&subs_lock);
@@ -261,10 +277,12 @@ static int subscription_open(struct iwm_subscription *sub,
 	sub->listen = listen;
 	mutex_lock(&ports_mutex);
 	port = port_find(net, addr);
-	if (port)
-		port_subscribe(sub, port);
-	else
+	if (!port)
 		ret = port_create(sub, net, addr, backlog);
+	else if (port_is_taken(port, listen->dev))
+		ret = -EADDRINUSE;
+	else
+		port_subscribe(sub, port);
 	mutex_unlock(&ports_mutex);
 	/* The listening socket holds the namespace. */
 	put_net(net);
@@ -287,12 +305,19 @@ static void subscription_close(struct iwm_subscription *sub)
 	mutex_unlock(&ports_mutex);
 }
 
+static bool is_wildcard(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *a6 = (const void *)addr;
+	const struct sockaddr_in *a4 = (const void *)addr;
+
+	return addr->ss_family == AF_INET6 ? ipv6_addr_any(&a6->sin6_addr) :
+					     !a4->sin_addr.s_addr;
+}
+
 static bool takes_both_families(const struct iw_cm_id *id)
 {
-	const struct sockaddr_in6 *addr = (const void *)&id->m_local_addr;
-
-	return addr->sin6_family == AF_INET6 && !id->afonly &&
-	       ipv6_addr_any(&addr->sin6_addr);
+	return id->m_local_addr.ss_family == AF_INET6 && !id->afonly &&
+	       is_wildcard(&id->m_local_addr);
 }
 
 /*
@@ -322,6 +347,9 @@ static int listen_open(struct iwm_listen *listen, int backlog)
 
 	if (listen_is_foreign(listen))
 		return 0;
+	/* A wildcard id may have its kind of port on other devices. */
+	if (!iwm_cm_is_tcp(listen->id))
+		return is_wildcard(addr) ? 0 : -EPROTONOSUPPORT;
 	ret = subscription_open(&listen->subs[0], listen, addr, backlog);
 	if (ret || !takes_both_families(listen->id))
 		return ret;
@@ -350,10 +378,12 @@ static void listen_begin(struct iwm_listen *listen)
  * @id: with the local address, which may be a wildcard
  * @backlog: of the TCP socket
  *
- * An id of another namespace than the device's listens to nothing.
+ * An id of another namespace than the device's listens to nothing, nor does a
+ * wildcard one of another port space than RDMA_PS_TCP.
  *
  * Context: process, may sleep.
- * Return: 0, -EADDRINUSE when a TCP socket has the port, or another errno.
+ * Return: 0; -EADDRINUSE: a TCP socket or another id has the port;
+ * -EPROTONOSUPPORT: the id's port is not one of TCP; or another errno.
  */
 int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 {

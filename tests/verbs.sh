@@ -13,7 +13,7 @@ v() { bounded 250 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns
 queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads read-order fence shared-cq srq posted-together ping-pong"
 errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long deregister
   deregister-many deregister-source flush error-under-load send-invalidate"
-connections="private-data reject server-goes client-goes nobody-listens graceful abortive both-disconnect wildcard cycles many-connections"
+connections="private-data reject server-goes client-goes nobody-listens graceful abortive both-disconnect wildcard other-space cycles many-connections"
 hostile="read-only-mapping keys stags last-address cq-overflow cq-overflow-destroy receiver-not-ready peer-killed foreign-connect foreign-accept foreign-rings"
 # shellcheck disable=SC2086 # lists of names
 cases "queues and completions" v $queues
@@ -42,7 +42,7 @@ mount -t cgroup2 none /sys/fs/cgroup && echo +memory >/sys/fs/cgroup/cgroup.subt
 in_group() { bash -c 'echo $$ >/sys/fs/cgroup/verbs/cgroup.procs; exec "$@"' - "$@"; }
 cases "memory in the kernel" in_group timeout -k 5 100 verbs-test run accounted --addr 10.9.0.2 --server-ns h2 --client-ns h1
 rmdir /sys/fs/cgroup/verbs && umount /sys/fs/cgroup
-cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard graceful --addr fd09::2 --server-ns h2 --client-ns h1
+cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard other-space graceful --addr fd09::2 --server-ns h2 --client-ns h1
 
 say "a device goes while completion queues overflow"
 before=$(counter rd1 cq_overflows)

@@ -134,10 +134,10 @@ Event Channel::expect(rdma_cm_event_type type, const Deadline& deadline) {
   return *event;
 }
 
-Id::Id(const Channel& channel) {
+Id::Id(const Channel& channel, rdma_port_space space) {
   rdma_cm_id* id;
 
-  check(rdma_create_id(channel.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id");
+  check(rdma_create_id(channel.get(), &id, nullptr, space), "rdma_create_id");
   id_.reset(id);
 }
 

@@ -145,7 +145,7 @@ private:
 /** An rdma_cm id and the QP on it. */
 class Id {
 public:
-  explicit Id(const Channel& channel);
+  explicit Id(const Channel& channel, rdma_port_space space = RDMA_PS_TCP);
   /** Takes over an id that came with a CONNECT_REQUEST. */
   explicit Id(rdma_cm_id* id) : id_(id) {}
 

@@ -145,11 +145,17 @@ void bothDisconnect(Context& c) {
   }
 }
 
+/** The server's place with the wildcard address of its family. */
+Place wildcardPlace(const Context& c) {
+  Place any = c.place;
+
+  any.address = c.place.address.find(':') == std::string::npos ? "0.0.0.0" : "::";
+  return any;
+}
+
 /** The wildcard address, of either family. */
 void wildcard(Context& c) {
-  Place any = c.place;
-  any.address = c.place.address.find(':') == std::string::npos ? "0.0.0.0" : "::";
-  Server server(any);
+  Server server(wildcardPlace(c));
   Channel channel;
 
   const auto end = tryConnect(c, channel, server.port());
@@ -157,6 +163,30 @@ void wildcard(Context& c) {
   rdma_conn_param param = connectParam({});
   check(rdma_accept(answer.id->get(), &param), "rdma_accept");
   channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+}
+
+std::unique_ptr<Id> udpId(const Channel& channel, const Place& place, const std::string& port) {
+  const InNamespace here(place.serverNs);
+  Address address(place.address, port);
+  auto id = std::make_unique<Id>(channel, RDMA_PS_UDP);
+
+  check(rdma_bind_addr(id->get(), address.get()), "rdma_bind_addr");
+  return id;
+}
+
+/** rdma_cm gives out the same port in each of its spaces: whoever has it in another one gets none of a server's Requests. */
+void otherSpace(Context& c) {
+  Channel channel, clients;
+  Place any = wildcardPlace(c);
+  any.port = Server(any).port();
+
+  const auto wild = udpId(channel, any, any.port);
+  check(rdma_listen(wild->get(), 16), "rdma_listen on the wildcard address");
+  Server server(any);
+  const auto end = tryConnect(c, clients, any.port);
+  const Id asked(server.request().id);
+  const auto id = udpId(channel, c.place, "0");
+  expect(rdma_listen(id->get(), 16) && errno == EPROTONOSUPPORT, "a listener without a TCP port");
 }
 
 /** Makes and ends connections, alternately from either side, with one message each. */
@@ -208,6 +238,7 @@ const VerbsCase table[] = {
     {"abortive", "", "the QP is destroyed without a disconnect", abortive},
     {"both-disconnect", "END-01", "both sides disconnect at once", bothDisconnect},
     {"wildcard", "", "a listener on the wildcard address", wildcard},
+    {"other-space", "", "a listener with the same port in another port space", otherSpace},
     {"cycles", "", "connect, one message, disconnect (--count)", cycles},
     {"many-connections", "", "50 connections through one listener (--count)", manyConnections},
 };
