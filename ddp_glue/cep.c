@@ -95,11 +95,16 @@ static struct iwm_cep *cep_find(unsigned long index)
 	return NULL;
 }
 
+static struct workqueue_struct *cep_wq(const struct iwm_cep *cep)
+{
+	return iwm_work_queue(READ_ONCE(cep->user));
+}
+
 /* Have iwm_cm_work() run in @ms; the work holds a reference. Context: any. */
 static void cep_queue(struct iwm_cep *cep, unsigned int ms)
 {
 	iwm_cep_get(cep);
-	if (mod_delayed_work(iwm_wq, &cep->work, msecs_to_jiffies(ms)))
+	if (mod_delayed_work(cep_wq(cep), &cep->work, msecs_to_jiffies(ms)))
 		iwm_cep_put(cep);
 }
 
@@ -111,7 +116,8 @@ static void cep_queue(struct iwm_cep *cep, unsigned int ms)
 void iwm_cep_watch(struct iwm_cep *cep)
 {
 	iwm_cep_get(cep);
-	if (!queue_delayed_work(iwm_wq, &cep->work, msecs_to_jiffies(WATCH_MS)))
+	if (!queue_delayed_work(cep_wq(cep), &cep->work,
+				msecs_to_jiffies(WATCH_MS)))
 		iwm_cep_put(cep);
 }
 
@@ -213,6 +219,7 @@ void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp)
 	cep->id = id;
 	kref_get(&qp->ref);
 	cep->qp = qp;
+	WRITE_ONCE(cep->user, qp->user);
 	spin_unlock_bh(&cep->lock);
 }
 

@@ -62,6 +62,7 @@ struct cep_fallback {
  * @index: in ceps; provider_data of a request
  * @work: drops an undecided request; connects a second time; looks, while
  *	CONNECTING, whether the device goes; ends a connection when it does
+ * @user: it is a program's; set when there is a QP
  * @lock: guards what follows
  * @state: enum cep_state
  * @gone: the device is going
@@ -79,6 +80,7 @@ struct iwm_cep {
 	struct iwm_dev *dev;
 	u32 index;
 	struct delayed_work work;
+	bool user;
 
 	spinlock_t lock;		/* guards the rest */
 	enum cep_state state;

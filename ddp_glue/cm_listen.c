@@ -239,7 +239,7 @@ static void warn_in_use(struct iwm_dev *dev,
 static int port_create(struct iwm_subscription *sub, struct net *net,
 		       const struct sockaddr_storage *addr, int backlog)
 {
-	struct iwm_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	struct iwm_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 
 	lockdep_assert_held(&ports_mutex);
 	if (!port)
@@ -391,7 +391,7 @@ int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 	int ret;
 
 	might_sleep();
-	listen = kzalloc(sizeof(*listen), GFP_KERNEL);
+	listen = kzalloc(sizeof(*listen), GFP_KERNEL_ACCOUNT);
 	if (!listen)
 		return -ENOMEM;
 	listen->dev = to_iwm_dev(id->device);

@@ -588,12 +588,20 @@ static int __init iwmpa_init(void)
 	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!iwm_wq)
 		return -ENOMEM;
+	/* Workers that sleep for memory are replaced: no need of WQ_UNBOUND. */
+	iwm_user_wq = alloc_workqueue("iwmpa_user", WQ_PERCPU, 0);
+	if (!iwm_user_wq) {
+		ret = -ENOMEM;
+		goto err_destroy_wq;
+	}
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
-		goto err_destroy_wq;
+		goto err_destroy_user_wq;
 	rdma_link_register(&link_ops);
 	return 0;
 
+err_destroy_user_wq:
+	destroy_workqueue(iwm_user_wq);
 err_destroy_wq:
 	destroy_workqueue(iwm_wq);
 	return ret;
@@ -605,6 +613,7 @@ static void __exit iwmpa_exit(void)
 	rdma_link_unregister(&link_ops);
 	dev_remove_all();
 	unregister_netdevice_notifier(&netdev_notifier);
+	destroy_workqueue(iwm_user_wq);
 	destroy_workqueue(iwm_wq);
 	addr_untag_all();
 	/* Objects that were freed with functions of this module */

@@ -7,6 +7,7 @@
 #include "netdev.h"
 
 struct workqueue_struct *iwm_wq;
+struct workqueue_struct *iwm_user_wq;
 
 /**
  * iwm_dev_get_netdev() - the netdev of a device

@@ -130,7 +130,8 @@ void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay)
 {
 	spin_lock_bh(&qp->lock);
 	if (!qp->dying)
-		mod_delayed_work(iwm_wq, &qp->close_work, delay);
+		mod_delayed_work(iwm_work_queue(qp->user), &qp->close_work,
+				 delay);
 	spin_unlock_bh(&qp->lock);
 }
 

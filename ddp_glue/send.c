@@ -495,7 +495,7 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 			iwm_qp_terminated(qp);
 		if (result == TX_BUDGET ||
 		    (result == TX_IDLE && !worker && iwm_sq_responses(sq))) {
-			queue_work(iwm_wq, &sq->work);
+			iwm_sq_queue_work(sq);
 			return;
 		}
 	} while (test_bit(SQ_AGAIN, &sq->flags));
@@ -531,7 +531,7 @@ void iwm_sq_stop(struct iwm_qp *qp)
 	sq_note_blocked(sq, SQ_BLOCKED_NOT);
 	own_end(sq);
 	if (more || test_bit(SQ_AGAIN, &sq->flags))
-		queue_work(iwm_wq, &sq->work);
+		iwm_sq_queue_work(sq);
 	if (conn)
 		mpa_conn_put(conn);
 }

@@ -15,6 +15,12 @@
 
 /* ---- Notes for the transmit owner ---- */
 
+/* Context: any. */
+void iwm_sq_queue_work(struct iwm_sq *sq)
+{
+	queue_work(iwm_work_queue(sq->qp->user), &sq->work);
+}
+
 /**
  * iwm_sq_kick() - have the transmit owner look again
  * @qp: QP
@@ -33,7 +39,7 @@ void iwm_sq_kick(struct iwm_qp *qp)
 	smp_mb__before_atomic();
 	set_bit(SQ_AGAIN, &sq->flags);
 	if (!test_bit(SQ_OWNED, &sq->flags))
-		queue_work(iwm_wq, &sq->work);
+		iwm_sq_queue_work(sq);
 }
 
 /* Answer Reads that have come in. Context: any. */

@@ -283,6 +283,7 @@ static inline bool iwm_sq_responses(const struct iwm_sq *sq)
 
 /* Notes for the transmit owner. Any context. */
 void iwm_sq_kick(struct iwm_qp *qp);
+void iwm_sq_queue_work(struct iwm_sq *sq);
 void iwm_sq_kick_responses(struct iwm_qp *qp);
 void iwm_sq_flush(struct iwm_qp *qp);
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);

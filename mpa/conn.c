@@ -131,9 +131,10 @@ void mpa_conn_put(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_put, MPA_NS);
 
+/* Where a cgroup pays, work may have to wait for memory. */
 static struct workqueue_struct *workqueue_of(const struct mpa_conn *conn)
 {
-	return conn->sock ? mpa_wq : mpa_user_wq;
+	return conn->sock && !conn->params.account ? mpa_wq : mpa_user_wq;
 }
 
 /* Queue the connection's work. Context: any; the caller holds a reference. */

@@ -213,7 +213,7 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 	int ret;
 
 	might_sleep();
-	listener = kzalloc(sizeof(*listener), GFP_KERNEL);
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
 	listener->ops = ops;

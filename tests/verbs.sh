@@ -26,7 +26,7 @@ cases "what must not be" v $hostile
 
 # A peer's READs and WRITEs are served by workers, whose name says so in ps while they do (an H: of high priority). They
 # get no more of a CPU than the machine's programs do.
-workers() { ps -eo comm= | grep -E '^kworker/.*[-+](iwmpa|mpa)$'; }
+workers() { ps -eo comm= | grep -E '^kworker/.*[-+](iwmpa|mpa)(_user)?$'; }
 say "workers' priority"
 v bulk --count 8 >"$WORK/bulk" 2>&1 &
 reader=$!
