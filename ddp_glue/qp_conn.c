@@ -479,7 +479,9 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 		return ret;
 	/* An attempt that failed has left it behind. */
 	drop_conn(qp);
+	iwm_sq_pause(qp);
 	ret = iwm_sq_set_depths(qp, params->ird, params->ord);
+	iwm_sq_resume(qp);
 	if (ret)
 		return ret;
 	iwm_cep_get(cep);

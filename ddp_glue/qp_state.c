@@ -286,6 +286,8 @@ void iwm_qp_leave_rts(struct iwm_qp *qp)
 	if (qp->state == IWM_QP_RTS) {
 		set_state(qp, IWM_QP_IDLE);
 		qp->used = false;
+		qp->ird = 0;
+		qp->ord = 0;
 	}
 	spin_unlock_bh(&qp->lock);
 }

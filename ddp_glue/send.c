@@ -465,10 +465,17 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 static void own_end(struct iwm_sq *sq)
 {
 	clear_bit_unlock(SQ_OWNED, &sq->flags);
-	/* Pairs with iwm_sq_stop(): let go, then look who waits */
+	/* Pairs with own_begin(): let go, then look who waits */
 	smp_mb__after_atomic();
-	if (unlikely(test_bit(SQ_STOPPED, &sq->flags)))
+	if (unlikely(READ_ONCE(sq->flags) & (BIT(SQ_STOPPED) | BIT(SQ_PAUSED))))
 		wake_up_bit(&sq->flags, SQ_OWNED);
+}
+
+/* Be the owner when whoever is has let go. @why: the bit that says so. */
+static void own_begin(struct iwm_sq *sq, int why)
+{
+	set_bit(why, &sq->flags);
+	wait_on_bit_lock(&sq->flags, SQ_OWNED, TASK_UNINTERRUPTIBLE);
 }
 
 /*
@@ -484,7 +491,9 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 	do {
 		bool terminated;
 
-		if (test_and_set_bit_lock(SQ_OWNED, &sq->flags))
+		/* Who waits for a pause is not to lose a race again and again. */
+		if (unlikely(test_bit(SQ_PAUSED, &sq->flags)) ||
+		    test_and_set_bit_lock(SQ_OWNED, &sq->flags))
 			return;
 		clear_bit(SQ_AGAIN, &sq->flags);
 		/* Pairs with iwm_sq_kick(): what is noted from here on counts */
@@ -523,8 +532,7 @@ void iwm_sq_stop(struct iwm_qp *qp)
 
 	might_sleep();
 	set_bit(SQ_FLUSH, &sq->flags);
-	set_bit(SQ_STOPPED, &sq->flags);
-	wait_on_bit_lock(&sq->flags, SQ_OWNED, TASK_UNINTERRUPTIBLE);
+	own_begin(sq, SQ_STOPPED);
 	if (test_and_clear_bit(SQ_TERMINATE, &sq->flags))
 		send_terminate(qp, conn);
 	more = iwm_sq_flush_all(qp);
@@ -534,4 +542,27 @@ void iwm_sq_stop(struct iwm_qp *qp)
 		iwm_sq_queue_work(sq);
 	if (conn)
 		mpa_conn_put(conn);
+}
+
+/**
+ * iwm_sq_pause() - keep the transmit owner out for a moment
+ * @qp: QP, without a connection, which the owner may not have noticed yet
+ *
+ * Context: process, may sleep; no owner takes conn_lock. One at a time.
+ */
+void iwm_sq_pause(struct iwm_qp *qp)
+{
+	might_sleep();
+	own_begin(qp->sq, SQ_PAUSED);
+}
+
+/* Let it work again: what was noted meanwhile, by a flush perhaps, first. */
+void iwm_sq_resume(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	clear_bit(SQ_PAUSED, &sq->flags);
+	own_end(sq);
+	if (test_bit(SQ_AGAIN, &sq->flags))
+		iwm_sq_queue_work(sq);
 }

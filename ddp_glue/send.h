@@ -22,6 +22,8 @@ void iwm_sq_work(struct work_struct *work);
  * if TCP takes it. Process context, may sleep; callable more than once.
  */
 void iwm_sq_stop(struct iwm_qp *qp);
+void iwm_sq_pause(struct iwm_qp *qp);
+void iwm_sq_resume(struct iwm_qp *qp);
 
 /* message.c; transmit owner */
 bool iwm_msg_next(struct iwm_qp *qp, bool worker);

@@ -457,7 +457,7 @@ int iwm_sq_create(struct iwm_qp *qp, work_func_t work)
  *
  * There is room for one at least: the Read that may be the RTR.
  *
- * Context: process, conn_lock held. Return: 0 or -ENOMEM.
+ * Context: process, conn_lock held, the owner paused. Return: 0 or -ENOMEM.
  */
 int iwm_sq_set_depths(struct iwm_qp *qp, u32 ird, u32 ord)
 {

@@ -32,6 +32,7 @@
 enum {
 	SQ_OWNED,	/* somebody is the transmit owner */
 	SQ_AGAIN,	/* look again: something has changed */
+	SQ_PAUSED,	/* no owner for a moment */
 	SQ_STOPPED,	/* the connection is not to be touched any more */
 	SQ_FLUSH,	/* everything ends with a flush error */
 	SQ_TERMINATE,	/* a Terminate waits to be sent */
