@@ -98,15 +98,11 @@ static void cq_error_event(struct iwm_cq *cq)
 		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
-/*
- * A completion is lost. The queue pairs that use the queue go into error, as
- * soon as that can be done without the locks that are held here.
- */
+/* A completion is lost, and its queue pair with it. Others may go on. */
 static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
 {
 	iwm_count(cq->dev, IWM_STAT_CQ_OVERFLOWS);
-	if (first || READ_ONCE(qp->state) <= IWM_QP_CLOSING)
-		queue_work(iwm_wq, &cq->broken_work);
+	cq->dev->completion_lost(qp);
 	if (first)
 		cq_error_event(cq);
 }
@@ -117,8 +113,8 @@ static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
  * @qp: queue pair whose work request completes
  * @wc: the completion
  *
- * When the queue has overflowed the completion is lost, the queue pairs go into
- * error, and the first time the consumer gets IB_EVENT_CQ_ERR.
+ * When the queue has no room the completion is lost, @qp goes into error, and
+ * the first time the consumer gets IB_EVENT_CQ_ERR.
  *
  * Context: any; the consumer's handlers run in it, without cq->lock.
  */
@@ -347,7 +343,6 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->id = atomic_inc_return(&dev->last_cq_id);
 	cq->num_cqe = roundup_pow_of_two(attr->cqe);
 	spin_lock_init(&cq->lock);
-	INIT_WORK(&cq->broken_work, dev->end_cq_users);
 	cq->ring = iwm_ring_alloc(cq_size(cq), udata);
 	if (!cq->ring) {
 		ret = -ENOMEM;
@@ -385,7 +380,6 @@ int iwm_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct iwm_cq *cq = to_iwm_cq(ibcq);
 
-	cancel_work_sync(&cq->broken_work);
 	iwm_notify_stop(ibcq);
 	iwm_cq_end_poller(ibcq);
 	iwm_mmap_remove(cq->mmap_entry);

@@ -239,14 +239,9 @@ static enum siw_wc_status local_operation(struct iwm_qp *qp,
 /* A bad work request ends the stream: the QP goes into error. */
 void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe, enum siw_wc_status status)
 {
-	static const struct rdmap_fault wqe_fault = {
-		.err.layer = TERM_LAYER_RDMAP,
-		.err.etype = RDMAP_ETYPE_LOCAL,
-	};
-
 	iwm_sq_wqe_done(qp->sq, wqe, status);
 	iwm_count(qp->dev, IWM_STAT_LOCAL_ERRORS);
-	iwm_qp_error(qp, &wqe_fault);
+	iwm_qp_local_error(qp);
 }
 
 /* Reads that may be outstanding. With an ORD of 0 none are to be posted. */

@@ -425,30 +425,3 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		iwm_qp_flush_rq(qp);
 	return ret;
 }
-
-/**
- * iwm_qp_lost_cq() - take the users of a completion queue into error
- * @work: broken_work of a queue that has overflowed
- *
- * Context: process. The queue stays: iwm_destroy_cq() waits for this.
- */
-void iwm_qp_lost_cq(struct work_struct *work)
-{
-	struct iwm_cq *cq = container_of(work, struct iwm_cq, broken_work);
-	static const struct rdmap_fault cq_fault = {
-		.err.layer = TERM_LAYER_RDMAP,
-		.err.etype = RDMAP_ETYPE_LOCAL,
-	};
-	unsigned long qpn;
-	struct iwm_qp *qp;
-	void *entry;
-
-	xa_for_each(&cq->dev->qps, qpn, entry) {
-		qp = iwm_qp_get(cq->dev, qpn);
-		if (!qp)
-			continue;
-		if (qp->scq == cq || qp->rcq == cq)
-			iwm_qp_error(qp, &cq_fault);
-		iwm_qp_put(qp);
-	}
-}

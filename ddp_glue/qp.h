@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Queue pairs: ib_device_ops, and the end of those that use a CQ. */
+/* Queue pairs: ib_device_ops. */
 #ifndef IWM_QP_H
 #define IWM_QP_H
 
@@ -14,6 +14,5 @@ int iwm_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
-void iwm_qp_lost_cq(struct work_struct *work);
 
 #endif /* IWM_QP_H */

@@ -211,6 +211,17 @@ void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_fault *fault)
 	iwm_qp_last_wqe(qp);
 }
 
+/* As iwm_qp_error(), for a reason that is ours and not the peer's. */
+void iwm_qp_local_error(struct iwm_qp *qp)
+{
+	static const struct rdmap_fault fault = {
+		.err.layer = TERM_LAYER_RDMAP,
+		.err.etype = RDMAP_ETYPE_LOCAL,
+	};
+
+	iwm_qp_error(qp, &fault);
+}
+
 /**
  * iwm_qp_terminated() - the transmit owner is done with the Terminate
  * @qp: queue pair

@@ -32,6 +32,7 @@ void iwm_qp_queue_close(struct iwm_qp *qp, unsigned int ms);
 void iwm_qp_set_deadline(struct iwm_qp *qp, unsigned int ms);
 
 void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_fault *fault);
+void iwm_qp_local_error(struct iwm_qp *qp);
 void iwm_qp_terminated(struct iwm_qp *qp);
 void iwm_qp_terminate_received(struct iwm_qp *qp,
 			       const struct rdmap_error *err);

@@ -462,6 +462,13 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	return terminated;
 }
 
+/* A program that does not know of all completions cannot go on. */
+static void completion_lost(struct iwm_qp *qp)
+{
+	clear_bit(SQ_LOST, &qp->sq->flags);
+	iwm_qp_local_error(qp);
+}
+
 static void own_end(struct iwm_sq *sq)
 {
 	clear_bit_unlock(SQ_OWNED, &sq->flags);
@@ -502,6 +509,8 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		own_end(sq);
 		if (terminated)
 			iwm_qp_terminated(qp);
+		if (unlikely(test_bit(SQ_LOST, &sq->flags)))
+			completion_lost(qp);
 		if (result == TX_BUDGET ||
 		    (result == TX_IDLE && !worker && iwm_sq_responses(sq))) {
 			iwm_sq_queue_work(sq);

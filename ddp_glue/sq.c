@@ -80,6 +80,18 @@ void iwm_sq_flush(struct iwm_qp *qp)
 }
 
 /**
+ * iwm_sq_completion_lost() - its CQ had no room for a completion
+ * @qp: QP; it goes into error when no lock of the caller's is held any more
+ *
+ * Context: any.
+ */
+void iwm_sq_completion_lost(struct iwm_qp *qp)
+{
+	set_bit(SQ_LOST, &qp->sq->flags);
+	iwm_sq_kick(qp);
+}
+
+/**
  * iwm_sq_terminate() - send a Terminate as the last message
  * @qp: QP
  * @fault: what it says

@@ -35,6 +35,7 @@ enum {
 	SQ_PAUSED,	/* no owner for a moment */
 	SQ_STOPPED,	/* the connection is not to be touched any more */
 	SQ_FLUSH,	/* everything ends with a flush error */
+	SQ_LOST,	/* a completion is lost: the QP goes into error */
 	SQ_TERMINATE,	/* a Terminate waits to be sent */
 	SQ_WAIT_READ,	/* a Read must finish first */
 	SQ_DEFERRED,	/* the burst timer is going to look */
@@ -287,6 +288,7 @@ void iwm_sq_kick(struct iwm_qp *qp);
 void iwm_sq_queue_work(struct iwm_sq *sq);
 void iwm_sq_kick_responses(struct iwm_qp *qp);
 void iwm_sq_flush(struct iwm_qp *qp);
+void iwm_sq_completion_lost(struct iwm_qp *qp);
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);
 
 /*

@@ -96,6 +96,8 @@ enum iwm_choice {
 /* Regions that were looked up last, found without a walk through the table */
 #define IWM_RECENT_MRS		256
 
+struct iwm_qp;
+
 /**
  * struct iwm_dev - one RDMA device on one netdev
  * @netdev: under RCU; NULL once the netdev is going away, and so is then the
@@ -129,7 +131,8 @@ struct iwm_dev {
 	struct iwm_mib __percpu *mib;
 	struct work_struct remove_work;	/* the netdev has gone */
 	struct work_struct change_work;	/* it has changed */
-	work_func_t end_cq_users;	/* of iwm_cq.broken_work */
+	/* what cq.c calls for a QP whose completion is lost; any context */
+	void (*completion_lost)(struct iwm_qp *qp);
 };
 
 struct iwm_ucontext {
@@ -221,7 +224,6 @@ struct iwm_cq {
 	u32 id;
 	bool user;
 	bool overflowed;		/* IB_EVENT_CQ_ERR was raised (@lock) */
-	struct work_struct broken_work;	/* takes the QPs into error */
 	struct rdma_user_mmap_entry *mmap_entry;
 
 	int cpu;
