@@ -191,7 +191,8 @@ void iwm_mr_put(struct iwm_mr *mr)
 	} else {
 		/* Pairs with mr_quiesce(): let go, then look */
 		smp_mb__after_atomic();
-		if (unlikely(!READ_ONCE(mr->valid)))
+		if (unlikely(!READ_ONCE(mr->valid) ||
+			     atomic_read(&mr->waiting)))
 			wake_up_var(&mr->users);
 	}
 	rcu_read_unlock();
@@ -338,7 +339,7 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 	if (READ_ONCE(mr->valid))
 		return -EBUSY;
 
-	/* Those who wait in mr_quiesce(), too: once valid, nobody wakes them. */
+	/* Those in mr_quiesce(), too: a valid region is not quiet any more. */
 	wait_var_event(&mr->users, refcount_read(&mr->users) <= 1);
 	/* Without a new list the one that was in force is used again. */
 	if (mr->staged_pages) {
