@@ -102,7 +102,9 @@ static void cq_error_event(struct iwm_cq *cq)
 static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
 {
 	iwm_count(cq->dev, IWM_STAT_CQ_OVERFLOWS);
-	cq->dev->completion_lost(qp);
+	/* One that is in error already has nothing to be told. */
+	if (READ_ONCE(qp->state) <= IWM_QP_CLOSING)
+		cq->dev->completion_lost(qp);
 	if (first)
 		cq_error_event(cq);
 }

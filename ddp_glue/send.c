@@ -486,13 +486,14 @@ static void own_begin(struct iwm_sq *sq, int why)
 }
 
 /*
- * Be the owner for as long as there is something to do; or, when somebody
- * else is, leave: the caller has set SQ_AGAIN, and the owner looks at it after
- * it has let go.
+ * Be the owner while there is something to do, but not for as long as others
+ * see to that; or, when somebody else is, leave: the caller has set SQ_AGAIN,
+ * and the owner looks at it after it has let go.
  */
 void iwm_sq_run(struct iwm_qp *qp, bool worker)
 {
 	struct iwm_sq *sq = qp->sq;
+	unsigned int rounds = 16;
 	enum tx_result result;
 
 	do {
@@ -512,7 +513,8 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		if (unlikely(test_bit(SQ_LOST, &sq->flags)))
 			completion_lost(qp);
 		if (result == TX_BUDGET ||
-		    (result == TX_IDLE && !worker && iwm_sq_responses(sq))) {
+		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||
+		    !--rounds) {
 			iwm_sq_queue_work(sq);
 			return;
 		}

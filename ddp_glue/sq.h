@@ -274,7 +274,7 @@ static inline bool iwm_sq_is_read(u8 opcode)
 static inline u32 iwm_sq_reads(const struct iwm_sq *sq)
 {
 	/* Pairs with iwm_sq_read_done() */
-	return sq->orq_put - smp_load_acquire(&sq->orq_get);
+	return READ_ONCE(sq->orq_put) - smp_load_acquire(&sq->orq_get);
 }
 
 static inline bool iwm_sq_responses(const struct iwm_sq *sq)
