@@ -30,13 +30,14 @@ static bool peer_has_closed(const struct sock *sk)
 static int close_status(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
+	const int err = READ_ONCE(sk->sk_err);
 
 	/*
 	 * What sk_err says of a TCP that goes on, or behind the peer's FIN, is
 	 * not why this direction ends. A program may have asked for it, too.
 	 */
 	if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
-		return sk->sk_err ? -sk->sk_err : -ECONNRESET;
+		return err ? -err : -ECONNRESET;
 	/* A FIN in the middle of an FPDU is no orderly close. */
 	if (tcp_inq(sk) > 0 || conn->rx.stash_len)
 		return -ECONNRESET;

@@ -294,10 +294,10 @@ static void step_wait_reply(struct mpa_conn *conn)
 static void step_undecided(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
+	const int err = READ_ONCE(sk->sk_err);
 
 	if (sk->sk_state == TCP_CLOSE || (sk->sk_shutdown & RCV_SHUTDOWN))
-		mpa_conn_end(conn, MPA_ERR_TCP_LOST,
-			     sk->sk_err ? -sk->sk_err : -ECONNRESET);
+		mpa_conn_end(conn, MPA_ERR_TCP_LOST, err ? -err : -ECONNRESET);
 }
 
 /*
