@@ -588,8 +588,9 @@ static int __init iwmpa_init(void)
 	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!iwm_wq)
 		return -ENOMEM;
-	/* Workers that sleep for memory are replaced: no need of WQ_UNBOUND. */
-	iwm_user_wq = alloc_workqueue("iwmpa_user", WQ_PERCPU, 0);
+	/* Storage waits neither while this sleeps for memory nor while it runs. */
+	iwm_user_wq = alloc_workqueue("iwmpa_user",
+				      WQ_CPU_INTENSIVE | WQ_PERCPU, 0);
 	if (!iwm_user_wq) {
 		ret = -ENOMEM;
 		goto err_destroy_wq;

@@ -16,8 +16,13 @@ int __init mpa_work_init(void)
 	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!mpa_wq)
 		return -ENOMEM;
-	/* Programs' work may wait for memory: not among storage's workers. */
-	mpa_user_wq = alloc_workqueue("mpa_user", WQ_UNBOUND, 0);
+	/*
+	 * Programs' work may wait for memory: not among storage's workers. Nor
+	 * do these wait while it runs: who sends and receives for programs is
+	 * left to the scheduler, but stays on its CPU.
+	 */
+	mpa_user_wq = alloc_workqueue("mpa_user",
+				      WQ_CPU_INTENSIVE | WQ_PERCPU, 0);
 	if (!mpa_user_wq) {
 		destroy_workqueue(mpa_wq);
 		return -ENOMEM;
