@@ -64,6 +64,8 @@ void KernelLog::keep(const std::string& line) {
 
   if (line.starts_with("kmemleak: ") && line.find("new suspected memory leaks") != std::string::npos)
     return; /* each is judged by its stack */
+  if (line.starts_with("memory allocation failure, unreliable refcount tracker"))
+    return; /* it says what was done to it */
   unsettled_.push_back(line);
   if (std::regex_search(line, bad))
     complaints_.push_back(line);
@@ -83,7 +85,9 @@ void KernelLog::sort(const std::string& line) {
     sites_.push_back({.stack = {}});
     injected_ = true;
     again_ = false;
-  } else if (line.find(": vmalloc error: ") != std::string::npos) {
+  } else if (line.find(": vmalloc error: ") != std::string::npos ||
+             (line.starts_with("kmem_cache_create") && line.find(" failed with error -") != std::string::npos)) {
+    /* These print a stack as well. */
     injected_ = again_ = true;
   } else if (injected_) {
     stack_ = line.find("Call Trace:") != std::string::npos;
