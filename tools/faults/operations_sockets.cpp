@@ -124,6 +124,7 @@ Attempt responding(const faults::Context&) {
           .failed =
               [e, peer] {
                 e->server.close();
+                e->client.shutdown(SHUT_RDWR); /* nobody tells it of the end when there was no memory for a reset */
                 peer->call.result();
               }};
 }
