@@ -291,10 +291,9 @@ static void step_wait_reply(struct mpa_conn *conn)
 }
 
 /* The consumer takes its time; the peer may not. */
-static void step_undecided(struct mpa_conn *conn)
+static void step_undecided(struct mpa_conn *conn, int err)
 {
 	struct sock *sk = conn->sk;
-	const int err = READ_ONCE(sk->sk_err);
 
 	if (sk->sk_state == TCP_CLOSE || (sk->sk_shutdown & RCV_SHUTDOWN))
 		mpa_conn_end(conn, MPA_ERR_TCP_LOST, err ? -err : -ECONNRESET);
@@ -330,7 +329,7 @@ void mpa_handshake_step(struct mpa_conn *conn)
 	const int err = READ_ONCE(conn->sk->sk_err);
 
 	if (conn->state == MPA_UNDECIDED) {
-		step_undecided(conn);
+		step_undecided(conn, err);
 		return;
 	}
 	/* TCP goes on after what ICMP says (IP_RECVERR). */
