@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include "crc.h"
+#include "crc_suite.h"
 #include "hex.h"
 
 static const struct {
@@ -68,16 +69,6 @@ static void crc_02_in_pieces(struct kunit *test)
 			KUNIT_EXPECT_EQ_MSG(test, memcmp(&field, want, 4), 0, "cut at %u", cut);
 		}
 	}
-}
-
-static int crc_suite_init(struct kunit_suite *suite)
-{
-	return mpa_crc_module_init();
-}
-
-static void crc_suite_exit(struct kunit_suite *suite)
-{
-	mpa_crc_module_exit();
 }
 
 static struct kunit_case cases[] = {

@@ -11,7 +11,7 @@
 #include <net/tcp.h>
 #include "buffers.h"
 #include "conn.h"
-#include "crc.h"
+#include "crc_suite.h"
 #include "cursor.h"
 #include "early.h"
 #include "framer.h"
@@ -878,16 +878,6 @@ static void early_exit(struct kunit *test)
 	sock_release(env->conn->sock);
 }
 
-static int early_suite_init(struct kunit_suite *suite)
-{
-	return mpa_crc_module_init();
-}
-
-static void early_suite_exit(struct kunit_suite *suite)
-{
-	mpa_crc_module_exit();
-}
-
 static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_04_ddp_09_run_begins_anywhere),
 	KUNIT_CASE(ddp_09_as_soon_as_complete),
@@ -917,8 +907,8 @@ static struct kunit_case cases[] = {
 
 static struct kunit_suite suite = {
 	.name = "mpa_early",
-	.suite_init = early_suite_init,
-	.suite_exit = early_suite_exit,
+	.suite_init = crc_suite_init,
+	.suite_exit = crc_suite_exit,
 	.init = early_init,
 	.exit = early_exit,
 	.test_cases = cases,

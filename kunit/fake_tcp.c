@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/mm.h>
+#include "conn.h"
+#include "fake_tcp.h"
+#include "sock.h"
+#include "surroundings.h"
+
+struct fake_memory fake_memory;
+struct fake_tcp fake_tcp;
+
+struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order)
+{
+	struct page *page;
+
+	if (order > fake_memory.largest_order || !fake_memory.left)
+		return NULL;
+	page = alloc_pages(flags, order);
+	if (page)
+		set_page_private(page, (unsigned long)&fake_memory);
+	if (page && fake_memory.num_given < FAKE_MEMORY_GIVEN)
+		fake_memory.given[fake_memory.num_given++] = page;
+	fake_memory.left--;
+	return page;
+}
+
+int mpa_sock_send_page(struct mpa_conn *conn, const struct mpa_sock_piece *piece)
+{
+	struct fake_part *part = &fake_tcp.parts[fake_tcp.num_parts];
+	u32 len = piece->len;
+
+	if (fake_tcp.dead)
+		return fake_tcp.dead;
+	len = min(len, fake_tcp.space);
+	if (!len || WARN_ON_ONCE(fake_tcp.num_parts == FAKE_TCP_PARTS))
+		return -EAGAIN;
+	get_page(piece->page);
+	*part = (struct fake_part){ .page = piece->page, .off = piece->off, .len = len };
+	fake_tcp.num_parts++;
+	fake_tcp.space -= len;
+	fake_tcp.len += len;
+	fake_tcp.more = piece->more || piece->rest;
+	return len;
+}
+
+void mpa_sock_end_record(struct sock *sk)
+{
+	if (fake_tcp.num_ends && fake_tcp.ends[fake_tcp.num_ends - 1] == fake_tcp.len)
+		return;
+	if (!WARN_ON_ONCE(fake_tcp.num_ends == FAKE_TCP_ENDS))
+		fake_tcp.ends[fake_tcp.num_ends++] = fake_tcp.len;
+}
+
+u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len)
+{
+	return len;
+}
+
+u32 mpa_sock_fill(struct sock *sk, u32 mss)
+{
+	u32 end = fake_tcp.num_ends ? fake_tcp.ends[fake_tcp.num_ends - 1] : 0;
+
+	return (fake_tcp.len - max(end, fake_tcp.cut)) % mss;
+}
+
+u32 mpa_sock_emss(struct sock *sk)
+{
+	return fake_tcp.emss;
+}
+
+/* TCP sends what it has, though the last segment is not full. */
+void fake_tcp_send_partly(void)
+{
+	fake_tcp.cut = fake_tcp.len;
+	if (!WARN_ON_ONCE(fake_tcp.num_ends == FAKE_TCP_ENDS))
+		fake_tcp.ends[fake_tcp.num_ends++] = fake_tcp.len;
+}
+
+/* Everything is acknowledged: TCP lets go of the pages. */
+void fake_tcp_release(void)
+{
+	u32 i;
+
+	for (i = 0; i < fake_tcp.num_parts; i++)
+		put_page(fake_tcp.parts[i].page);
+	fake_tcp.num_parts = 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A connection whose transmit direction is under test, over a TCP that is
+ * played, beside the reference framer that says what its stream should be.
+ */
+#ifndef KUNIT_TX_ENV_H
+#define KUNIT_TX_ENV_H
+
+#include "conn.h"
+#include "fake_tcp.h"
+#include "framer.h"
+
+struct kunit;
+
+#define TX_STREAM_SIZE	(512u << 10)
+
+/**
+ * struct tx_env - a connection, and what its stream should be
+ * @conn: the connection under test
+ * @f: the reference
+ * @stream: its octets
+ * @ulpdu: room for one ULPDU
+ * @fpdus: positions where FPDUs start in @stream
+ * @num_fpdus: number of these
+ */
+struct tx_env {
+	struct mpa_conn *conn;
+	struct framer f;
+	u8 *stream;
+	u8 *ulpdu;
+	u32 fpdus[2048];
+	u32 num_fpdus;
+};
+
+extern u32 tx_times_busy;
+
+int tx_env_init(struct kunit *test);
+void tx_env_exit(struct kunit *test);
+void tx_note_busy(struct mpa_conn *conn);
+void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss);
+u64 tx_count(const struct tx_env *env, enum mpa_stat stat);
+void tx_fill(struct tx_env *env, u32 len);
+int tx_write_at_once(struct tx_env *env, u32 hdr_len, u32 len, u32 piece);
+void tx_write_ulpdu(struct kunit *test, struct tx_env *env, u32 len, u32 piece);
+void tx_write_message(struct kunit *test, struct tx_env *env, u32 len, u32 least);
+int tx_push(struct tx_env *env, bool more);
+bool tx_stream_matches(const struct tx_env *env);
+
+#endif /* KUNIT_TX_ENV_H */

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages cut into ULPDUs (mpa/message.c over mpa/tx.c): headers, what is there
+ * and what is taken away.
+ */
+#include <kunit/test.h>
+#include <linux/uio.h>
+#include "crc_suite.h"
+#include "tx_env.h"
+
+#define MAX_SPANS	128
+
+static struct kvec spans[MAX_SPANS];
+
+/**
+ * struct sent_message - a message, and the ULPDUs that are expected of it
+ * @msg: what mpa_tx_message() is told
+ * @hdr: header of the next ULPDU
+ * @done: octets of payload that are expected to have been sent
+ * @len: octets of payload
+ */
+struct sent_message {
+	struct mpa_message msg;
+	u8 hdr[MPA_TX_HDR_SIZE];
+	u32 done;
+	u32 len;
+};
+
+static const bool lent = true;
+static const bool *const all_lent[] = { &lent };
+
+/* Payload lies behind the octets that a ULPDU of the reference is built in. */
+#define MESSAGE_AT	4096
+
+static void message_start(struct tx_env *env, struct sent_message *m, bool tagged, u32 len,
+			  u32 piece)
+{
+	u32 done, n, num = 0;
+
+	tx_fill(env, MESSAGE_AT + len);
+	memset(m, 0, sizeof(*m));
+	m->len = len;
+	m->msg = (struct mpa_message){
+		.hdr_len = tagged ? 14 : 18, .last = 0x40, .offset_at = tagged ? 6 : 14,
+		.offset_is_64 = tagged, .max_fpdus = 1, .left = len, .avail = len, .src = spans,
+		.lent = all_lent, .num_lent = ARRAY_SIZE(all_lent),
+	};
+	memset(m->hdr, 0xff, sizeof(m->hdr));
+	m->hdr[0] = 0x81;
+	memcpy(m->msg.hdr, m->hdr, sizeof(m->hdr));
+	for (done = 0; done < len; done += n) {
+		n = min(piece, len - done);
+		spans[num++] = (struct kvec){ env->ulpdu + MESSAGE_AT + done, n };
+	}
+}
+
+/* The reference has one more ULPDU of the message, with @len octets of payload. */
+static void message_expect(struct tx_env *env, struct sent_message *m, u32 len)
+{
+	u8 *offset = m->hdr + m->msg.offset_at;
+	u32 hdr_len = m->msg.hdr_len;
+
+	m->hdr[0] = m->done + len == m->len ? 0xc1 : 0x81;
+	memcpy(env->ulpdu, m->hdr, hdr_len);
+	memmove(env->ulpdu + hdr_len, env->ulpdu + MESSAGE_AT + m->done, len);
+	env->fpdus[env->num_fpdus++] = env->f.len;
+	framer_put(&env->f, env->ulpdu, hdr_len + len);
+	m->done += len;
+	if (m->msg.offset_is_64)
+		put_unaligned_be64(get_unaligned_be64(offset) + len, offset);
+	else
+		put_unaligned_be32(get_unaligned_be32(offset) + len, offset);
+}
+
+/* One ULPDU after the other: each takes all the room that there is. */
+static void message_send(struct kunit *test, struct tx_env *env, struct sent_message *m)
+{
+	do {
+		u32 left = m->len - m->done, hdr_len = m->msg.hdr_len;
+		u32 room = mpa_tx_room(env->conn, min(left + hdr_len, 128u));
+
+		if (!room) {
+			KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m->msg), -EAGAIN);
+			KUNIT_ASSERT_EQ(test, tx_push(env, true), 0);
+			continue;
+		}
+		KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m->msg), 0);
+		message_expect(env, m, min(left, room - hdr_len));
+		KUNIT_ASSERT_EQ(test, m->msg.left, m->len - m->done);
+		KUNIT_ASSERT_EQ(test, m->msg.avail, m->len - m->done);
+	} while (m->msg.left);
+}
+
+/* Messages of all lengths, with headers that say where each ULPDU belongs. */
+static void ddp_01_siz_05_messages(struct kunit *test)
+{
+	static const u32 lengths[] = { 0, 1, 1416, 1417, 1424, 1425, 5000, 60000 };
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 i, way;
+
+	for (way = 0; way < 8; way++) {
+		tx_start(env, way & 1, way & 2, 1448);
+		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+			message_start(env, &m, way & 4, lengths[i], 777);
+			message_send(test, env, &m);
+		}
+		KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+		KUNIT_EXPECT_TRUE_MSG(test, tx_stream_matches(env), "way %u", way);
+		KUNIT_EXPECT_EQ(test, tx_count(env, MPA_STAT_TX_UNALIGNED), 0);
+	}
+}
+
+/* As many ULPDUs as there is room for by one call, and then the same again. */
+static void tx_03_message_at_once(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 calls = 0;
+
+	tx_start(env, false, true, 1448);
+	message_start(env, &m, true, 60000, 4096);
+	m.msg.max_fpdus = 7;
+	for (; m.msg.left && calls < 100; calls++)
+		KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m.msg), 0);
+	KUNIT_EXPECT_EQ(test, calls, 7);	/* 43 of them */
+	while (m.done < m.len)
+		message_expect(env, &m, min(m.len - m.done, 1448u - 6 - 14));
+	KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
+}
+
+/* What cannot go on says why, and has changed nothing. */
+static void ddp_01_message_that_waits(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+
+	tx_start(env, true, true, 1448);
+	message_start(env, &m, true, 3000, 1000);
+	m.msg.avail = 1000;
+	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ENODATA);
+	fake_memory.left = 0;
+	m.msg.avail = 3000;
+	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ENOMEM);
+	fake_memory.left = U32_MAX;
+	KUNIT_EXPECT_EQ(test, m.msg.left, 3000);
+	KUNIT_EXPECT_EQ(test, mpa_tx_written(env->conn), 0);
+
+	/* What is there goes out when it is told to. */
+	m.msg.avail = 1000;
+	m.msg.cut = true;
+	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), 0);
+	message_expect(env, &m, 1000);
+	m.msg.cut = false;
+	m.msg.avail = 2000;
+	message_send(test, env, &m);
+	KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
+}
+
+/*
+ * Memory that is taken away while it is copied: the flag that says so lies where
+ * the octets of the ULPDU, zeros, are written to. What was copied is not sent.
+ */
+static void message_taken(struct kunit *test, struct tx_env *env)
+{
+	struct mpa_tx *tx = &env->conn->tx;
+	bool *mine = (bool *)tx->ring.mem + tx->ring.off + 100;
+	const bool *const some_lent[] = { &lent, mine };
+	u64 written = tx->written;
+	struct sent_message m;
+
+	message_start(env, &m, true, 1300, 1000);
+	memset(env->ulpdu + MESSAGE_AT, 0, 1300);
+	m.msg.lent = some_lent;
+	m.msg.num_lent = ARRAY_SIZE(some_lent);
+	*mine = true;
+	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ESTALE);
+	KUNIT_EXPECT_FALSE(test, *mine);
+	KUNIT_EXPECT_EQ(test, m.msg.left, 1300);
+	KUNIT_EXPECT_EQ(test, m.msg.hdr[0], m.hdr[0]);
+	KUNIT_EXPECT_EQ(test, mpa_tx_written(env->conn), written);
+
+	message_start(env, &m, true, 1300, 1000);
+	message_send(test, env, &m);
+}
+
+/* In one piece, and over the end of a chunk: the first one is a page. */
+static void ddp_01_message_taken_while_copied(struct kunit *test)
+{
+	static const u32 before[] = { 1000, 2200 };
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 i, way;
+
+	for (way = 0; way < 4; way++) {
+		for (i = 0; i < ARRAY_SIZE(before); i++) {
+			tx_start(env, way & 1, way & 2, 1448);
+			message_start(env, &m, true, before[i], 777);
+			message_send(test, env, &m);
+			message_taken(test, env);
+			KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+			KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
+		}
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(ddp_01_siz_05_messages),
+	KUNIT_CASE(tx_03_message_at_once),
+	KUNIT_CASE(ddp_01_message_that_waits),
+	KUNIT_CASE(ddp_01_message_taken_while_copied),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "mpa_tx_message",
+	.suite_init = crc_suite_init,
+	.suite_exit = crc_suite_exit,
+	.init = tx_env_init,
+	.exit = tx_env_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
