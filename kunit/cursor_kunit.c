@@ -225,6 +225,44 @@ static void cursor_ends_at_the_queues_end(struct kunit *test)
 	__skb_queue_purge(&env->queue);
 }
 
+/* Behind a gap nobody looks for what is missing in front of it. */
+static void rcv_03_cursor_ends_at_a_gap(struct kunit *test)
+{
+	struct rx_env *env = rx_env_create(test);
+	struct mpa_cursor cur;
+	u8 octet;
+
+	rx_put_all(test, env, false, true, 0);
+	rx_feed(test, env, &env->queue, 0, 10, LINEAR);
+	rx_feed(test, env, &env->queue, 11, 20, LINEAR);
+	rx_feed(test, env, &env->queue, 5, 15, LINEAR);
+	cursor_at(env, &cur, 0);
+	KUNIT_EXPECT_EQ(test, mpa_cursor_read(&cur, NULL, 10), 0);
+	KUNIT_EXPECT_EQ(test, mpa_cursor_read(&cur, &octet, 1), -ENODATA);
+	__skb_queue_purge(&env->queue);
+}
+
+/* Fragments within fragments: read up to there, and not behind. */
+static void list_within_a_list(struct kunit *test)
+{
+	struct rx_env *env = rx_env_create(test);
+	struct sk_buff *inner, *member;
+	struct mpa_cursor cur;
+	u8 octet;
+
+	rx_put_all(test, env, false, true, 0);
+	rx_feed(test, env, &env->queue, 0, 80, FRAG_LIST);
+	member = skb_shinfo(skb_peek(&env->queue))->frag_list;
+	inner = buffer_make(test, env->stream, 20, LINEAR);
+	skb_shinfo(member)->frag_list = inner;
+	member->len += inner->len;
+	member->data_len += inner->len;
+	cursor_at(env, &cur, 0);
+	KUNIT_EXPECT_EQ(test, mpa_cursor_read(&cur, NULL, 40), 0);
+	KUNIT_EXPECT_EQ(test, mpa_cursor_read(&cur, &octet, 1), -ENODATA);
+	__skb_queue_purge(&env->queue);
+}
+
 /*
  * One FPDU to be damaged, at Figure 6's place: 20 octets, a Marker, the rest
  * of 39 octets of ULPDU, 3 octets of pad.
@@ -328,6 +366,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_02_peek_wants_what_is_missing),
 	KUNIT_CASE(rcv_02_largest_length),
 	KUNIT_CASE(cursor_ends_at_the_queues_end),
+	KUNIT_CASE(rcv_03_cursor_ends_at_a_gap),
+	KUNIT_CASE(list_within_a_list),
 	KUNIT_CASE(crc_08_every_changed_bit),
 	KUNIT_CASE(frm_05_mrk_13_without_crc),
 	KUNIT_CASE(mrk_13_wrong_pointer_under_a_good_crc),

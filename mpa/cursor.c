@@ -33,7 +33,8 @@ static struct sk_buff *skb_behind(const struct sk_buff_head *queue,
 
 /*
  * The next buffer of the queue. Buffers may overlap, so that what is wanted
- * begins somewhere in the next one, or in one behind it.
+ * begins somewhere in the next one, or in one behind it. Not behind a gap, as
+ * TCP's tree has them: a peer decides how many buffers there are.
  */
 static struct sk_buff *cursor_next_skb(struct mpa_cursor *cur, u32 *off)
 {
@@ -46,6 +47,8 @@ static struct sk_buff *cursor_next_skb(struct mpa_cursor *cur, u32 *off)
 	}
 	seq = TCP_SKB_CB(skb)->seq + skb->len;
 	while ((skb = skb_behind(cur->queue, skb))) {
+		if (before(seq, TCP_SKB_CB(skb)->seq))
+			break;
 		*off = seq - TCP_SKB_CB(skb)->seq;
 		if (*off < skb->len)
 			return skb;
