@@ -77,15 +77,26 @@ static bool cursor_next_in_skb(struct mpa_cursor *cur)
 }
 
 /*
+ * Has the buffer octets that cannot be read? A device has kept them in its own
+ * memory, or they are in a list within a list: fragments of IP packets that
+ * came in fragments of a tunnel's.
+ */
+static bool cursor_is_blind(const struct mpa_cursor *cur)
+{
+	return !skb_frags_readable(cur->part) ||
+	       (cur->part != cur->skb && skb_has_frag_list(cur->part));
+}
+
+/*
  * Go to the next non-empty contiguous piece; false at the queue's end, and where
- * a device has kept the octets in its own memory.
+ * there are octets that cannot be read.
  */
 bool mpa_cursor_next(struct mpa_cursor *cur)
 {
 	u32 skip = 0;
 
 	do {
-		if (cur->skb && unlikely(!skb_frags_readable(cur->part)))
+		if (cur->skb && unlikely(cursor_is_blind(cur)))
 			return false;
 		if (!cur->skb || !cursor_next_in_skb(cur)) {
 			struct sk_buff *skb = cursor_next_skb(cur, &skip);
