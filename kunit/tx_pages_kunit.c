@@ -174,12 +174,42 @@ static void tx_08_what_is_not_sent_keeps_no_page(struct kunit *test)
 	}
 }
 
+/*
+ * TCP counts the octets that it is given, and keeps the chunk that they are in.
+ * A program whose memory faults gives it few.
+ */
+static void what_is_not_sent_uses_no_memory(struct kunit *test)
+{
+	static const u32 lens[] = { 1000, 30000, 60000 };
+	struct tx_env *env = test->priv;
+	struct mpa_conn *conn = env->conn;
+	u32 i, round;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		start_with_ring(env, MPA_TX_RING_PROGRAM, MPA_TX_CHUNK_ORDER);
+		for (round = 0; round < 100; round++) {
+			KUNIT_ASSERT_EQ(test, mpa_tx_open(conn, NULL, 0, lens[i]), 0);
+			mpa_tx_put(conn, env->ulpdu, lens[i] / 2);
+			mpa_tx_cancel(conn);
+			fake_memory.left = 0;
+			if (!mpa_tx_open(conn, NULL, 0, MPA_MAX_ULPDU))
+				mpa_tx_cancel(conn);
+			fake_memory.left = U32_MAX;
+			tx_write_ulpdu(test, env, 1, 1);
+			KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+		}
+		KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
+		KUNIT_EXPECT_LE(test, chunks_in_use(), MPA_TX_RING_PROGRAM);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(pages_are_reused_when_tcp_lets_go),
 	KUNIT_CASE(pages_that_tcp_keeps_stay_as_they_are),
 	KUNIT_CASE(idle_gives_memory_back),
 	KUNIT_CASE(tx_08_a_page_is_used_once_in_an_fpdu),
 	KUNIT_CASE(tx_08_what_is_not_sent_keeps_no_page),
+	KUNIT_CASE(what_is_not_sent_uses_no_memory),
 	{}
 };
 

@@ -133,6 +133,27 @@ static void writer_drop_held(struct mpa_tx_writer *writer)
 }
 
 /*
+ * Of an FPDU that is taken back the memory of its first @n pieces is free again:
+ * TCP keeps all of a chunk for one octet. Not when it went round the ring.
+ */
+static void ring_rewind(struct mpa_tx *tx, unsigned int n)
+{
+	const struct mpa_extent *first = &tx->writer.piece[0];
+	struct mpa_tx_ring *ring = &tx->ring;
+	unsigned int slot;
+
+	if (!n || n > ring->slots)
+		return;
+	slot = (ring->slot + ring->slots - (n - 1)) % ring->slots;
+	if (ring->chunk[slot] != first->page)
+		return;
+	ring->slot = slot;
+	ring->off = first->off;
+	ring->size = page_size(first->page);
+	ring->mem = page_address(first->page);
+}
+
+/*
  * Reserve the memory of an FPDU, so that nothing can fail while it is
  * written. What it has in a chunk that is left for the next one is held: the
  * FPDU may go round the ring, or further.
@@ -147,10 +168,10 @@ static int writer_reserve(struct mpa_tx *tx, u32 len)
 		struct mpa_extent *piece;
 
 		if (ring->off == ring->size && chunk_next(ring))
-			goto err_drop_held;
-		piece = &writer->piece[n];
-		if (WARN_ON_ONCE(n++ == MPA_TX_PIECES))
-			goto err_drop_held;
+			goto err_rewind;
+		if (WARN_ON_ONCE(n == MPA_TX_PIECES))
+			goto err_rewind;
+		piece = &writer->piece[n++];
 		piece->page = ring->chunk[ring->slot];
 		piece->off = ring->off;
 		piece->len = min(ring->size - ring->off, len);
@@ -165,7 +186,8 @@ static int writer_reserve(struct mpa_tx *tx, u32 len)
 	writer->cur_piece = 0;
 	return 0;
 
-err_drop_held:
+err_rewind:
+	ring_rewind(tx, n);
 	writer_drop_held(writer);
 	return -ENOMEM;
 }
@@ -383,6 +405,7 @@ void mpa_tx_cancel(struct mpa_conn *conn)
 	struct mpa_tx_writer *writer = &conn->tx.writer;
 	struct mpa_plan *plan = &conn->tx.plan;
 
+	ring_rewind(&conn->tx, writer->num_pieces);
 	writer_drop_held(writer);
 	writer->pos = writer->start;
 	plan->room = plan->room_before;
