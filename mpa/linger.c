@@ -34,7 +34,10 @@ struct lingering {
 	void (*saved_state_change)(struct sock *sk);
 };
 
-/* Both guarded by linger_lock; unloading: nothing is added any more. */
+/*
+ * Both guarded by linger_lock. Unloading: nothing is added any more, and what
+ * was there has been told to end. The workqueue takes nothing then.
+ */
 static LIST_HEAD(linger_list);
 static bool linger_unloading;
 static DEFINE_SPINLOCK(linger_lock);
@@ -55,8 +58,12 @@ static void lingering_state_change(struct sock *sk)
 {
 	struct lingering *l = sk->sk_user_data;
 
-	if (!fin_is_on_its_way(sk))
+	if (fin_is_on_its_way(sk))
+		return;
+	spin_lock_bh(&linger_lock);
+	if (!linger_unloading)
 		mod_delayed_work(mpa_wq, &l->end, 0);
+	spin_unlock_bh(&linger_lock);
 }
 
 static void lingering_attach(struct lingering *l)
@@ -90,9 +97,9 @@ static void linger_end(struct work_struct *work)
 	struct lingering *l = container_of(to_delayed_work(work),
 					   struct lingering, end);
 
-	spin_lock(&linger_lock);
+	spin_lock_bh(&linger_lock);
 	list_del(&l->entry);
-	spin_unlock(&linger_lock);
+	spin_unlock_bh(&linger_lock);
 	lingering_detach(l);
 	/* Nobody starts it any more; somebody may have done so meanwhile. */
 	cancel_delayed_work(&l->end);
@@ -104,14 +111,14 @@ static bool lingering_add(struct lingering *l)
 {
 	bool added;
 
-	spin_lock(&linger_lock);
+	spin_lock_bh(&linger_lock);
 	added = !linger_unloading;
 	if (added) {
 		list_add(&l->entry, &linger_list);
 		queue_delayed_work(mpa_wq, &l->end,
 				   msecs_to_jiffies(LINGER_MAX_MS));
 	}
-	spin_unlock(&linger_lock);
+	spin_unlock_bh(&linger_lock);
 	return added;
 }
 
@@ -170,9 +177,9 @@ void mpa_linger_exit(void)
 {
 	struct lingering *l;
 
-	spin_lock(&linger_lock);
+	spin_lock_bh(&linger_lock);
 	linger_unloading = true;
 	list_for_each_entry(l, &linger_list, entry)
 		mod_delayed_work(mpa_wq, &l->end, 0);
-	spin_unlock(&linger_lock);
+	spin_unlock_bh(&linger_lock);
 }
