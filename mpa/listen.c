@@ -104,12 +104,33 @@ static void half_open_drop(struct mpa_conn *conn, bool refuse)
 	mpa_conn_put(conn);
 }
 
+/*
+ * Context: process, socket lock held: with that nobody takes it over any more.
+ * Return: false when somebody has: BPF's sockmap takes sockets from where
+ * connections come in.
+ */
+static bool listener_take(struct mpa_listener *listener, struct mpa_conn *conn,
+			  struct mpa_source *source)
+{
+	if (conn->sk->sk_user_data)
+		return false;
+	conn->state = MPA_WAIT_REQUEST;
+	conn->ops = listener->ops;
+	conn->consumer = listener->consumer;
+	mpa_half_open_add(&listener->half_open, source, conn);
+	mpa_conn_attach(conn);
+	mpa_conn_start_timer(conn);
+	mpa_conn_get(conn);
+	return true;
+}
+
 static void listener_incoming(struct mpa_listener *listener,
 			      struct socket *sock)
 {
 	struct mpa_conn *conn, *other;
 	struct sock *sk = sock->sk;
 	struct mpa_source *source;
+	bool taken;
 
 	lock_sock(sk);
 	sk->sk_data_ready = listener->saved_data_ready;	/* not inherited */
@@ -126,14 +147,14 @@ static void listener_incoming(struct mpa_listener *listener,
 					      source)))
 		half_open_drop(other, true);
 	lock_sock(sk);
-	conn->state = MPA_WAIT_REQUEST;
-	conn->ops = listener->ops;
-	conn->consumer = listener->consumer;
-	mpa_half_open_add(&listener->half_open, source, conn);
-	mpa_conn_attach(conn);
-	mpa_conn_start_timer(conn);
-	mpa_conn_get(conn);
+	taken = listener_take(listener, conn, source);
 	release_sock(sk);
+	if (!taken) {
+		this_cpu_inc(listener->mib->v[MPA_STAT_STARTUP_REFUSED]);
+		conn->reset = true;
+		mpa_conn_put(conn);
+		return;
+	}
 	/* The Request may have come before our callback: this is a worker. */
 	mpa_conn_work(&conn->work);
 }
