@@ -104,10 +104,9 @@ static void step_connecting(struct mpa_conn *conn)
 	case TCP_SYN_RECV:
 		break;
 	case TCP_ESTABLISHED:
-	case TCP_CLOSE_WAIT:
 		send_request(conn);
 		break;
-	default:
+	default:	/* a FIN that is no answer to a Request, too */
 		startup_fail(conn, -ECONNREFUSED);
 	}
 }
@@ -301,21 +300,29 @@ static void step_undecided(struct mpa_conn *conn, int err)
 
 /*
  * TCP has failed. Octets that came before and are no frame are the reason: the
- * RST is what a service of another protocol says to ours.
+ * RST is what a service of another protocol says to ours. An RST before the
+ * Request refuses TCP, whatever revision the peer knows.
  */
 static int reset_status(struct mpa_conn *conn, int err)
 {
+	bool reset = err == ECONNRESET || err == EPIPE;	/* behind a FIN */
 	u8 frame[MPA_STARTUP_MAX_LEN];
-	struct sock *sk = conn->sk;
-	int ret = 0;
+	int ret = -EAGAIN;
 	const u8 *pd;
 
-	if (conn->state != MPA_CONNECTING && tcp_inq(sk) > 0)
+	if (conn->state == MPA_CONNECTING)
+		return reset ? -ECONNREFUSED : -err;
+	if (tcp_inq(conn->sk) > 0)
 		ret = read_frame(conn, conn->initiator, frame, &pd);
 	if (ret && ret != -EAGAIN)
 		return ret;
-	/* EPIPE is an RST, too: one behind a FIN. */
-	return err == EPIPE ? -ECONNRESET : -err;
+	return reset ? -ECONNRESET : -err;
+}
+
+/* A Reply that came before TCP failed is an answer like any other. */
+static bool reply_is_here(const struct mpa_conn *conn)
+{
+	return conn->state == MPA_WAIT_REPLY && tcp_inq(conn->sk) > 0;
 }
 
 /**
@@ -333,7 +340,7 @@ void mpa_handshake_step(struct mpa_conn *conn)
 		return;
 	}
 	/* TCP goes on after what ICMP says (IP_RECVERR). */
-	if (err && conn->sk->sk_state == TCP_CLOSE) {
+	if (err && conn->sk->sk_state == TCP_CLOSE && !reply_is_here(conn)) {
 		startup_fail(conn, reset_status(conn, err));
 		return;
 	}

@@ -146,8 +146,9 @@ struct mpa_attempt {
  *	-EPROTONOSUPPORT, for a peer of revision 0, a Reply says so first
  * @reply: Initiator: startup has ended. @status is 0 when the peer accepted;
  *	-ECONNREFUSED when it rejected (@pd holds its Private Data), or TCP was
- *	refused (@peer is NULL); -ECONNRESET when it closed TCP in place of a
- *	Reply, as those do that know revision 1 only (RFC 6581 section 10).
+ *	refused, or closed before the Request (@peer is NULL); -ECONNRESET when
+ *	it closed TCP in place of a Reply, as those do that know revision 1
+ *	only (RFC 6581 section 10).
  *	-ENOBUFS (its ORD exceeds our IRD) and -ENOPROTOOPT (no common RTR)
  *	want a Terminate with MPA_ERR_IRD or MPA_ERR_RTR: with these, as with
  *	0, Full Operation begins when this returns, and only then @agreed is

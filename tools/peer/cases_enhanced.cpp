@@ -297,6 +297,14 @@ static void fallbackOnce(Context& c) {
     a.expectFailed();
     a.expectNoOther();
   }
+  for (const bool reject : {true, false}) { /* whichever the device sees first */
+    Answer a(c);
+    StartupFrame f = replyTo(a.request, enhanced(c));
+    f.reject = reject;
+    a.reply(f);
+    a.stream->abort();
+    a.expectNoOther();
+  }
 }
 
 /** Revision 1 does not know error 5: RDMAP's own code says the same. */
@@ -320,7 +328,7 @@ static const WireCase table[] = {
     {"enhanced-terminated", asInitiator, "ENH-08", "Terminates 5, 6 and 7 in place of the first message", terminated},
     {"enhanced-no-reads", asBoth, "ENH-03", "ORD 0: a READ fails, and none goes out", noReads},
     {"enhanced-fallback", asResponder, "ENH-09", "FIN or RST in place of a Reply: again with revision 1", fallback},
-    {"enhanced-fallback-once", asResponder, "ENH-09", "no third attempt, and none after half a Reply or a reject", fallbackOnce},
+    {"enhanced-fallback-once", asResponder, "ENH-09", "no third attempt, and none after half a Reply or a whole one", fallbackOnce},
     {"enhanced-fallback-local", asResponder, "ENH-08 ENH-09", "revision 1: RDMAP's code in place of error 5", fallbackCatastrophe},
 };
 
