@@ -255,7 +255,7 @@ static int prepare_fallback(struct iwm_cep *cep,
 
 /*
  * rdma_cm's ports are a space of their own: the one that it has chosen may be
- * in use by TCP, and then any other is as good.
+ * in use by TCP, which bind() or connect() finds, and then any other is as good.
  */
 static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 		      struct iw_cm_id *id,
@@ -279,7 +279,7 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 	do {
 		ret = iwm_qp_connect(qp, cep, &attempt);
 		addr_set_port(&attempt.local, 0);
-	} while (--tries && ret == -EADDRINUSE);
+	} while (--tries && (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL));
 	return ret;
 }
 
