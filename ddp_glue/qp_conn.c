@@ -403,6 +403,7 @@ static void abandon_startup(struct iwm_qp *qp)
 /* Startup has failed, and the peer is not to be told. */
 static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 			   const struct mpa_offer *peer, const void *pd)
+	unclaim_cep(qp);	/* who hears of it may connect the QP again */
 {
 	if (status == -ECONNRESET && iwm_cm_fallback(cep))
 		return;
