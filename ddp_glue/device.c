@@ -53,6 +53,13 @@
 static LIST_HEAD(devices);
 static DEFINE_MUTEX(devices_lock);
 
+/*
+ * Changes and removal of devices. They wait for rtnl, and for consumers to let
+ * go: work that storage needs to write memory out must not wait for them, as
+ * it would in a queue with one rescuer.
+ */
+static struct workqueue_struct *iwm_dev_wq;
+
 static bool addr_tagged(const struct net_device *netdev)
 {
 	return netdev->addr_len <= IWM_TAG_OFF &&
@@ -230,7 +237,7 @@ static void dev_remove(struct work_struct *work)
 static void dev_queue_remove(struct iwm_dev *dev)
 {
 	get_device(&dev->ibdev.dev);
-	if (!queue_work(iwm_wq, &dev->remove_work))
+	if (!queue_work(iwm_dev_wq, &dev->remove_work))
 		put_device(&dev->ibdev.dev);
 }
 
@@ -286,7 +293,7 @@ static void dev_changed(struct work_struct *work)
 static void dev_queue_change(struct iwm_dev *dev)
 {
 	if (ib_device_try_get(&dev->ibdev) &&
-	    !queue_work(iwm_wq, &dev->change_work))
+	    !queue_work(iwm_dev_wq, &dev->change_work))
 		ib_device_put(&dev->ibdev);
 }
 
@@ -595,12 +602,19 @@ static int __init iwmpa_init(void)
 		ret = -ENOMEM;
 		goto err_destroy_wq;
 	}
+	iwm_dev_wq = alloc_workqueue("iwmpa_dev", WQ_UNBOUND, 0);
+	if (!iwm_dev_wq) {
+		ret = -ENOMEM;
+		goto err_destroy_user_wq;
+	}
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
-		goto err_destroy_user_wq;
+		goto err_destroy_dev_wq;
 	rdma_link_register(&link_ops);
 	return 0;
 
+err_destroy_dev_wq:
+	destroy_workqueue(iwm_dev_wq);
 err_destroy_user_wq:
 	destroy_workqueue(iwm_user_wq);
 err_destroy_wq:
@@ -614,6 +628,7 @@ static void __exit iwmpa_exit(void)
 	rdma_link_unregister(&link_ops);
 	dev_remove_all();
 	unregister_netdevice_notifier(&netdev_notifier);
+	destroy_workqueue(iwm_dev_wq);
 	destroy_workqueue(iwm_user_wq);
 	destroy_workqueue(iwm_wq);
 	addr_untag_all();
