@@ -400,14 +400,25 @@ static int receive_send(struct rx_segment *s)
  * one fails, what is behind it is flushed.
  */
 static void refused_read(struct rx_segment *s, const struct rdmap_error *err,
-			 const u8 *body)
+			 const u8 *body, u32 len)
 {
 	const struct rdmap_terminate_ctrl *ctrl = (const void *)body;
 
 	if (err->layer == TERM_LAYER_RDMAP &&
 	    err->etype == RDMAP_ETYPE_PROTECTION &&
-	    (ctrl->hdrct & RDMAP_TERM_R) && iwm_sq_oldest_read(s->qp))
-		iwm_sq_read_done(s->qp, SIW_WC_REM_ACCESS_ERR);
+static u32 refused_msn(const u8 *body, u32 len, u8 hdrct)
+{
+	const u8 *ddp = body + RDMAP_TERM_CTRL_LEN + 2;
+
+	if (!(hdrct & RDMAP_TERM_D) ||
+	    len < RDMAP_TERM_CTRL_LEN + 2 + DDP_UNTAGGED_HDR_LEN)
+		return 0;
+	return get_unaligned_be32(ddp + DDP_HDR_MSN);
+}
+
+/* A Terminate with a Read Request in it refuses that Read of ours. */
+	    (ctrl->hdrct & RDMAP_TERM_R))
+		iwm_sq_read_refused(s->qp, refused_msn(body, len, ctrl->hdrct));
 }
 
 /* The peer has given up: nothing is answered, nothing more is received. */
@@ -422,7 +433,7 @@ static int receive_terminate(struct rx_segment *s)
 		return ret;
 	if (!mpa_cursor_copy(s->cur, body, len) &&
 	    !rdmap_terminate_parse(body, len, &err))
-		refused_read(s, &err, body);
+		refused_read(s, &err, body, len);
 	iwm_count(s->qp->dev, IWM_STAT_RX_TERMINATES);
 	iwm_qp_terminate_received(s->qp, &err);
 	return -ESHUTDOWN;

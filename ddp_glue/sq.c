@@ -372,18 +372,10 @@ static void wqe_read_done(struct iwm_qp *qp, const struct orq_entry *out,
 	iwm_sq_wqe_done(qp->sq, out->wqe, status);
 }
 
-/**
- * iwm_sq_read_done() - the oldest outstanding Read has ended
- * @qp: QP
- * @status: how. After an error the stream ends: what waits for this Read is not
- *	started, but flushed
- *
- * Context: receive upcall.
- */
-void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status)
+static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status status)
 {
 	struct iwm_sq *sq = qp->sq;
-	const struct orq_entry *out = iwm_sq_orq(sq, sq->orq_get);
+	const struct orq_entry *out = iwm_sq_orq(sq, index);
 
 	if (!out->rtr)
 		wqe_read_done(qp, out, status);
@@ -395,6 +387,39 @@ void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status)
 	smp_mb();	/* pairs with iwm_msg_wait_read() */
 	if (test_and_clear_bit(SQ_WAIT_READ, &sq->flags))
 		iwm_sq_kick(qp);
+}
+
+/**
+ * iwm_sq_read_done() - the oldest outstanding Read has ended
+ * @qp: QP
+ * @status: how. After an error the stream ends: what waits for this Read is not
+ *	started, but flushed
+ *
+ * Context: receive upcall.
+ */
+void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status)
+{
+	read_ended(qp, qp->sq->orq_get, status);
+}
+
+/**
+ * iwm_sq_read_refused() - the peer has refused a Read, and ends the stream
+ * @qp: QP
+ * @msn: Message Sequence Number of the Read Request. When no outstanding Read
+ *	has it, the peer has not told which, and the oldest one is blamed
+ *
+ * What is in front of that Read is flushed. Context: receive upcall.
+ */
+void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn)
+{
+	struct iwm_sq *sq = qp->sq;
+	u32 index = msn - 1;	/* each Request has taken the next of both */
+
+	if (!iwm_sq_oldest_read(qp))
+		return;
+	if (index - sq->orq_get >= iwm_sq_reads(sq))
+		index = sq->orq_get;
+	read_ended(qp, index, SIW_WC_REM_ACCESS_ERR);
 }
 
 void *iwm_sq_ring(struct iwm_qp *qp)

@@ -303,6 +303,7 @@ bool iwm_sq_reads_are_flushed(struct iwm_qp *qp);
 bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len);
 int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status);
+void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn);
 
 /* Lifetime. */
 int iwm_sq_create(struct iwm_qp *qp, work_func_t work);

@@ -421,6 +421,32 @@ static void terminateKinds(Context& c) {
   }
 }
 
+/** A Terminate that refuses the second of two READs is not the first one's fault. */
+static void terminateReadRefused(Context& c) {
+  Options o(c.config);
+  o.application = "ird=1 ord=2";
+  o.enhanced = {.ird = 2, .ord = 1};
+  o.recvs = c.role == Role::Initiator; /* the first message's: flushed ones would be told of between the READs */
+  Session s(c, o);
+  Segment m;
+
+  if (!s.remote.enhanced)
+    throw test::Skip("IRD is agreed on only in revision 2");
+  for (int i = 0; i < 2; i++)
+    c.target.command(format("read 100 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
+  for (int i = 0; i < 2; i++) {
+    m = s.receive();
+    expect(m.opcode == opReadRequest, "a READ request was due: " + m.describe());
+  }
+  s.send(makeTerminate({.code = term::readStag, .segmentLength = 46, .ddpHeader = m.header(), .rdmapHeader = m.payload}));
+  for (const auto* status : {"WR_FLUSH_ERR", "REM_ACCESS_ERR"}) {
+    const Line wc = c.target.expectEvent("wc");
+    expect(wc.at("status") == status, std::string(status) + " was due: " + wc.text);
+  }
+  s.expectFin();
+  s.expectDown();
+}
+
 /** RFC 5041 §7.1: the MSN of queue 2 is checked as any other. */
 static void terminateMsn(Context& c) {
   refused(c,
@@ -502,6 +528,7 @@ static const WireCase table[] = {
      "RFC5040-4.8"},
     {"rdmap-terminate-kinds", asBoth, "", "Terminates with and without quotations, and with unknown codes", terminateKinds,
      "RFC5040-4.8"},
+    {"rdmap-terminate-read", asBoth, "", "a Terminate that refuses the second of two READs", terminateReadRefused, "RFC5040-4.8"},
     {"rdmap-terminate-malformed", asBoth, "", "Terminates that are too short", terminateMalformed, "RFC5040-4.8"},
 };
 
