@@ -23,6 +23,7 @@
  * @stag: memory region
  * @addr: address (Tagged Offset) in it
  * @access: IB_ACCESS_* right that it needs
+ * @pd: protection domain that the region must belong to
  */
 struct quick_segment {
 	u32 ctrl;
@@ -31,6 +32,7 @@ struct quick_segment {
 	u32 stag;
 	u64 addr;
 	int access;
+	struct ib_pd *pd;
 };
 
 #define QUICK_CTRL(ddp, rdmap)	((ddp) << 8 | (rdmap))
@@ -54,6 +56,7 @@ static bool quick_tagged(struct iwm_qp *qp, struct quick_segment *seg)
 {
 	seg->hdr_len = DDP_TAGGED_HDR_LEN;
 	seg->len -= DDP_TAGGED_HDR_LEN;
+	seg->pd = qp->ibqp.pd;
 	if (likely((seg->ctrl & ~QUICK_LAST) == QUICK_WRITE)) {
 		seg->access = IB_ACCESS_REMOTE_WRITE;
 		return true;
@@ -80,6 +83,7 @@ static bool quick_send(const struct iwm_rx *rx, struct quick_segment *seg,
 	seg->stag = sge->lkey;
 	seg->addr = sge->addr + rx->sge_off;
 	seg->access = IB_ACCESS_LOCAL_WRITE;
+	seg->pd = rx->pd;
 	return true;
 }
 
@@ -108,8 +112,7 @@ static bool quick_place(struct iwm_qp *qp, struct mpa_cursor *cur,
 	struct iwm_mr *mr = iwm_mr_cached(qp->dev, &qp->rx->mr, seg->stag);
 
 	return mr && !iwm_mr_is_lent_elsewhere(mr, &qp->ibqp) &&
-	       !iwm_mr_check(mr, qp->ibqp.pd, seg->addr, seg->len,
-			     seg->access) &&
+	       !iwm_mr_check(mr, seg->pd, seg->addr, seg->len, seg->access) &&
 	       !iwm_place(mr, seg->addr, cur, seg->len);
 }
 

@@ -36,6 +36,7 @@ int iwm_rx_create(struct iwm_qp *qp)
 		return -ENOMEM;
 	for (i = 0; i < DDP_NUM_QUEUES; i++)
 		qp->rx->msn[i] = 1;
+	qp->rx->pd = qp->srq ? qp->srq->ibsrq.pd : qp->ibqp.pd;
 	return 0;
 }
 
@@ -108,10 +109,16 @@ static int protection_fault(struct rx_segment *s, int mr_error)
 			     ecode);
 }
 
+/* Buffers of receive work requests are the SRQ's, others the QP's. */
+static struct ib_pd *placing_pd(const struct rx_segment *s)
+{
+	return s->seg.tagged ? s->qp->ibqp.pd : s->rx->pd;
+}
+
 static int place_checked(struct rx_segment *s, struct iwm_mr *mr, u64 addr,
 			 u32 len, int access)
 {
-	int ret = iwm_mr_check(mr, s->qp->ibqp.pd, addr, len, access);
+	int ret = iwm_mr_check(mr, placing_pd(s), addr, len, access);
 
 	return ret ? ret : iwm_place(mr, addr, s->cur, len);
 }
@@ -396,16 +403,9 @@ static int receive_send(struct rx_segment *s)
 }
 
 /*
- * A Terminate with a Read Request in it refuses the oldest Read of ours: that
- * one fails, what is behind it is flushed.
+ * The MSN of the Read Request that a Terminate carries, 0 without: the headers
+ * follow the control field in order (RFC 5040 Figure 10).
  */
-static void refused_read(struct rx_segment *s, const struct rdmap_error *err,
-			 const u8 *body, u32 len)
-{
-	const struct rdmap_terminate_ctrl *ctrl = (const void *)body;
-
-	if (err->layer == TERM_LAYER_RDMAP &&
-	    err->etype == RDMAP_ETYPE_PROTECTION &&
 static u32 refused_msn(const u8 *body, u32 len, u8 hdrct)
 {
 	const u8 *ddp = body + RDMAP_TERM_CTRL_LEN + 2;
@@ -417,6 +417,13 @@ static u32 refused_msn(const u8 *body, u32 len, u8 hdrct)
 }
 
 /* A Terminate with a Read Request in it refuses that Read of ours. */
+static void refused_read(struct rx_segment *s, const struct rdmap_error *err,
+			 const u8 *body, u32 len)
+{
+	const struct rdmap_terminate_ctrl *ctrl = (const void *)body;
+
+	if (err->layer == TERM_LAYER_RDMAP &&
+	    err->etype == RDMAP_ETYPE_PROTECTION &&
 	    (ctrl->hdrct & RDMAP_TERM_R))
 		iwm_sq_read_refused(s->qp, refused_msn(body, len, ctrl->hdrct));
 }

@@ -7,6 +7,7 @@
 
 /**
  * struct iwm_rx - receive state of a QP
+ * @pd: protection domain of receive work requests: the SRQ's, or the QP's
  * @msn: next Message Sequence Number of each untagged queue
  * @bound: @rwr belongs to the Send that is being received
  * @rwr: its receive work request
@@ -18,6 +19,7 @@
  * @mr: memory that was used last, within one pass over TCP's queue
  */
 struct iwm_rx {
+	struct ib_pd *pd;
 	u32 msn[DDP_NUM_QUEUES];
 	bool bound;
 	struct iwm_rwr rwr;

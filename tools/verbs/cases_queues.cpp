@@ -284,6 +284,33 @@ void sharedReceives(Context& c) {
   }
 }
 
+/** Receive buffers belong to the SRQ's protection domain, whatever that of the queue pair is. */
+void sharedElsewhere(Context& c) {
+  Pair probe(c.place);
+  ibv_srq_init_attr attr{};
+  attr.attr = {16, 1, 0};
+  const Srq srq(check(ibv_create_srq(probe.server->pd(), &attr), "ibv_create_srq"));
+  EndOptions options;
+  options.srq = srq.get();
+  Pair pair(c.place, {}, options);
+  const Region own(probe.server->pd(), page), foreign(pair.server->pd(), page), client(pair.client->pd(), page);
+  const auto send = [&](const Region& to) {
+    ibv_sge sge = to.sge(0, page);
+    ibv_recv_wr wr{}, *bad;
+
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    checkVerbs(ibv_post_srq_recv(srq.get(), &wr, &bad), "ibv_post_srq_recv");
+    pair.client->postSend(0, {client.sge(0, page)});
+    return pair.server->recvs().next();
+  };
+
+  test::fill(client.memory.span(), 1);
+  expectWc(send(own), IBV_WC_SUCCESS, IBV_WC_RECV, "into the SRQ's domain");
+  expectSame(own.memory.span(), client.memory.span(), "message");
+  expectWc(send(foreign), IBV_WC_LOC_PROT_ERR, IBV_WC_RECV, "into the QP's domain");
+}
+
 /** Messages one by one, each waited for by notification: a lost wake-up stalls this. */
 void pingPong(Context& c) {
   Pair pair(c.place);
@@ -348,6 +375,7 @@ const VerbsCase table[] = {
     {"fence", "", "a fenced WRITE waits for the READ before it", fence},
     {"shared-cq", "", "one CQ for both queues of two connections", sharedCq},
     {"srq-last", "", "a QP that was never connected takes no more from its SRQ", lastOfShared},
+    {"srq-domain", "", "an SRQ of another protection domain than the QP's", sharedElsewhere},
     {"srq", "", "one SRQ for two connections, with its limit event", sharedReceives},
     {"posted-together", "TX-02 TX-09", "64 SENDs of 64 octets posted in one call", postedTogether},
     {"ping-pong", "", "messages one by one, by notification (--count)", pingPong},

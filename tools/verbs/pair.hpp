@@ -34,7 +34,7 @@ struct EndOptions {
   bool signalAll = true;
   ibv_pd* pd = nullptr;   /**< of another end, to share */
   Cq* cq = nullptr;       /**< of another end, for both queues */
-  ibv_srq* srq = nullptr; /**< of another end's PD */
+  ibv_srq* srq = nullptr; /**< of another end's PD, or of this one's */
   ConnectOptions connect = {};
 };
 
