@@ -46,8 +46,9 @@ void iwm_qp_flush_rq(struct iwm_qp *qp)
 }
 
 /*
- * The receive direction has ended. Context: socket lock held, or no upcall
- * can come any more.
+ * The receive direction has ended. The consumer of an SRQ is told behind the
+ * last completion that takes one of its buffers. Context: socket lock held, or
+ * no upcall can come any more.
  */
 static void rx_end(struct iwm_qp *qp)
 {
@@ -57,6 +58,8 @@ static void rx_end(struct iwm_qp *qp)
 		return;
 	iwm_rx_flush(qp);
 	iwm_qp_flush_rq(qp);
+	if (xchg(&qp->last_wqe_due, false))
+		iwm_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /* Give the connection back, if there is one. */
@@ -108,10 +111,6 @@ void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
 	release_conn(qp, reset || from == IWM_QP_RTS);
 	rx_end(qp);
 	mutex_unlock(&qp->conn_lock);
-	/* Also when it never was up: somebody may drain it. */
-	if (iwm_qp_is_up(from) ||
-	    (from == IWM_QP_IDLE && !READ_ONCE(qp->dying)))
-		iwm_qp_last_wqe(qp);
 	iwm_qp_finish(qp, status);
 }
 
@@ -255,11 +254,9 @@ static void tcp_lost(struct iwm_qp *qp, int status)
 	}
 	if (iwm_qp_move(qp, IWM_QP_ERROR, &from))
 		iwm_qp_queue_close(qp, 0);
-	rx_end(qp);
 	if (status && iwm_qp_is_up(from))
 		iwm_qp_event(qp, IB_EVENT_QP_FATAL);
-	if (iwm_qp_is_up(from))
-		iwm_qp_last_wqe(qp);
+	rx_end(qp);
 	iwm_qp_finish(qp, status);
 }
 
@@ -403,12 +400,12 @@ static void abandon_startup(struct iwm_qp *qp)
 /* Startup has failed, and the peer is not to be told. */
 static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 			   const struct mpa_offer *peer, const void *pd)
-	unclaim_cep(qp);	/* who hears of it may connect the QP again */
 {
 	if (status == -ECONNRESET && iwm_cm_fallback(cep))
 		return;
+	unclaim_cep(qp);	/* who hears of it may connect the QP again */
 	iwm_cm_reply(cep, status, peer, NULL, pd);
-	abandon_startup(qp);
+	iwm_qp_queue_close(qp, 0);
 }
 
 static void reply_accepted(struct iwm_qp *qp, struct iwm_cep *cep, int status,

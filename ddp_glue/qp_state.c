@@ -44,7 +44,11 @@ static void set_state(struct iwm_qp *qp, enum iwm_qp_state to)
 {
 	lockdep_assert_held(&qp->lock);
 	trace_iwm_qp_state(qp, qp->state, to);
-	WRITE_ONCE(qp->state, to);
+	if (to == IWM_QP_TERMINATE ||
+	    (to == IWM_QP_ERROR && qp->state != IWM_QP_TERMINATE))
+		WRITE_ONCE(qp->last_wqe_due, !!qp->srq);
+	/* Pairs with rx_end(), where an upcall goes that sees the state. */
+	smp_store_release(&qp->state, to);
 }
 
 static bool move_locked(struct iwm_qp *qp, enum iwm_qp_state to)
@@ -93,13 +97,6 @@ void iwm_qp_event(struct iwm_qp *qp, enum ib_event_type type)
 
 	if (qp->ibqp.event_handler)
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
-}
-
-/* The QP is in error from now on: it takes no more from its SRQ. */
-void iwm_qp_last_wqe(struct iwm_qp *qp)
-{
-	if (qp->srq)
-		iwm_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /* Report the end to the CM, if that is due. */
@@ -208,7 +205,6 @@ void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_fault *fault)
 		return;
 	start_terminate(qp, fault);
 	iwm_qp_event(qp, fault_event(&fault->err));
-	iwm_qp_last_wqe(qp);
 }
 
 /* As iwm_qp_error(), for a reason that is ours and not the peer's. */
@@ -264,10 +260,8 @@ void iwm_qp_terminate_received(struct iwm_qp *qp,
 	trace_iwm_terminate(qp, false, err);
 	if (!iwm_qp_move(qp, IWM_QP_ERROR, &from))
 		return;
-	if (iwm_qp_is_up(from)) {
+	if (iwm_qp_is_up(from))
 		iwm_qp_event(qp, IB_EVENT_QP_FATAL);
-		iwm_qp_last_wqe(qp);
-	}
 	iwm_qp_queue_close(qp, 0);
 	iwm_qp_finish(qp, -ECONNRESET);
 }
@@ -322,5 +316,4 @@ void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
 	if (!moved)
 		return;
 	start_terminate(qp, fault);
-	iwm_qp_last_wqe(qp);
 }

@@ -24,7 +24,6 @@ void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
 		   const struct rdmap_fault *fault);
 struct iwm_cep *iwm_qp_take_cep(struct iwm_qp *qp);
 void iwm_qp_event(struct iwm_qp *qp, enum ib_event_type type);
-void iwm_qp_last_wqe(struct iwm_qp *qp);
 void iwm_qp_tell_cm(struct iwm_qp *qp, int status);
 void iwm_qp_finish(struct iwm_qp *qp, int status);
 void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay);

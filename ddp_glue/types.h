@@ -42,6 +42,7 @@
 #define IWM_MAX_SRQ		65536
 #define IWM_MAX_SRQ_WR		65536
 #define IWM_MAX_MR		1048576
+#define IWM_MAX_MR_PAGES	(INT_MAX / sizeof(void *))	/* kvmalloc()'s limit */
 #define IWM_MAX_PD		1048576
 #define IWM_MAX_SGE		SIW_MAX_SGE	/* of an entry of a ring */
 #define IWM_MAX_SEND_SGE	16	/* of a kernel consumer's entry */
@@ -305,6 +306,7 @@ struct iwm_rx;
  * @deadline: jiffies at which the current step of an end is given up
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
  * @rx_ended: nothing more is received: what is posted is flushed at once
+ * @last_wqe_due: QP_LAST_WQE_REACHED is due when @rx_ended; set with @state
  * @dying: is being destroyed: what is outstanding gets no completion (@lock to
  *	set)
  * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none. Set with
@@ -334,6 +336,7 @@ struct iwm_qp {
 	unsigned long deadline;
 	bool used;
 	bool rx_ended;
+	bool last_wqe_due;
 	bool dying;
 	u8 rtr;
 	bool responder;
