@@ -368,7 +368,7 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	ulpdu.hdr_len = ddp_segment_build(hdr, &seg, iwm_qp_version(qp));
 	len = ulpdu.hdr_len + sq->term_len;
 	if (!mpa_tx_room(conn, len)) {
-		ret = mpa_tx_flush(conn, true);
+		ret = hand_over(qp, conn, true);
 		if (ret && ret != -EAGAIN)
 			return true;
 		if (!mpa_tx_room(conn, len))
@@ -379,7 +379,8 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 		iwm_sq_defer(sq, SQ_NO_MEMORY_NS);
 		return false;
 	}
-	mpa_tx_flush(conn, false);
+	/* What TCP takes with it has not failed. */
+	hand_over(qp, conn, false);
 	iwm_count(qp->dev, IWM_STAT_TX_TERMINATES);
 	return true;
 }
