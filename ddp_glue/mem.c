@@ -402,7 +402,7 @@ static int mr_take_pages(struct iwm_mr *mr)
 	struct sg_page_iter iter;
 	u32 i = 0;
 
-	if (num > U32_MAX)
+	if (num > IWM_MAX_MR_PAGES)
 		return -EINVAL;
 	mr->pages = kvcalloc(num, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
 	if (!mr->pages)

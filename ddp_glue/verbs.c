@@ -26,7 +26,7 @@ int iwm_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->atomic_cap = IB_ATOMIC_NONE;
 	attr->page_size_cap = ~(u64)(PAGE_SIZE - 1);
-	attr->max_mr_size = U64_MAX;
+	attr->max_mr_size = (u64)IWM_MAX_MR_PAGES << PAGE_SHIFT;
 	attr->max_qp = IWM_MAX_QP;
 	attr->max_qp_wr = IWM_MAX_QP_WR;
 	/* uverbs tells programs the smaller of the two: a ring's entry */
