@@ -89,7 +89,7 @@ static void many_buffers(struct kunit *test, u32 each, u32 overlap, bool markers
 	for (from = 0; from < env->f.len; from += each) {
 		back = min(from, overlap);
 		rx_feed(test, env, &env->queue, from - back, min(from + each, env->f.len),
-		     each < 16 ? LINEAR : i++ % NUM_SHAPES);
+			each < 16 ? LINEAR : i++ % NUM_SHAPES);
 	}
 	KUNIT_EXPECT_EQ_MSG(test, walk(env, 0, 64), RX_ULPDUS, "%u octets, overlap %u", each,
 			    overlap);
