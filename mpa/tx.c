@@ -89,6 +89,17 @@ static void store_destroy(struct mpa_tx *tx)
 	WRITE_ONCE(tx->store, NULL);
 }
 
+/* Write to the chunk in @slot, from @off on. */
+static void chunk_enter(struct mpa_tx_ring *ring, unsigned int slot, u32 off)
+{
+	struct page *page = ring->chunk[slot];
+
+	ring->slot = slot;
+	ring->off = off;
+	ring->size = page_size(page);
+	ring->mem = page_address(page);
+}
+
 /* Make the next slot of the ring the one to write to. */
 static int chunk_next(struct mpa_tx_ring *ring)
 {
@@ -107,10 +118,7 @@ static int chunk_next(struct mpa_tx_ring *ring)
 			put_page(ring->chunk[slot]);
 		ring->chunk[slot] = page;
 	}
-	ring->slot = slot;
-	ring->off = 0;
-	ring->size = page_size(page);
-	ring->mem = page_address(page);
+	chunk_enter(ring, slot, 0);
 	return 0;
 }
 
@@ -145,12 +153,8 @@ static void ring_rewind(struct mpa_tx *tx, unsigned int n)
 	if (!n || n > ring->slots)
 		return;
 	slot = (ring->slot + ring->slots - (n - 1)) % ring->slots;
-	if (ring->chunk[slot] != first->page)
-		return;
-	ring->slot = slot;
-	ring->off = first->off;
-	ring->size = page_size(first->page);
-	ring->mem = page_address(first->page);
+	if (ring->chunk[slot] == first->page)
+		chunk_enter(ring, slot, first->off);
 }
 
 /*
