@@ -513,11 +513,8 @@ static void missingValue(Context& c) {
 
 /* Nothing is on its way, and nothing may be sent. */
 static bool windowIsShut(const Socket& s) {
-  tcp_info info{};
-  socklen_t length = sizeof(info);
+  const tcp_info info = s.tcpInfo();
 
-  if (getsockopt(s.fd(), IPPROTO_TCP, TCP_INFO, &info, &length))
-    test::throwErrno("TCP_INFO");
   return !info.tcpi_unacked && !info.tcpi_snd_wnd;
 }
 

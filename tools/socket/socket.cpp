@@ -87,6 +87,15 @@ int Socket::soError() const {
   return error;
 }
 
+tcp_info Socket::tcpInfo() const {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+
+  if (getsockopt(fd(), IPPROTO_TCP, TCP_INFO, &info, &length))
+    test::throwErrno("TCP_INFO");
+  return info;
+}
+
 int Socket::inQueue() const {
   int n = -1;
 

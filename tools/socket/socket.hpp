@@ -80,6 +80,8 @@ public:
   /** Waits for one of @p events; returns what poll() said, 0 at the end of @p budget. */
   short poll(short events, test::milliseconds budget = patience) const;
   int soError() const;
+  /** TCP_INFO; throws std::system_error when there is none. */
+  tcp_info tcpInfo() const;
   int inQueue() const;
   int shutdown(int how) const;
 
