@@ -226,6 +226,15 @@ void lastOfShared(Context& c) {
   expect(waitAsync(pair.server->id->context(), IBV_EVENT_QP_LAST_WQE_REACHED), "no QP_LAST_WQE_REACHED");
 }
 
+void postShared(ibv_srq* srq, std::uint64_t id, ibv_sge sge) {
+  ibv_recv_wr wr{}, *bad;
+
+  wr.wr_id = id;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  checkVerbs(ibv_post_srq_recv(srq, &wr, &bad), "ibv_post_srq_recv");
+}
+
 /** A shared receive queue for two connections, its limit event, and a late refill. */
 void sharedReceives(Context& c) {
   Pair probe(c.place);
@@ -236,15 +245,7 @@ void sharedReceives(Context& c) {
   options.srq = srq.get();
   options.pd = probe.server->pd();
   Region server(probe.server->pd(), 64 * page);
-  const auto post = [&](unsigned i) {
-    ibv_sge sge = server.sge(i * page, page);
-    ibv_recv_wr wr{}, *bad;
-
-    wr.wr_id = i;
-    wr.sg_list = &sge;
-    wr.num_sge = 1;
-    checkVerbs(ibv_post_srq_recv(srq.get(), &wr, &bad), "ibv_post_srq_recv");
-  };
+  const auto post = [&](unsigned i) { postShared(srq.get(), i, server.sge(i * page, page)); };
   {
     Pair a(c.place, {}, options), b(c.place, {}, options);
     Region fromA(a.client->pd(), page), fromB(b.client->pd(), page);
@@ -295,12 +296,7 @@ void sharedElsewhere(Context& c) {
   Pair pair(c.place, {}, options);
   const Region own(probe.server->pd(), page), foreign(pair.server->pd(), page), client(pair.client->pd(), page);
   const auto send = [&](const Region& to) {
-    ibv_sge sge = to.sge(0, page);
-    ibv_recv_wr wr{}, *bad;
-
-    wr.sg_list = &sge;
-    wr.num_sge = 1;
-    checkVerbs(ibv_post_srq_recv(srq.get(), &wr, &bad), "ibv_post_srq_recv");
+    postShared(srq.get(), 0, to.sge(0, page));
     pair.client->postSend(0, {client.sge(0, page)});
     return pair.server->recvs().next();
   };
