@@ -100,14 +100,17 @@ static void conn_data_ready(struct sock *sk)
 		mpa_conn_queue(conn);
 }
 
-/* TCP's state is another one in Full Operation. */
-static void full_state_change(struct mpa_conn *conn)
+/*
+ * Receive, when TCP's state may be another one: its end may also have come
+ * before Full Operation, behind the peer's last octets.
+ */
+static void receive_to_end(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 {
 	struct sock *sk = conn->sk;
 
 	if (sk->sk_state == TCP_CLOSE)
 		WRITE_ONCE(conn->tx.ready, false);
-	mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
+	mpa_conn_receive(conn, budget, gfp);
 	/*
 	 * The consumer may have ended the receive direction itself, and then
 	 * did not hear of TCP's end yet.
@@ -133,7 +136,7 @@ static void conn_state_change(struct sock *sk)
 	if (conn->state < MPA_FULL)
 		mpa_conn_queue(conn);
 	else
-		full_state_change(conn);
+		receive_to_end(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
 }
 
 static void conn_write_space(struct sock *sk)
@@ -311,7 +314,7 @@ void mpa_conn_work(struct work_struct *work)
 		if (conn->state < MPA_FULL)
 			mpa_handshake_step(conn);
 		else
-			mpa_conn_receive(conn, MPA_WORK_BUDGET, GFP_NOIO);
+			receive_to_end(conn, MPA_WORK_BUDGET, GFP_NOIO);
 		if (conn->state >= MPA_FULL &&
 		    test_and_clear_bit(MPA_CONN_TIMED_OUT, &conn->flags))
 			look_for_idle(conn);

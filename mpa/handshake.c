@@ -95,20 +95,27 @@ static void send_request(struct mpa_conn *conn)
 		conn->state = MPA_WAIT_REPLY;
 }
 
+/*
+ * TCP has ended before the Request. The peer of a connection of ours has
+ * refused it; a program had its TCP before, and loses that.
+ */
+static int unasked_status(const struct mpa_conn *conn)
+{
+	return conn->sock ? -ECONNREFUSED : -ECONNRESET;
+}
+
 static void step_connecting(struct mpa_conn *conn)
 {
-	const struct sock *sk = conn->sk;
+	const int state = conn->sk->sk_state;
 
-	switch (sk->sk_state) {
-	case TCP_SYN_SENT:
-	case TCP_SYN_RECV:
-		break;
-	case TCP_ESTABLISHED:
+	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
+		return;
+	/* A program may ask a peer whose own stream has ended. */
+	if (state == TCP_ESTABLISHED ||
+	    (state == TCP_CLOSE_WAIT && !conn->sock))
 		send_request(conn);
-		break;
-	default:	/* a FIN that is no answer to a Request, too */
-		startup_fail(conn, -ECONNREFUSED);
-	}
+	else
+		startup_fail(conn, unasked_status(conn));
 }
 
 /*
@@ -300,8 +307,7 @@ static void step_undecided(struct mpa_conn *conn, int err)
 
 /*
  * TCP has failed. Octets that came before and are no frame are the reason: the
- * RST is what a service of another protocol says to ours. An RST before the
- * Request refuses TCP, whatever revision the peer knows.
+ * RST is what a service of another protocol says to ours.
  */
 static int reset_status(struct mpa_conn *conn, int err)
 {
@@ -311,7 +317,7 @@ static int reset_status(struct mpa_conn *conn, int err)
 	const u8 *pd;
 
 	if (conn->state == MPA_CONNECTING)
-		return reset ? -ECONNREFUSED : -err;
+		return reset ? unasked_status(conn) : -err;
 	if (tcp_inq(conn->sk) > 0)
 		ret = read_frame(conn, conn->initiator, frame, &pd);
 	if (ret && ret != -EAGAIN)

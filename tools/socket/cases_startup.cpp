@@ -126,8 +126,8 @@ static void oneSegmentResponder(Context& c) {
     expectUlpdu(e.socket.receive(), *ulpdu, "ULPDU");
 }
 
-/* A Reply and FPDUs in one segment. */
-static void oneSegmentInitiator(Context& c) {
+/* A Reply and FPDUs in one segment, and perhaps the end of the peer's stream. */
+static void oneSegmentInitiator(Context& c, bool finished) {
   RawEnds e = connectRaw(c);
   const Bytes a = pattern(100, c.seed), b = pattern(65000 - 300, c.seed + 1);
   FpduEncoder encoder({.markers = false, .crc = true});
@@ -137,9 +137,27 @@ static void oneSegmentInitiator(Context& c) {
   peer::append(all, encoder.encode(a));
   peer::append(all, encoder.encode(b));
   e.raw.send(all);
+  if (finished) {
+    e.raw.finish();
+    expect(e.socket.poll(POLLRDHUP) & POLLRDHUP, "no FIN");
+  }
   expectOk(e.socket.start(MPA_INITIATE), "MPA_INITIATE");
   expectUlpdu(e.socket.receive(), a, "first ULPDU");
   expectUlpdu(e.socket.receive(), b, "second ULPDU");
+  if (finished)
+    expectEqual(e.socket.receive().result, 0, "behind the last ULPDU");
+}
+
+/* The peer's stream has ended and there is no Reply: TCP is lost, which is not to be refused. */
+static void finishedBefore(Context& c) {
+  RawEnds e = connectRaw(c);
+
+  expectOk(e.socket.attach(), "TCP_ULP");
+  e.raw.finish();
+  expect(e.socket.poll(POLLRDHUP) & POLLRDHUP, "no FIN");
+  expectErrno(e.socket.start(MPA_INITIATE), ECONNRESET, "MPA_INITIATE");
+  expectEqual(e.socket.status().err, ECONNRESET, "MPA_STATUS errno");
+  expectEqual(e.socket.status().error, 1, "RFC error");
 }
 
 /* The Responder refuses: both are streaming sockets again, and a second try succeeds. */
@@ -445,7 +463,9 @@ std::span<const SocketCase> startupCases() {
       {"start-delayed", "STA-16 STA-18", "after streaming data, with a last streaming message (Figure 9)", delayed},
       {"start-last-message", "STA-18", "64 KiB of last message on a socket that is full", lastMessage},
       {"start-one-segment-r", "STA-16 STA-19", "streaming octets, Request and FPDUs in one segment", oneSegmentResponder},
-      {"start-one-segment-i", "STA-19", "Reply and FPDUs in one segment", oneSegmentInitiator},
+      {"start-one-segment-i", "STA-19", "Reply and FPDUs in one segment", [](Context& c) { oneSegmentInitiator(c, false); }},
+      {"start-finished-i", "STA-19 ERR-01", "the same with a FIN before the Request", [](Context& c) { oneSegmentInitiator(c, true); }},
+      {"start-finished", "ERR-01", "a FIN before the Request, and no Reply", finishedBefore},
       {"start-rejected", "STA-10 STA-11 STA-08", "refused three times, streaming between, then accepted", rejected},
       {"start-again", "STA-10", "refused without waiting, SO_ERROR not read, then accepted", againWithoutAsking},
       {"start-rejected-data", "STA-11 STA-19", "streaming octets behind a Reply that refuses", rejectedWithData},
