@@ -139,7 +139,9 @@ static void linger_socket(struct socket *sock)
 		INIT_DELAYED_WORK(&l->end, linger_end);
 		lock_sock(sk);
 		mpa_sock_drop_queued(sk);
-		lingers = fin_is_on_its_way(sk) && lingering_add(l);
+		/* BPF's sockmap may have it since it is not ours. */
+		lingers = !sk->sk_user_data && fin_is_on_its_way(sk) &&
+			  lingering_add(l);
 		if (lingers)
 			lingering_attach(l);
 		release_sock(sk);
