@@ -338,6 +338,8 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			segment_failed(qp);
 		}
 	}
+	/* What is whole has not failed, whoever has ended the stream. */
+	hand_over(qp, conn, false);
 	return TX_IDLE;
 }
 
