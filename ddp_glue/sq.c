@@ -414,10 +414,12 @@ void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn)
 {
 	struct iwm_sq *sq = qp->sq;
 	u32 index = msn - 1;	/* each Request has taken the next of both */
+	/* Pairs with prepare_read() and next_rtr() */
+	u32 end = smp_load_acquire(&sq->orq_put);
 
 	if (!iwm_sq_oldest_read(qp))
 		return;
-	if (index - sq->orq_get >= iwm_sq_reads(sq))
+	if (index - sq->orq_get >= end - sq->orq_get)
 		index = sq->orq_get;
 	read_ended(qp, index, SIW_WC_REM_ACCESS_ERR);
 }

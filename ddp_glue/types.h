@@ -304,9 +304,9 @@ struct iwm_rx;
  *	@lock, and not once @dying
  * @fin_sent: our side is shut down or is being shut down (@conn_lock)
  * @deadline: jiffies at which the current step of an end is given up
+ * @last_wqe_due: QP_LAST_WQE_REACHED is due when @rx_ended; set with @state
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
  * @rx_ended: nothing more is received: what is posted is flushed at once
- * @last_wqe_due: QP_LAST_WQE_REACHED is due when @rx_ended; set with @state
  * @dying: is being destroyed: what is outstanding gets no completion (@lock to
  *	set)
  * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none. Set with
@@ -334,9 +334,9 @@ struct iwm_qp {
 	struct delayed_work close_work;
 	bool fin_sent;
 	unsigned long deadline;
+	u32 last_wqe_due;		/* not every CPU can xchg() a bool */
 	bool used;
 	bool rx_ended;
-	bool last_wqe_due;
 	bool dying;
 	u8 rtr;
 	bool responder;
