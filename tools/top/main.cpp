@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file main.cpp @brief iwmpa-top: what iwmpa's devices and their connections do. */
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -53,7 +54,8 @@ void print(const std::vector<std::string>& rows) {
 
 class Program {
 public:
-  explicit Program(const Arguments& a) : arguments_(a), interactive_(!a.json && !a.csv && isatty(STDOUT_FILENO)) {}
+  explicit Program(const Arguments& a)
+      : arguments_(a), interactive_(!a.json && !a.csv && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {}
 
   int run() {
     const unsigned count = arguments_.count || interactive_ ? arguments_.count : 1;
@@ -61,8 +63,9 @@ public:
     if (arguments_.csv)
       std::puts(csvHeader);
     for (unsigned n = 1;; n++) {
-      /* Slow snapshots do not shift those that follow. */
+      /* Slow snapshots do not shift those that follow, and none are made up for: the program may have been stopped. */
       next_ += std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(arguments_.interval));
+      next_ = std::max(next_, steady_clock::now());
       Sample now = takeSample();
       const bool last = n == count;
 

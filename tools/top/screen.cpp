@@ -38,11 +38,11 @@ bool Screen::show(const std::string& title, const std::vector<std::string>& line
   for (;;) {
     draw(title, lines);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
-    if (left <= 0)
-      return true;
-    timeout(static_cast<int>(left));
+    timeout(static_cast<int>(std::max<decltype(left)>(left, 0))); /* keys count when it is late, too */
     const auto page = static_cast<std::size_t>(std::max(1, LINES - 2));
     switch (getch()) {
+    case ERR: /* the time is over */
+      return true;
     case 'q':
       return false;
     case KEY_DOWN:
@@ -57,7 +57,7 @@ bool Screen::show(const std::string& title, const std::vector<std::string>& line
     case KEY_PPAGE:
       first_ -= std::min(first_, page);
       break;
-    default: /* the time is over, the window has another size, or a key without meaning */
+    default: /* the window has another size, or a key without meaning */
       break;
     }
   }

@@ -5,8 +5,11 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <unordered_map>
 
 #include <sys/wait.h>
 
@@ -14,14 +17,16 @@ namespace top {
 
 namespace {
 
-constexpr auto showCounters = "rdma -j statistic show";
-constexpr auto showLinks = "rdma -j link show";
-constexpr auto showQps = "rdma -j -d resource show qp";
-constexpr auto showIds = "rdma -j resource show cm_id";
+/* Each for one device, whose name follows: rdma gives all up at the first that has no counters, or goes meanwhile. */
+constexpr auto showCounters = "rdma -j statistic show link ";
+constexpr auto showLink = "rdma -j link show ";
+constexpr auto showQps = "rdma -j -dd resource show qp link ";
+constexpr auto showIds = "rdma -j resource show cm_id link ";
 constexpr auto showSockets = "ss -tniOH";
+constexpr auto devicesFolder = "/sys/class/infiniband";
 
-/** What @p command prints. */
-std::string output(const std::string& command) {
+/** What @p command prints; nothing when it fails. */
+std::optional<std::string> run(const std::string& command) {
   std::FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "re");
   char chunk[4096];
   std::string text;
@@ -33,13 +38,42 @@ std::string output(const std::string& command) {
   const int status = pclose(pipe);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     throw std::runtime_error(command.substr(0, command.find(' ')) + " is missing: install iproute2");
-  if (status)
-    throw std::runtime_error("'" + command + "' fails: run it by hand to see why");
+  return status ? std::nullopt : std::optional(text);
+}
+
+/** The same of a command that does not fail. */
+std::string output(const std::string& command) {
+  if (const auto text = run(command))
+    return *text;
+  throw std::runtime_error("'" + command + "' fails: run it by hand to see why");
+}
+
+/** What @p command prints of the port @p link; nothing when it has none of it, or has gone. */
+std::string ofLink(const char* command, const std::string& link) {
+  return run(command + link).value_or("");
+}
+
+/** @p name as the shell takes it for one word. */
+std::string quoted(std::string name) {
+  for (std::size_t i = 0; (i = name.find('\'', i)) != name.npos; i += 4)
+    name.replace(i, 1, "'\\''");
+  return "'" + name + "'";
+}
+
+/**
+ * What a program calls itself can be any octets, and rdma prints most of them as they are: none that JSON does not allow, and none
+ * that a terminal acts upon.
+ */
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c - ' ') >= '\x7f' - ' ')
+      c = c == '\n' ? ' ' : '?';
   return text;
 }
 
 Json parse(std::string_view text, const char* command) {
-  const auto json = text.find_first_not_of(" \n") == text.npos ? Json::array() : Json::parse(text, nullptr, false);
+  const bool none = text.find_first_not_of(" \n") == text.npos;
+  Json json = none ? Json::array() : Json::parse(printable(std::string(text)), nullptr, false);
 
   if (!json.is_array())
     throw std::runtime_error(std::string("'") + command + "' prints no JSON that this program understands");
@@ -52,7 +86,7 @@ std::string text(const Json& object, const char* name) {
 
   if (it == object.end())
     return {};
-  return it->is_string() ? it->get<std::string>() : it->dump();
+  return it->is_string() ? printable(it->get<std::string>()) : it->dump();
 }
 
 std::uint64_t number(const Json& object, const char* name) {
@@ -108,7 +142,7 @@ std::vector<Device> readDevices(std::string_view statistics) {
 }
 
 void addLinks(std::vector<Device>& devices, std::string_view links) {
-  for (const auto& link : parse(links, showLinks)) {
+  for (const auto& link : parse(links, showLink)) {
     const auto device = std::ranges::find(devices, text(link, "ifname"), &Device::name);
 
     if (device != devices.end()) {
@@ -118,20 +152,22 @@ void addLinks(std::vector<Device>& devices, std::string_view links) {
   }
 }
 
-std::vector<Connection> readConnections(const std::vector<Device>& devices, std::string_view qps, std::string_view ids) {
-  const Json addresses = parse(ids, showIds);
+std::vector<Connection> readConnections(const std::string& device, std::string_view qps, std::string_view ids) {
+  std::unordered_map<std::uint64_t, Json> addresses;
   std::vector<Connection> connections;
 
+  for (auto& id : parse(ids, showIds))
+    if (id.contains("lqpn") && text(id, "ifname") == device)
+      addresses[number(id, "lqpn")] = id;
   for (const auto& qp : parse(qps, showQps)) {
     Connection c{.device = text(qp, "ifname"), .qp = number(qp, "lqpn"), .state = text(qp, "state"), .process = owner(qp)};
 
-    if (std::ranges::find(devices, c.device, &Device::name) == devices.end())
+    if (c.device != device)
       continue;
-    for (const auto& id : addresses)
-      if (id.contains("lqpn") && number(id, "lqpn") == c.qp && text(id, "ifname") == c.device) {
-        c.local = endpoint(text(id, "src-addr"));
-        c.remote = endpoint(text(id, "dst-addr"));
-      }
+    if (const auto id = addresses.find(c.qp); id != addresses.end()) {
+      c.local = endpoint(text(id->second, "src-addr"));
+      c.remote = endpoint(text(id->second, "dst-addr"));
+    }
     for (const auto& [name, value] : qp.items())
       if (!isCore(name))
         c.driver[name] = value;
@@ -141,6 +177,7 @@ std::vector<Connection> readConnections(const std::vector<Device>& devices, std:
 }
 
 void addTimes(std::vector<Connection>& connections, std::string_view sockets) {
+  std::unordered_map<std::string, std::string> lines; /* by both addresses */
   std::istringstream in{std::string(sockets)};
 
   for (std::string line; std::getline(in, line);) {
@@ -148,19 +185,30 @@ void addTimes(std::vector<Connection>& connections, std::string_view sockets) {
     std::string state, received, sent, local, remote;
 
     words >> state >> received >> sent >> local >> remote;
-    for (auto& c : connections)
-      if (!c.local.empty() && c.local == endpoint(local) && c.remote == endpoint(remote))
-        c.times = {milliseconds(line, "busy"), milliseconds(line, "rwnd_limited"), milliseconds(line, "sndbuf_limited")};
+    lines[endpoint(local) + " " + endpoint(remote)] = line;
   }
+  for (auto& c : connections)
+    if (const auto line = lines.find(c.local + " " + c.remote); !c.local.empty() && line != lines.end())
+      c.times = {milliseconds(line->second, "busy"), milliseconds(line->second, "rwnd_limited"),
+                 milliseconds(line->second, "sndbuf_limited")};
 }
 
 Sample takeSample() {
-  Sample sample{.devices = readDevices(output(showCounters))};
+  Sample sample;
+  std::error_code none;
 
-  if (sample.devices.empty())
-    return sample;
-  addLinks(sample.devices, output(showLinks));
-  sample.connections = readConnections(sample.devices, output(showQps), output(showIds));
+  for (const auto& entry : std::filesystem::directory_iterator(devicesFolder, none)) {
+    const std::string name = entry.path().filename(), link = quoted(name + "/1");
+    auto devices = readDevices(ofLink(showCounters, link));
+
+    if (devices.empty())
+      continue;
+    addLinks(devices, ofLink(showLink, link));
+    std::ranges::move(devices, std::back_inserter(sample.devices));
+    std::ranges::move(readConnections(name, ofLink(showQps, link), ofLink(showIds, link)), std::back_inserter(sample.connections));
+  }
+  std::ranges::sort(sample.devices, {}, &Device::name);
+  std::ranges::stable_sort(sample.connections, {}, &Connection::device);
   if (!sample.connections.empty())
     addTimes(sample.connections, output(showSockets));
   return sample;

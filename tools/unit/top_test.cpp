@@ -26,7 +26,7 @@ constexpr auto sockets = "ESTAB 0 84 10.9.0.9:42829 10.9.0.2:7174 cubic busy:9ms
                          "busy:5200ms rwnd_limited:1000ms(19.2%) sndbuf_limited:500ms(9.6%) unacked:1\n";
 
 std::vector<Connection> connections() {
-  auto list = readConnections({{.name = "rd1"}}, qps, ids);
+  auto list = readConnections("rd1", qps, ids);
 
   addTimes(list, sockets);
   return list;
@@ -68,9 +68,16 @@ TEST(TopSources, TimesAreThoseOfTheSocketWithBothAddresses) {
 }
 
 TEST(TopSources, NothingIsAnEmptyListAndRubbishAnError) {
-  EXPECT_TRUE(readConnections({}, "", "\n").empty());
-  EXPECT_THROW(readConnections({}, "error: what", "[]"), std::runtime_error);
-  EXPECT_THROW(readConnections({}, "[]", "{}"), std::runtime_error);
+  EXPECT_TRUE(readConnections("rd1", "", "\n").empty());
+  EXPECT_THROW(readConnections("rd1", "error: what", "[]"), std::runtime_error);
+  EXPECT_THROW(readConnections("rd1", "[]", "{}"), std::runtime_error);
+}
+
+TEST(TopSources, ANameOfAnyOctetsIsShownWithoutThem) {
+  const auto list = readConnections("rd1", "[{\"ifname\":\"rd1\",\"lqpn\":3,\"comm\":\"a\xff\x1b[2J\\n\\u001b\\b\"}]", "");
+
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0].process, "a??[2J ??");
 }
 
 TEST(TopSources, DevicesAreThoseThatCountFpdus) {
