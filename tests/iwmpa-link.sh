@@ -59,5 +59,21 @@ refused "no such verb" "'make' is not add, set or delete" "$link" make wire
 rdma link add mine type iwmpa netdev wire
 refused "a netdev that carries another device: why" "no device iw_wire on wire \(iwmpa: wire: already carries mine\)" "$link" add wire
 rdma link delete mine
+ip link add old type dummy
+check "a device on old" "$link" add old
+ip link set old name older
+ip link add old type dummy
+refused "another netdev has its name now" "the device iw_old is there, on older" "$link" add old
+check "it is deleted by the old name" "$link" delete old
+check "and made on the new netdev" "$link" add old
+check "that it has" on_netdev iw_old old
+# The device goes behind the netdev, by itself: whoever is quicker.
+ip link delete old && ip link add old type dummy
+check "the netdev comes anew: a device" "$link" add old
+check "on the new one" on_netdev iw_old old
+ip link delete old
+check "the netdev goes: deleted" "$link" delete old
+check "and gone" no_device iw_old
+ip link delete older
 for netdev in bond7 br-lan-0 wire.5; do ip link delete $netdev; done
 finish
