@@ -10,6 +10,7 @@
 #include <optional>
 #include <rdma/rdma_cma.h>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,13 @@ public:
   std::uint8_t* data() const { return base_; }
   std::size_t size() const { return length_; }
   std::span<std::uint8_t> span() const { return {base_, length_}; }
-  std::span<std::uint8_t> span(std::size_t offset, std::size_t length) const { return span().subspan(offset, length); }
+  /** @throws std::out_of_range when it is not within */
+  std::span<std::uint8_t> span(std::size_t offset, std::size_t length) const {
+    if (offset > length_ || length > length_ - offset)
+      throw std::out_of_range(std::to_string(length) + " octets at " + std::to_string(offset) + " are not within " +
+                              std::to_string(length_));
+    return span().subspan(offset, length);
+  }
   std::uint64_t address(std::size_t offset = 0) const { return reinterpret_cast<std::uintptr_t>(base_) + offset; }
 
 private:

@@ -10,6 +10,8 @@
  * answers "OK" as its last streaming message and is the Responder; the sender is the Initiator. From there on what one send()
  * takes is what one recv() gives. The receiver's only record says "done".
  */
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -41,13 +43,22 @@ static void attach(int fd) {
   must(setsockopt(fd, IPPROTO_TCP, TCP_ULP, "mpa", sizeof("mpa")), "TCP_ULP mpa (is mpa.ko loaded?)");
 }
 
-/** Reads octet by octet: what is behind the line belongs to MPA. */
+/** Reads octet by octet: what is behind the line belongs to MPA. No line of this protocol is longer than 32. */
 static std::string readLine(int fd) {
   std::string line;
 
-  for (char c; must(recv(fd, &c, 1, 0), "recv") == 1 && c != '\n';)
+  for (char c; line.size() < 32 && must(recv(fd, &c, 1, 0), "recv") == 1 && c != '\n';)
     line += c;
   return line;
+}
+
+static in_port_t portNumber(const char* text) {
+  char* end;
+  const auto number = std::strtoul(text, &end, 10);
+
+  errno = EINVAL;
+  must(*text && !*end && number && number <= UINT16_MAX ? 0 : -1, text);
+  return static_cast<in_port_t>(number);
 }
 
 static int listenAndAccept(const char* port) {
@@ -55,7 +66,7 @@ static int listenAndAccept(const char* port) {
   sockaddr_in6 address{};
 
   address.sin6_family = AF_INET6;
-  address.sin6_port = htons(static_cast<in_port_t>(std::atoi(port)));
+  address.sin6_port = htons(portNumber(port));
   must(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), "SO_REUSEADDR");
   must(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), "bind");
   must(listen(listener, 1), "listen");
