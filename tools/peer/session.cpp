@@ -344,16 +344,17 @@ void Session::expectFin() {
 
 End Session::drain(milliseconds budget) {
   const Deadline deadline(budget);
-  Bytes octets;
+  std::size_t length = 0;
+  End end;
 
-  for (;;) {
-    const End end = stream.receive(octets, deadline);
+  do { /* a device that sends without an end has not closed either */
+    Bytes octets;
 
-    if (end == End::Data)
-      continue;
-    context.trace.add(format("< %zu octets, then %s", octets.size(), endName(end)));
-    return end;
-  }
+    end = stream.receive(octets, deadline);
+    length += octets.size();
+  } while (end == End::Data && !deadline.passed());
+  context.trace.add(format("< %zu octets, then %s", length, endName(end)));
+  return end == End::Data ? End::Open : end;
 }
 
 /* --- the application --- */
