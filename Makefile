@@ -120,10 +120,13 @@ install uninstall: export KVER := $(or $(KVER),$(shell uname -r))
 install: modules ## install modules, the unit iwmpa@, man pages and linux/mpa.h, for the running kernel or KVER (root)
 	+@scripts/kernel build M=$(CURDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	@$(MAKE) --no-print-directory install-files
+	@sh debian/iwmpa-tools.postinst configure # the udev rule counts for the netdevs that are there, too
 	@depmod "$$KVER"
 	@echo "The modules are not signed: a kernel under Secure Boot refuses them. 'make deb' gives a package, whose modules are signed."
-uninstall: ## take them away again (root)
-	@rm -f /lib/modules/"$$KVER"/updates/{mpa,iwmpa}.ko $(foreach f,$(files),'$(DESTDIR)$(lastword $(subst :, ,$(f)))')
+uninstall: ## take them away again, with the unit's devices (root)
+	@[ ! -d /run/systemd/system ] || systemctl stop 'iwmpa@*.service'
+	@rm -f /etc/systemd/system/*.{wants,requires}/iwmpa@*.service
+	@rm -f /lib/modules/"$$KVER"/updates/{mpa,iwmpa}.ko* $(foreach f,$(files),'$(DESTDIR)$(lastword $(subst :, ,$(f)))')
 	@depmod "$$KVER"
 
 # What is no program and no module, each as SOURCE:DESTINATION. The package has it, too.
