@@ -11,7 +11,14 @@ two_hosts || finish
 
 tracing=/sys/kernel/tracing
 [ -e $tracing/events ] || mount -t tracefs tracefs $tracing || { fail "no tracefs"; finish; }
-events() { echo "$1" >$tracing/events/mpa/enable && echo "$1" >$tracing/events/iwmpa/enable; }
+other_cpus() {
+  local cpu
+  for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo "$1" >"$cpu" || return 1; done
+}
+# By one CPU alone: another one of the emulator's may translate code that is being patched, and run the breakpoint of that for ever.
+events() {
+  other_cpus 0 && echo "$1" >$tracing/events/mpa/enable && echo "$1" >$tracing/events/iwmpa/enable && other_cpus 1
+}
 # holds N REGEX: so many lines of the trace match.
 holds() {
   local n
