@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * TCP's receive side, played as far as mpa/early.c looks at it: the queue, the
+ * tree of what is out of order, and the SACK blocks.
+ */
+#ifndef KUNIT_FAKE_RCV_H
+#define KUNIT_FAKE_RCV_H
+
+#include <linux/types.h>
+
+struct sk_buff;
+struct sock;
+
+u32 fake_rcv_take(struct sock *sk, struct sk_buff *skb);
+void fake_rcv_clear(struct sock *sk);
+
+#endif /* KUNIT_FAKE_RCV_H */
