@@ -54,8 +54,10 @@ static struct iwm_mr *run_region(struct iwm_qp *qp, struct tx_run *run,
 
 	if (likely(iwm_mr_is(mr, stag)))
 		return mr;
-	if (mr)
+	if (mr && run->num_spans)
 		run->held[run->num_held++] = mr;
+	else if (mr)
+		iwm_mr_put(mr);	/* a message before: nothing of this is in it */
 	*cache = iwm_mr_get(qp->dev, stag);
 	return *cache;
 }
