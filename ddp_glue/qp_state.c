@@ -47,7 +47,10 @@ static void set_state(struct iwm_qp *qp, enum iwm_qp_state to)
 	if (to == IWM_QP_TERMINATE ||
 	    (to == IWM_QP_ERROR && qp->state != IWM_QP_TERMINATE))
 		WRITE_ONCE(qp->last_wqe_due, !!qp->srq);
-	/* Pairs with rx_end(), where an upcall goes that sees the state. */
+	/*
+	 * Pairs with rx_end(), where an upcall goes that sees the state, and
+	 * with sq_may_transmit().
+	 */
 	smp_store_release(&qp->state, to);
 }
 
@@ -274,10 +277,12 @@ int iwm_qp_enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr)
 	int ret = -ECONNABORTED;
 
 	spin_lock_bh(&qp->lock);
-	if (qp->cep && move_locked(qp, IWM_QP_RTS)) {
-		qp->ird = ird;
-		qp->ord = ord;
-		qp->rtr = rtr;
+	if (qp->cep && qp->state == IWM_QP_IDLE) {
+		/* Before the state: the transmit owner waits for that */
+		WRITE_ONCE(qp->ird, ird);
+		WRITE_ONCE(qp->ord, ord);
+		WRITE_ONCE(qp->rtr, rtr);
+		move_locked(qp, IWM_QP_RTS);
 		ret = 0;
 	}
 	spin_unlock_bh(&qp->lock);
@@ -291,8 +296,8 @@ void iwm_qp_leave_rts(struct iwm_qp *qp)
 	if (qp->state == IWM_QP_RTS) {
 		set_state(qp, IWM_QP_IDLE);
 		qp->used = false;
-		qp->ird = 0;
-		qp->ord = 0;
+		WRITE_ONCE(qp->ird, 0);
+		WRITE_ONCE(qp->ord, 0);
 	}
 	spin_unlock_bh(&qp->lock);
 }

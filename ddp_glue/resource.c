@@ -28,8 +28,8 @@ static int fill_agreed(struct sk_buff *msg, const struct iwm_qp *qp,
 	    rdma_nl_put_driver_u32(msg, "tx_markers", agreed->tx_markers) ||
 	    rdma_nl_put_driver_u32(msg, "rx_markers", agreed->rx_markers) ||
 	    rdma_nl_put_driver_u32(msg, "crc", agreed->crc) ||
-	    rdma_nl_put_driver_u32(msg, "ird", qp->ird) ||
-	    rdma_nl_put_driver_u32(msg, "ord", qp->ord) ||
+	    rdma_nl_put_driver_u32(msg, "ird", READ_ONCE(qp->ird)) ||
+	    rdma_nl_put_driver_u32(msg, "ord", READ_ONCE(qp->ord)) ||
 	    rdma_nl_put_driver_u32(msg, "emss", info->emss) ||
 	    rdma_nl_put_driver_u32(msg, "mulpdu", info->mulpdu) ||
 	    rdma_nl_put_driver_u32(msg, "large_fpdus", info->large))

@@ -434,6 +434,17 @@ static void sq_rest(struct iwm_sq *sq, struct mpa_conn *conn)
 		mpa_tx_rest(conn);
 }
 
+/*
+ * A program may have written its ring before its connect has ended: what is
+ * posted waits until the depths are agreed on, and behind the RTR.
+ */
+static bool sq_may_transmit(const struct iwm_qp *qp)
+{
+	/* Pairs with set_state() */
+	return smp_load_acquire(&qp->state) != IWM_QP_IDLE &&
+	       !test_bit(SQ_FLUSH, &qp->sq->flags);
+}
+
 /* What an owner does. True when the Terminate has been dealt with. */
 static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 {
@@ -443,7 +454,7 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	bool terminated = false;
 
 	*result = TX_IDLE;
-	if (conn && !test_bit(SQ_FLUSH, &sq->flags)) {
+	if (conn && sq_may_transmit(qp)) {
 		*result = transmit(qp, conn, worker);
 		why = sq_why_blocked(sq, conn, *result);
 	}

@@ -109,6 +109,39 @@ void nobodyListens(Context& c) {
   expect(event && event->type != RDMA_CM_EVENT_ESTABLISHED, "connected to nobody");
 }
 
+/**
+ * The ring is the program's: what it writes there before it connects waits for the end of startup, when it is known how many READs
+ * the peer takes.
+ */
+void postedEarly(Context& c) {
+  Pair other(c.place); /* for a region that the server lends before it is asked */
+  Region source(other.server->pd(), page);
+  EndOptions serverOptions;
+  Channel channel;
+  Server server(c.place);
+  const InNamespace here(c.place.clientNs);
+  Address address(c.place.address, server.port());
+  auto id = std::make_unique<Id>(channel);
+  rdma_conn_param param = connectParam({});
+  ibv_send_wr read{};
+
+  test::fill(source.memory.span(), 9);
+  resolve(*id, channel, address);
+  End client(std::move(id), {});
+  Region sink(client.pd(), page);
+  read.opcode = IBV_WR_RDMA_READ;
+  read.send_flags = IBV_SEND_SIGNALED;
+  read.wr.rdma = {source.memory.address(), source.rkey()};
+  expect(client.tryPost(read, {sink.sge(0, page)}) != 0, "a doorbell before the connect was answered");
+  check(rdma_connect(client.id->get(), &param), "rdma_connect");
+  serverOptions.pd = other.server->pd();
+  End answer(std::make_unique<Id>(server.request().id), serverOptions);
+  check(rdma_accept(answer.id->get(), &param), "rdma_accept");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  expectWc(client.sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "the READ");
+  expectSame(sink.memory.span(), source.memory.span(), "what was read");
+}
+
 /** Everything posted before a disconnect arrives. */
 void graceful(Context& c) {
   constexpr std::size_t length = 100000;
@@ -234,6 +267,7 @@ const VerbsCase table[] = {
     {"server-goes", "ERR-01", "the server goes before it answers", serverGoes},
     {"client-goes", "ERR-01", "the client goes before it is answered", clientGoes},
     {"nobody-listens", "", "connect to a port where nobody listens", nobodyListens},
+    {"posted-early", "ENH-03", "a READ in the ring before the connect", postedEarly},
     {"graceful", "END-01 END-02", "what was sent before a disconnect arrives", graceful},
     {"abortive", "", "the QP is destroyed without a disconnect", abortive},
     {"both-disconnect", "END-01", "both sides disconnect at once", bothDisconnect},
