@@ -256,7 +256,8 @@ static bool may_start(const struct iwm_qp *qp, u8 opcode, u16 flags)
 	const struct iwm_sq *sq = qp->sq;
 	u32 limit = U32_MAX;
 
-	if (sq->fifo_put - READ_ONCE(sq->fifo_get) == sq->num)
+	/* Pairs with iwm_sq_complete(): a place that is free has been read */
+	if (sq->fifo_put - smp_load_acquire(&sq->fifo_get) == sq->num)
 		return false;
 	if (flags & SIW_WQE_READ_FENCE)
 		limit = 1;

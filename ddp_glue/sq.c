@@ -178,7 +178,8 @@ void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 			wqe->bytes = 0;
 		}
 		complete_wqe(qp, wqe);
-		sq->fifo_get++;
+		/* Pairs with may_start(): the place has been read */
+		smp_store_release(&sq->fifo_get, sq->fifo_get + 1);
 	}
 	spin_unlock_bh(&sq->lock);
 }
@@ -209,7 +210,7 @@ u32 iwm_sq_push(struct iwm_sq *sq, const struct siw_sqe *sqe)
 			     sq->qp->sig_all,
 	};
 	spin_lock_bh(&sq->lock);
-	sq->fifo_put++;
+	WRITE_ONCE(sq->fifo_put, sq->fifo_put + 1);
 	spin_unlock_bh(&sq->lock);
 	return sq->fifo_put - 1;
 }
@@ -229,8 +230,8 @@ static void sq_skip(struct iwm_sq *sq)
 {
 	sq->get++;
 	spin_lock_bh(&sq->lock);
-	sq->fifo_put++;
-	sq->fifo_get++;
+	WRITE_ONCE(sq->fifo_put, sq->fifo_put + 1);
+	WRITE_ONCE(sq->fifo_get, sq->fifo_get + 1);
 	spin_unlock_bh(&sq->lock);
 }
 
