@@ -32,7 +32,7 @@
  */
 void iwm_mr_init(struct iwm_dev *dev)
 {
-	xa_init(&dev->mrs);
+	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 }
 
 /**
