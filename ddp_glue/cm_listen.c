@@ -4,13 +4,16 @@
  *
  * rdma_cm makes one listener per device for a wildcard address, all with the
  * same port: they share one TCP listener per namespace, address and port, and
- * each connection goes to the device whose netdev owns the local address.
+ * each connection goes to the device whose netdev owns the local address, or
+ * to one that rdma_cm takes for it.
  */
+#include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <mpa/startup.h>
+#include <rdma/ib_cache.h>
 #include "cep.h"
 #include "cm.h"
 #include "netdev.h"
@@ -97,20 +100,54 @@ static const struct net_device *addr_owner(struct net *net,
 	return addr_owner4(net, (const void *)addr);
 }
 
+/* Does rdma_cm compare netdevs? Older ones have link addresses only. */
+static bool cma_knows_netdevs(struct iwm_dev *dev)
+{
+	const struct ib_gid_attr *attr = rdma_get_gid_attr(&dev->ibdev, 1, 0);
+	bool knows;
+
+	if (IS_ERR(attr))
+		return false;
+	knows = rcu_access_pointer(attr->ndev);
+	rdma_put_gid_attr(attr);
+	return knows;
+}
+
+static bool is_vlan_of(const struct net_device *vlan,
+		       const struct net_device *under)
+{
+	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == under;
+}
+
+/* Does rdma_cm take @dev for the device of @owner's addresses? */
+static bool cma_takes(struct iwm_dev *dev, const struct net_device *owner)
+{
+	const struct net_device *netdev = rcu_dereference(dev->netdev);
+
+	if (!netdev)
+		return false;
+	if (netdev == owner)
+		return true;
+	if (cma_knows_netdevs(dev))
+		return is_vlan_of(netdev, owner) || is_vlan_of(owner, netdev);
+	return !memcmp(netdev->dev_addr, owner->dev_addr,
+		       sizeof(union ib_gid));
+}
+
 /*
- * rdma_cm finds the device of a connection by a GID, which for the addresses
- * of lo every device of the namespace has: it takes the first that was made,
- * and so must we. Its listeners, and with them the subscriptions, come in that
- * order.
+ * rdma_cm makes its end of a connection on the first device that was made, of
+ * those that it takes for the local address's: for an address of lo any of the
+ * namespace. So must we. Its listeners, and with them the subscriptions, come
+ * in that order.
  */
 static bool subscription_serves(const struct iwm_subscription *sub,
 				const struct net_device *owner)
 {
 	return owner->flags & IFF_LOOPBACK ||
-	       rcu_dereference(sub->listen->dev->netdev) == owner;
+	       cma_takes(sub->listen->dev, owner);
 }
 
-/* The listener on the netdev that owns this local address, or NULL. */
+/* The listener for this local address, or NULL. */
 static struct iwm_listen *find_listen(struct iwm_port *port,
 				      const struct sockaddr_storage *local)
 {

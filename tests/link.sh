@@ -69,6 +69,30 @@ if modprobe -q 8021q && ip link add link wire name wire.5 type vlan id 5 2>/dev/
   check "delete" rdma link delete rd0
   ip link delete wire.5
 fi
+# rdma_cm knows a device by its netdev's link address (6.1), which VLANs share, or takes a VLAN and its netdev for one: the first is used.
+devices_on() { # NETDEV...
+  local dev address
+  say "devices on $*"
+  for dev; do check "$dev" rdma link add "rd_$dev" type iwmpa netdev "$dev"; done
+  for dev; do
+    address=$(ip -4 -o addr show dev "$dev" | sed 's,.*inet \([^/]*\)/.*,\1,')
+    client_server "rping, $address" 60 7174 '' "rping -s -a $address -V -C 10" '' "rping -c -a $address -V -C 10"
+    client_server "rping, $address, wildcard listener" 60 7174 '' "rping -s -V -C 10" '' "rping -c -a $address -V -C 10"
+  done
+  for dev; do check "delete" rdma link delete "rd_$dev"; done
+}
+if [ "$LINKTYPE" = iwmpa ] && modprobe -q 8021q; then
+  for n in 5 6; do
+    ip link add link wire name wire.$n type vlan id $n && ip link set wire.$n up && ip addr add 10.8.$n.1/24 dev wire.$n || fail "VLAN $n"
+  done
+  devices_on wire wire.5
+  devices_on wire.5 wire
+  devices_on wire.5 wire.6
+  ip link set wire.5 address 02:00:00:00:00:05
+  devices_on wire wire.5
+  devices_on wire.5 wire
+  ip link delete wire.5 && ip link delete wire.6
+fi
 mark=$(dmesg | wc -l)
 if modprobe -q sit && ip link show sit0 >/dev/null 2>&1; then
   refused "a tunnel that is no iWARP netdev" "not supported|Invalid" rdma link add rd0 type "$LINKTYPE" netdev sit0
