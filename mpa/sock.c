@@ -105,6 +105,27 @@ void mpa_sock_abort(struct sock *sk, int sk_err)
 	local_bh_enable();
 }
 
+/*
+ * As inet_shutdown(), but under one hold of the lock: without a FIN, too, TCP
+ * goes from state to state by what comes.
+ */
+static void send_fin(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	const u32 end = tp->write_seq;
+
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	tcp_prot.shutdown(sk, SEND_SHUTDOWN);
+	if (likely(tp->write_seq != end)) {
+		sk->sk_state_change(sk);
+		return;
+	}
+	/* In this state tcp_disconnect() resets only what has octets left. */
+	if (sk->sk_state == TCP_LAST_ACK)
+		WRITE_ONCE(tp->write_seq, end + 1);
+	mpa_sock_abort(sk, ENOBUFS);
+}
+
 /**
  * mpa_sock_shutdown() - close the sending direction
  * @sock: TCP socket that nobody sends on any more
@@ -116,18 +137,15 @@ void mpa_sock_abort(struct sock *sk, int sk_err)
 void mpa_sock_shutdown(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
-	const bool open = (1 << READ_ONCE(sk->sk_state)) &
-			  (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
-	const u32 end = READ_ONCE(tcp_sk(sk)->write_seq);
+	bool open;
 
-	kernel_sock_shutdown(sock, SHUT_WR);
-	if (!open)
-		return;
 	lock_sock(sk);
-	if (((1 << sk->sk_state) & (TCPF_FIN_WAIT1 | TCPF_LAST_ACK)) &&
-	    tcp_sk(sk)->write_seq == end)
-		mpa_sock_abort(sk, ENOBUFS);
+	open = (1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+	if (open)
+		send_fin(sk);
 	release_sock(sk);
+	if (!open)
+		kernel_sock_shutdown(sock, SHUT_WR);
 }
 
 /* Buffers that TCP fills in a call before it looks at its backlog. */
