@@ -161,14 +161,21 @@ static void conn_write_space(struct sock *sk)
  *
  * Octets that came before are in the queue: look there afterwards.
  * Context: process; socket lock held.
+ * Return: false when somebody has the socket: BPF's sockmap takes sockets from
+ * where connections come in, and does not ask who has locked them. It takes
+ * none that we have made to connect, nor one with our ULP.
  */
-void mpa_conn_attach(struct mpa_conn *conn)
+bool mpa_conn_attach(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
 	sock_owned_by_me(sk);
-	mpa_conn_get(conn);
 	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data) {
+		write_unlock_bh(&sk->sk_callback_lock);
+		return false;
+	}
+	mpa_conn_get(conn);
 	conn->saved_data_ready = sk->sk_data_ready;
 	conn->saved_state_change = sk->sk_state_change;
 	conn->saved_write_space = sk->sk_write_space;
@@ -179,6 +186,7 @@ void mpa_conn_attach(struct mpa_conn *conn)
 	write_unlock_bh(&sk->sk_callback_lock);
 	if (conn->sock)
 		mpa_sock_tune(sk);
+	return true;
 }
 
 /* Context: process; socket lock held. Drops the socket's reference. */

@@ -66,30 +66,35 @@ static void lingering_state_change(struct sock *sk)
 	spin_unlock_bh(&linger_lock);
 }
 
-static void lingering_attach(struct lingering *l)
+/* False: BPF's sockmap has it, since it is not a connection's any more. */
+static bool lingering_attach(struct lingering *l)
 {
 	struct sock *sk = l->sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data) {
+		write_unlock_bh(&sk->sk_callback_lock);
+		return false;
+	}
 	l->saved_data_ready = sk->sk_data_ready;
 	l->saved_state_change = sk->sk_state_change;
 	sk->sk_user_data = l;
 	sk->sk_data_ready = lingering_data_ready;
 	sk->sk_state_change = lingering_state_change;
 	write_unlock_bh(&sk->sk_callback_lock);
+	return true;
 }
 
+/* Context: process, socket lock held. */
 static void lingering_detach(struct lingering *l)
 {
 	struct sock *sk = l->sock->sk;
 
-	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_user_data = NULL;
 	sk->sk_data_ready = l->saved_data_ready;
 	sk->sk_state_change = l->saved_state_change;
 	write_unlock_bh(&sk->sk_callback_lock);
-	release_sock(sk);
 }
 
 static void linger_end(struct work_struct *work)
@@ -100,7 +105,9 @@ static void linger_end(struct work_struct *work)
 	spin_lock_bh(&linger_lock);
 	list_del(&l->entry);
 	spin_unlock_bh(&linger_lock);
+	lock_sock(l->sock->sk);
 	lingering_detach(l);
+	release_sock(l->sock->sk);
 	/* Nobody starts it any more; somebody may have done so meanwhile. */
 	cancel_delayed_work(&l->end);
 	mpa_sock_release(l->sock);
@@ -139,11 +146,11 @@ static void linger_socket(struct socket *sock)
 		INIT_DELAYED_WORK(&l->end, linger_end);
 		lock_sock(sk);
 		mpa_sock_drop_queued(sk);
-		/* BPF's sockmap may have it since it is not ours. */
-		lingers = !sk->sk_user_data && fin_is_on_its_way(sk) &&
-			  lingering_add(l);
-		if (lingers)
-			lingering_attach(l);
+		lingers = fin_is_on_its_way(sk) && lingering_attach(l);
+		if (lingers && !lingering_add(l)) {
+			lingering_detach(l);
+			lingers = false;
+		}
 		release_sock(sk);
 	}
 	if (lingers)

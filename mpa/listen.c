@@ -104,21 +104,16 @@ static void half_open_drop(struct mpa_conn *conn, bool refuse)
 	mpa_conn_put(conn);
 }
 
-/*
- * Context: process, socket lock held: with that nobody takes it over any more.
- * Return: false when somebody has: BPF's sockmap takes sockets from where
- * connections come in.
- */
+/* Context: process, socket lock held. Return: as mpa_conn_attach(). */
 static bool listener_take(struct mpa_listener *listener, struct mpa_conn *conn,
 			  struct mpa_source *source)
 {
-	if (conn->sk->sk_user_data)
-		return false;
 	conn->state = MPA_WAIT_REQUEST;
 	conn->ops = listener->ops;
 	conn->consumer = listener->consumer;
+	if (!mpa_conn_attach(conn))
+		return false;
 	mpa_half_open_add(&listener->half_open, source, conn);
-	mpa_conn_attach(conn);
 	mpa_conn_start_timer(conn);
 	mpa_conn_get(conn);
 	return true;
