@@ -100,7 +100,8 @@ static void extent_accepted(struct mpa_plan *plan, struct mpa_extent *ext,
 	if (ext->len)
 		return;
 	put_page(ext->page);
-	plan->first++;
+	/* Pairs with mpa_tx_rest(): nothing is looked at any more */
+	smp_store_release(&plan->first, plan->first + 1);
 }
 
 /**

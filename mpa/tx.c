@@ -593,10 +593,13 @@ bool mpa_tx_is_idle(struct mpa_conn *conn)
 void mpa_tx_rest(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = &conn->tx;
+	unsigned int first;
 
 	if (!tx->store)
 		return;
-	if (READ_ONCE(tx->seen) == tx->written && !mpa_plan_pending(&tx->plan))
+	/* Pairs with extent_accepted(), under the socket lock: done with it */
+	first = smp_load_acquire(&tx->plan.first);
+	if (READ_ONCE(tx->seen) == tx->written && first == tx->plan.last)
 		store_destroy(tx);
 	else
 		tx->busy(conn);
