@@ -75,7 +75,8 @@ struct mpa_user {
 
 static inline struct mpa_user *mpa_user_get(const struct sock *sk)
 {
-	return (__force struct mpa_user *)inet_csk(sk)->icsk_ulp_data;
+	smp_rmb();	/* pairs with user_init(): functions, then context */
+	return (__force struct mpa_user *)READ_ONCE(inet_csk(sk)->icsk_ulp_data);
 }
 
 /* What an option of the first four says in a policy; NULL for another one. */
