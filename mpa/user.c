@@ -287,7 +287,8 @@ static __poll_t user_poll(struct file *file, struct socket *sock,
 /* What was sent before goes in front of the FIN. */
 static int user_shutdown(struct socket *sock, int how)
 {
-	struct mpa_user *user = mpa_user_get(sock->sk);
+	struct sock *sk = sock->sk;
+	struct mpa_user *user = mpa_user_get(sk);
 	int ret = 0;
 
 	if (stream_enter_or_lock(user)) {
@@ -295,9 +296,14 @@ static int user_shutdown(struct socket *sock, int how)
 		stream_leave(user);
 		return ret;
 	}
-	if (how == SHUT_WR || how == SHUT_RDWR)
+	if (how == SHUT_WR || how == SHUT_RDWR) {
 		ret = mpa_user_finish(user);
-	release_sock(sock->sk);
+		/* Nothing may be sent between this and TCP's FIN. */
+		if (!ret && sk->sk_state != TCP_CLOSE)
+			WRITE_ONCE(sk->sk_shutdown,
+				   sk->sk_shutdown | SEND_SHUTDOWN);
+	}
+	release_sock(sk);
 	return ret ? ret : user->ops->shutdown(sock, how);
 }
 
