@@ -27,7 +27,8 @@ static struct kmem_cache *mpa_conn_cache;
 void mpa_conn_set_params(struct mpa_conn *conn,
 			 const struct mpa_params *params)
 {
-	conn->params = *params;
+	/* For workqueue_of() either answer will do. */
+	data_race(conn->params = *params);
 	if (!params->own_policy)
 		conn->params.policy = mpa_policy();
 	if (params->account && !conn->memcg)
@@ -134,7 +135,9 @@ EXPORT_SYMBOL_NS_GPL(mpa_conn_put, MPA_NS);
 /* Where a cgroup pays, work may have to wait for memory. */
 static struct workqueue_struct *workqueue_of(const struct mpa_conn *conn)
 {
-	return conn->sock && !conn->params.account ? mpa_wq : mpa_user_wq;
+	bool account = READ_ONCE(conn->params.account);
+
+	return conn->sock && !account ? mpa_wq : mpa_user_wq;
 }
 
 /* Queue the connection's work. Context: any; the caller holds a reference. */
