@@ -225,9 +225,11 @@ static u32 frags_for(u32 len)
  *
  * Up to the last segment for which there are fragments in any case: its
  * beginning may be all that is there now. For the first octet of a segment for
- * which there are none a new buffer is begun. Never more than one buffer, or
- * small ones that are less than what has TCP look at its backlog: that would
- * run our receive path under a send.
+ * which there are none a new buffer is begun. A full buffer is ended by hand:
+ * TCP of newer kernels, when it has cut one, fills it up from the next, and so
+ * on, and alignment would not come back in its queue. Never more than one
+ * buffer, or small ones that are less than what has TCP look at its backlog:
+ * that would run our receive path under a send.
  *
  * Context: socket lock held. Return: 1..@len.
  */
@@ -237,7 +239,7 @@ u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len)
 	u32 frags = frags_left(sk, paged, !room);
 	u32 fit, part;
 
-	if (room && !paged->used && frags < frags_for(paged->size)) {
+	if (!paged->used && (!room || frags < frags_for(paged->size))) {
 		mpa_sock_end_record(sk);
 		room = 0;
 		frags = MAX_SKB_FRAGS;
