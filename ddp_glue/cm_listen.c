@@ -123,15 +123,18 @@ static bool is_vlan_of(const struct net_device *vlan,
 static bool cma_takes(struct iwm_dev *dev, const struct net_device *owner)
 {
 	const struct net_device *netdev = rcu_dereference(dev->netdev);
+	bool vlan, same_gid;
 
 	if (!netdev)
 		return false;
 	if (netdev == owner)
 		return true;
-	if (cma_knows_netdevs(dev))
-		return is_vlan_of(netdev, owner) || is_vlan_of(owner, netdev);
-	return !memcmp(netdev->dev_addr, owner->dev_addr,
-		       sizeof(union ib_gid));
+	vlan = is_vlan_of(netdev, owner) || is_vlan_of(owner, netdev);
+	same_gid = !memcmp(netdev->dev_addr, owner->dev_addr,
+			   sizeof(union ib_gid));
+	if (vlan == same_gid)
+		return vlan;
+	return cma_knows_netdevs(dev) ? vlan : same_gid;
 }
 
 /*
