@@ -120,7 +120,7 @@ install uninstall: export KVER := $(or $(KVER),$(shell uname -r))
 install: modules ## install modules, the unit iwmpa@, man pages and linux/mpa.h, for the running kernel or KVER (root)
 	+@scripts/kernel build M=$(CURDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	@$(MAKE) --no-print-directory install-files
-	@sh debian/iwmpa-tools.postinst configure # the udev rule counts for the netdevs that are there, too
+	@sh debian/iwmpa-tools.postinst configure # the udev rules count for what is there, too
 	@depmod "$$KVER"
 	@echo "The modules are not signed: a kernel under Secure Boot refuses them. 'make deb' gives a package, whose modules are signed."
 uninstall: ## take them away again, with the unit's devices (root)

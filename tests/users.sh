@@ -24,6 +24,22 @@ chgrp rdma /dev/infiniband/uverbs* && chmod 660 /dev/infiniband/uverbs*
 refused "not when uverbs is a group's" "Failed to open device" "${nobody[@]}" ibv_devinfo -d rd1
 check "its members can" opens setpriv --reuid nobody --regid nogroup --groups rdma
 chmod 666 /dev/infiniband/uverbs*
+# What the package installs. Another driver's device is none of its business.
+is_open_to() { [ "$(stat -c '%G %a' "/dev/infiniband/$(uverbs_of "$1")")" = "$2" ]; }
+uverbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
+ip link add other up type dummy && modprobe rdma_rxe && rdma link add other type rxe netdev other || fail "no other driver's device"
+mkdir -p /run/udev/rules.d && cp "$IWMPA_DIR/tools/link/90-iwmpa.rules" /run/udev/rules.d/
+/lib/systemd/systemd-udevd --daemon >"$WORK/udev" 2>&1 || fail "no udev: $(tail -1 "$WORK/udev")"
+udevadm trigger --action=change --subsystem-match=infiniband_verbs && udevadm settle --timeout=60
+check "with the package's rule they are for the group rdma" is_open_to rd1 "rdma 660"
+check "and the other one, too" is_open_to rd2 "rdma 660"
+check "not another driver's" is_open_to other "root 666"
+rdma link add rd3 type iwmpa netdev lo && udevadm settle --timeout=60
+check "a device that comes later as well" is_open_to rd3 "rdma 660"
+udevadm control --exit
+rdma link delete rd3
+rdma link delete other && rmmod rdma_rxe && ip link delete other
+chmod 666 /dev/infiniband/uverbs*
 
 say "links and settings"
 # not_by WHO COMMAND...: none of this for whom that command makes one.
