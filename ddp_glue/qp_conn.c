@@ -20,13 +20,7 @@
 #define DRAIN_POLL_MS		10	/* look at a draining SQ this often */
 #define DRAIN_MAX_MS		5000	/* for what was posted before closing */
 
-/**
- * iwm_qp_flush_rq() - complete what is left in the receive ring as flushed
- * @qp: queue pair; nothing happens when it uses an SRQ
- *
- * Context: any. A user ring may be refilled meanwhile: one round at most.
- */
-void iwm_qp_flush_rq(struct iwm_qp *qp)
+static void flush_round(struct iwm_qp *qp)
 {
 	struct iwm_wc wc = {
 		.opcode = SIW_OP_RECEIVE,
@@ -35,14 +29,32 @@ void iwm_qp_flush_rq(struct iwm_qp *qp)
 	struct iwm_rwr rwr;
 	u32 i;
 
-	if (qp->srq)
-		return;
 	for (i = 0; i < qp->rq.num; i++) {
 		if (iwm_rq_take(&qp->rq, &rwr) == -ENOENT)
 			break;
 		wc.id = rwr.id;
 		iwm_cq_add(qp->rcq, qp, &wc);
 	}
+}
+
+/**
+ * iwm_qp_flush_rq() - complete what is left in the receive ring as flushed
+ * @qp: queue pair; nothing happens when it uses an SRQ
+ *
+ * When it is being done already, whoever does it goes round once more. Context:
+ * any. A user ring may be refilled meanwhile: one round for each call at most.
+ */
+void iwm_qp_flush_rq(struct iwm_qp *qp)
+{
+	int calls;
+
+	/* One at a time, or completions would pass each other. */
+	if (qp->srq || atomic_inc_return(&qp->rq_flushes) != 1)
+		return;
+	do {
+		calls = atomic_read(&qp->rq_flushes);
+		flush_round(qp);
+	} while (atomic_sub_return(calls, &qp->rq_flushes));
 }
 
 /*
@@ -52,11 +64,15 @@ void iwm_qp_flush_rq(struct iwm_qp *qp)
  */
 static void rx_end(struct iwm_qp *qp)
 {
+	bool dying = READ_ONCE(qp->dying);
+
+	/* Taken before what is in the ring, so completed before that */
+	if (!dying)
+		iwm_rx_flush(qp);
 	WRITE_ONCE(qp->rx_ended, true);
 	smp_mb();	/* pairs with iwm_post_recv() */
-	if (READ_ONCE(qp->dying))
+	if (dying)
 		return;
-	iwm_rx_flush(qp);
 	iwm_qp_flush_rq(qp);
 	if (xchg(&qp->last_wqe_due, false))
 		iwm_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);

@@ -307,6 +307,8 @@ struct iwm_rx;
  * @last_wqe_due: QP_LAST_WQE_REACHED is due when @rx_ended; set with @state
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
  * @rx_ended: nothing more is received: what is posted is flushed at once
+ * @rq_flushes: calls for a flush of the receive ring that are not over: the first
+ *	one does it, and again for the others
  * @dying: is being destroyed: what is outstanding gets no completion (@lock to
  *	set)
  * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none. Set with
@@ -337,6 +339,7 @@ struct iwm_qp {
 	u32 last_wqe_due;		/* not every CPU can xchg() a bool */
 	bool used;
 	bool rx_ended;
+	atomic_t rq_flushes;
 	bool dying;
 	u8 rtr;
 	bool responder;
