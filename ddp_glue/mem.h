@@ -85,6 +85,24 @@ static inline int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd,
 	return 0;
 }
 
+/* An error of these functions as the code of a Remote Protection Error. */
+static inline u8 iwm_mr_ecode(int err)
+{
+	switch (err) {
+	case -EPERM:
+		return RDMAP_ECODE_STAG_NOT_ASSOC;
+	case -EACCES:
+		return RDMAP_ECODE_ACCESS;
+	case -ERANGE:
+		return RDMAP_ECODE_BOUNDS;
+	case -EOVERFLOW:
+		return RDMAP_ECODE_TO_WRAP;
+	case -EBUSY:
+		return RDMAP_ECODE_CANNOT_INVALIDATE;
+	}
+	return RDMAP_ECODE_INVALID_STAG;
+}
+
 int iwm_mr_invalidate(const struct ib_qp *ibqp, u32 stag);
 int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 			    u32 stag, bool wait);

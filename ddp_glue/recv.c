@@ -93,20 +93,8 @@ static int tagged_fault(struct rx_segment *s, int mr_error)
 /* What iwm_mr_check() found as an RDMAP Remote Protection Error. */
 static int protection_fault(struct rx_segment *s, int mr_error)
 {
-	u8 ecode = RDMAP_ECODE_INVALID_STAG;
-
-	if (mr_error == -EPERM)
-		ecode = RDMAP_ECODE_STAG_NOT_ASSOC;
-	else if (mr_error == -EACCES)
-		ecode = RDMAP_ECODE_ACCESS;
-	else if (mr_error == -ERANGE)
-		ecode = RDMAP_ECODE_BOUNDS;
-	else if (mr_error == -EOVERFLOW)
-		ecode = RDMAP_ECODE_TO_WRAP;
-	else if (mr_error == -EBUSY)
-		ecode = RDMAP_ECODE_CANNOT_INVALIDATE;
 	return segment_fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_PROTECTION,
-			     ecode);
+			     iwm_mr_ecode(mr_error));
 }
 
 /* Buffers of receive work requests are the SRQ's, others the QP's. */

@@ -243,8 +243,8 @@ static int send_run(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
 	return ret == -ENODATA ? 0 : ret;
 }
 
-/* The source of a Response went away while it was being sent. */
-static void response_failed(struct iwm_qp *qp)
+/* The source of a Response is not what it was when the Read came. */
+static void response_failed(struct iwm_qp *qp, int mr_error)
 {
 	struct iwm_sq *sq = qp->sq;
 	const struct rdmap_read *rr = iwm_sq_irq(sq, sq->irq_get);
@@ -252,7 +252,7 @@ static void response_failed(struct iwm_qp *qp)
 	const struct rdmap_fault fault = {
 		.err.layer = TERM_LAYER_RDMAP,
 		.err.etype = RDMAP_ETYPE_PROTECTION,
-		.err.ecode = RDMAP_ECODE_INVALID_STAG,
+		.err.ecode = iwm_mr_ecode(mr_error),
 		.read_hdr = read_hdr,
 	};
 	u32 done = rr->size - sq->msg.left;
@@ -268,12 +268,12 @@ static void response_failed(struct iwm_qp *qp)
 	iwm_qp_error(qp, &fault);
 }
 
-static void segment_failed(struct iwm_qp *qp)
+static void segment_failed(struct iwm_qp *qp, int mr_error)
 {
 	struct tx_msg *msg = &qp->sq->msg;
 
 	if (msg->kind == MSG_RESPONSE)
-		response_failed(qp);
+		response_failed(qp, mr_error);
 	else
 		iwm_msg_local_error(qp, msg->wqe, SIW_WC_LOC_PROT_ERR);
 	msg->kind = MSG_NONE;
@@ -337,7 +337,7 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			hand_over(qp, conn, true);
 			return TX_NO_MEMORY;
 		} else if (ret) {
-			segment_failed(qp);
+			segment_failed(qp, ret);
 		}
 	}
 	/* What is whole has not failed, whoever has ended the stream. */
