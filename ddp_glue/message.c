@@ -39,6 +39,17 @@ static int check_sge(struct iwm_qp *qp, const struct iwm_sge *sge, int access)
 	return iwm_mr_check(mr, qp->ibqp.pd, sge->addr, sge->len, access);
 }
 
+/*
+ * Can the sink of a READ with invalidate be invalidated when the Response is
+ * there? That does not wait for peers of other connections.
+ */
+static bool can_invalidate(struct iwm_qp *qp, const struct iwm_sge *sge)
+{
+	struct iwm_mr *mr = iwm_mr_cached(qp->dev, &qp->sq->mr, sge->lkey);
+
+	return mr && !mr->dma && !iwm_mr_is_lent_elsewhere(mr, &qp->ibqp);
+}
+
 /* Copy the payload that the entry carries itself. */
 static enum siw_wc_status take_inline(struct tx_msg *msg,
 				      const struct siw_sqe *sqe)
@@ -85,11 +96,16 @@ static enum siw_wc_status take_sges(struct iwm_qp *qp, struct tx_msg *msg,
 		return SIW_WC_LOC_QP_OP_ERR;
 	if (read && !qp->ord)
 		return SIW_WC_LOC_QP_OP_ERR;	/* the peer takes none */
+	if (sqe->opcode == SIW_OP_READ_LOCAL_INV && !sqe->num_sge)
+		return SIW_WC_LOC_QP_OP_ERR;	/* invalidate what? */
 	for (i = 0; i < sqe->num_sge; i++) {
 		take_sge(sq, sqe, i);
 		len += sq->sge[i].len;
 		if (check_sge(qp, &sq->sge[i],
 			      read ? IB_ACCESS_LOCAL_WRITE : 0))
+			return SIW_WC_LOC_PROT_ERR;
+		if (sqe->opcode == SIW_OP_READ_LOCAL_INV &&
+		    !can_invalidate(qp, &sq->sge[i]))
 			return SIW_WC_LOC_PROT_ERR;
 	}
 	if (len > IWM_MAX_MSG)

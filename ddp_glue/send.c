@@ -478,10 +478,13 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	return terminated;
 }
 
-/* A program that does not know of all completions cannot go on. */
-static void completion_lost(struct iwm_qp *qp)
+/*
+ * A consumer that does not know of all completions cannot go on, nor behind a
+ * Read whose sink was not invalidated.
+ */
+static void qp_broken(struct iwm_qp *qp)
 {
-	clear_bit(SQ_LOST, &qp->sq->flags);
+	clear_bit(SQ_BROKEN, &qp->sq->flags);
 	iwm_qp_local_error(qp);
 }
 
@@ -526,8 +529,8 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		own_end(sq);
 		if (terminated)
 			iwm_qp_terminated(qp);
-		if (unlikely(test_bit(SQ_LOST, &sq->flags)))
-			completion_lost(qp);
+		if (unlikely(test_bit(SQ_BROKEN, &sq->flags)))
+			qp_broken(qp);
 		if (result == TX_BUDGET ||
 		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||
 		    !--rounds) {

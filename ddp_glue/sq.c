@@ -79,6 +79,13 @@ void iwm_sq_flush(struct iwm_qp *qp)
 	iwm_sq_kick(qp);
 }
 
+/* It goes into error when no lock of the caller's is held any more. */
+static void break_qp(struct iwm_qp *qp)
+{
+	set_bit(SQ_BROKEN, &qp->sq->flags);
+	iwm_sq_kick(qp);
+}
+
 /**
  * iwm_sq_completion_lost() - its CQ had no room for a completion
  * @qp: QP; it goes into error when no lock of the caller's is held any more
@@ -87,8 +94,7 @@ void iwm_sq_flush(struct iwm_qp *qp)
  */
 void iwm_sq_completion_lost(struct iwm_qp *qp)
 {
-	set_bit(SQ_LOST, &qp->sq->flags);
-	iwm_sq_kick(qp);
+	break_qp(qp);
 }
 
 /**
@@ -357,29 +363,35 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len)
 	return false;
 }
 
-/* A Read of a work request has ended: the last one, or a bad one, ends it. */
-static void wqe_read_done(struct iwm_qp *qp, const struct orq_entry *out,
-			  enum siw_wc_status status)
+/*
+ * A Read of a work request has ended: the last one, or a bad one, ends it.
+ * Return: how, if it does.
+ */
+static enum siw_wc_status wqe_read_done(struct iwm_qp *qp,
+					const struct orq_entry *out,
+					enum siw_wc_status status)
 {
 	struct iwm_wqe *wqe = iwm_sq_wqe(qp->sq, out->wqe);
 
 	if (out->more && !status)
-		return;
+		return status;
 	if (wqe->opcode == SIW_OP_READ_LOCAL_INV && !status &&
 	    iwm_mr_invalidate_local(qp->dev, qp->ibqp.pd, wqe->lkey, false))
 		status = SIW_WC_LOC_PROT_ERR;
 	if (status)
 		wqe->bytes = 0;
 	iwm_sq_wqe_done(qp->sq, out->wqe, status);
+	return status;
 }
 
-static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status status)
+static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 {
 	struct iwm_sq *sq = qp->sq;
 	const struct orq_entry *out = iwm_sq_orq(sq, index);
+	enum siw_wc_status status = peers;
 
 	if (!out->rtr)
-		wqe_read_done(qp, out, status);
+		status = wqe_read_done(qp, out, peers);
 	if (!status) {
 		/* Pairs with iwm_sq_reads(): the place is free */
 		smp_store_release(&sq->orq_get, sq->orq_get + 1);
@@ -388,6 +400,8 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status status)
 	smp_mb();	/* pairs with iwm_msg_wait_read() */
 	if (test_and_clear_bit(SQ_WAIT_READ, &sq->flags))
 		iwm_sq_kick(qp);
+	if (unlikely(status != peers))
+		break_qp(qp);	/* as any work request that fails */
 }
 
 /**

@@ -35,7 +35,7 @@ enum {
 	SQ_PAUSED,	/* no owner for a moment */
 	SQ_STOPPED,	/* the connection is not to be touched any more */
 	SQ_FLUSH,	/* everything ends with a flush error */
-	SQ_LOST,	/* a completion is lost: the QP goes into error */
+	SQ_BROKEN,	/* the QP is to go into error */
 	SQ_TERMINATE,	/* a Terminate waits to be sent */
 	SQ_WAIT_READ,	/* a Read must finish first */
 	SQ_DEFERRED,	/* the burst timer is going to look */

@@ -270,6 +270,42 @@ static void read_with_invalidate(struct kv_case *t)
 	kv_wait(t, kv_send(&t->client, &sge), IB_WC_LOC_PROT_ERR);
 }
 
+/* A sink that cannot be invalidated ends the stream before anything is read. */
+static void read_with_invalidate_dma(struct kv_case *t)
+{
+	struct kv_region *sink, *there;
+	struct ib_sge sge;
+
+	kv_connect(t, &workqueue);
+	sink = kv_region(&t->client, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(there, REMOTE);
+	sge = kv_dma_sge(sink, PAGE_SIZE);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ_WITH_INV, &sge, 1,
+			   there, 0), IB_WC_LOC_PROT_ERR);
+	kv_wait(t, kv_send(&t->client, &sge), IB_WC_WR_FLUSH_ERR);
+}
+
+/* Nor one that the peer of another connection may be writing to. */
+static void read_with_invalidate_elsewhere(struct kv_case *t)
+{
+	static const struct kv_options one_domain = {
+		.poll = IB_POLL_WORKQUEUE,
+		.one_domain = true,
+	};
+	struct kv_region *sink, *there;
+	struct ib_sge sge;
+
+	kv_connect(t, &one_domain);
+	sink = kv_region(&t->server, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(sink, REMOTE);
+	kv_register(there, REMOTE);
+	sge = kv_sge(sink, 0, PAGE_SIZE);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ_WITH_INV, &sge, 1,
+			   there, 0), IB_WC_LOC_PROT_ERR);
+}
+
 /* From here on nothing may be written any more. */
 static void fill_now(struct kv_work *work)
 {
@@ -328,6 +364,8 @@ const struct kv_entry kv_mr_cases[] = {
 	{ "send-with-invalidate", send_with_invalidate },
 	{ "invalidate-elsewhere", invalidate_elsewhere },
 	{ "read-with-invalidate", read_with_invalidate },
+	{ "read-with-invalidate-dma", read_with_invalidate_dma },
+	{ "read-with-invalidate-elsewhere", read_with_invalidate_elsewhere },
 	{ "late-writes", late_writes },
 	{ }
 };
