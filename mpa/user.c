@@ -403,7 +403,12 @@ static int user_init(struct sock *sk)
 	sock_owned_by_me(sk);
 	if (sk->sk_state != TCP_ESTABLISHED)
 		return -ENOTCONN;
-	if (sk->sk_user_data)
+	/*
+	 * A program gets sockets of the kernel's from AF_SMC, when the peer
+	 * speaks plain TCP. Their callbacks take sk_user_data for SMC's own,
+	 * when it is not NULL, and so do those of what a listener accepts.
+	 */
+	if (sk->sk_user_data || sk->sk_kern_sock)
 		return -EBUSY;
 	f = functions_of(sk);
 	if (IS_ERR(f))

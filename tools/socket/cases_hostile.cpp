@@ -644,6 +644,31 @@ static void addressForm(Context& c) {
   expectUlpdu(e.server.receive(), text("mapped"), "mapped address");
 }
 
+/*
+ * The kernel's sockets that AF_SMC gives to programs when the peer speaks plain TCP: the kernel goes on to use them as SMC's.
+ * TCP_FASTOPEN_NO_COOKIE makes it give up SMC at once.
+ */
+static void smcChild(Context&) {
+  for (const bool at_once : {false, true}) {
+    const Socket listener(test::Fd(socket(AF_SMC, SOCK_STREAM, 0)));
+    sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+    socklen_t length = sizeof(address);
+    auto* const name = reinterpret_cast<sockaddr*>(&address);
+
+    if (listener.fd() < 0)
+      throw test::Skip("no AF_SMC in this kernel");
+    if (at_once)
+      expectOk(listener.set(IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, 1), "TCP_FASTOPEN_NO_COOKIE");
+    expectOk(bind(listener.fd(), name, length), "bind");
+    expectOk(listen(listener.fd(), 1), "listen");
+    expectOk(getsockname(listener.fd(), name, &length), "getsockname");
+    const Socket client(test::Fd(socket(AF_INET, SOCK_STREAM, 0)));
+    expectOk(connect(client.fd(), name, length), "connect");
+    const Socket child(test::Fd(accept(listener.fd(), nullptr, nullptr)));
+    expectErrno(child.attach(), EBUSY, "TCP_ULP");
+  }
+}
+
 /* One random thing to a socket. */
 static void anything(const Socket& s, std::mt19937_64& random, const Bytes& memory) {
   const auto some = [&](std::size_t most) { return View(memory).first(random() % (most + 1)); };
@@ -730,6 +755,7 @@ std::span<const SocketCase> hostileCases() {
       {"hostile-part", "", "memory that ends within the last streaming message", partOfMessage},
       {"hostile-fork", "", "a child that has inherited the socket", forked},
       {"hostile-addrform", "", "an IPv6 socket that would become IPv4", addressForm},
+      {"hostile-smc", "", "a socket of the kernel's that AF_SMC gives away", smcChild},
       {"hostile-random", "", "random calls by a seed", randomCalls},
   };
   return cases;
