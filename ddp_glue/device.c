@@ -370,7 +370,7 @@ static struct iwm_dev *dev_alloc(void)
 	INIT_LIST_HEAD(&dev->entry);
 	INIT_WORK(&dev->remove_work, dev_remove);
 	INIT_WORK(&dev->change_work, dev_changed);
-	dev->completion_lost = iwm_sq_completion_lost;
+	dev->completion_lost = iwm_sq_break;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = get_random_u32() >> 8;	/* it has 24 bits */
 	iwm_mr_init(dev);

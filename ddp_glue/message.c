@@ -40,14 +40,20 @@ static int check_sge(struct iwm_qp *qp, const struct iwm_sge *sge, int access)
 }
 
 /*
- * Can the sink of a READ with invalidate be invalidated when the Response is
- * there? That does not wait for peers of other connections.
+ * Can the sink of a READ with invalidate, its one element, be invalidated when
+ * the Response is there? That does not wait for peers of other connections.
  */
-static bool can_invalidate(struct iwm_qp *qp, const struct iwm_sge *sge)
+static enum siw_wc_status check_invalidation(struct iwm_qp *qp, u32 num_sge)
 {
-	struct iwm_mr *mr = iwm_mr_cached(qp->dev, &qp->sq->mr, sge->lkey);
+	struct iwm_sq *sq = qp->sq;
+	struct iwm_mr *mr;
 
-	return mr && !mr->dma && !iwm_mr_is_lent_elsewhere(mr, &qp->ibqp);
+	if (!num_sge)
+		return SIW_WC_LOC_QP_OP_ERR;
+	mr = iwm_mr_cached(qp->dev, &sq->mr, sq->sge[0].lkey);
+	if (!mr || mr->dma || iwm_mr_is_lent_elsewhere(mr, &qp->ibqp))
+		return SIW_WC_LOC_PROT_ERR;
+	return SIW_WC_SUCCESS;
 }
 
 /* Copy the payload that the entry carries itself. */
@@ -89,6 +95,7 @@ static enum siw_wc_status take_sges(struct iwm_qp *qp, struct tx_msg *msg,
 {
 	bool read = iwm_sq_is_read(sqe->opcode);
 	struct iwm_sq *sq = qp->sq;
+	enum siw_wc_status status;
 	u64 len = 0;
 	int i;
 
@@ -96,17 +103,17 @@ static enum siw_wc_status take_sges(struct iwm_qp *qp, struct tx_msg *msg,
 		return SIW_WC_LOC_QP_OP_ERR;
 	if (read && !qp->ord)
 		return SIW_WC_LOC_QP_OP_ERR;	/* the peer takes none */
-	if (sqe->opcode == SIW_OP_READ_LOCAL_INV && !sqe->num_sge)
-		return SIW_WC_LOC_QP_OP_ERR;	/* invalidate what? */
 	for (i = 0; i < sqe->num_sge; i++) {
 		take_sge(sq, sqe, i);
 		len += sq->sge[i].len;
 		if (check_sge(qp, &sq->sge[i],
 			      read ? IB_ACCESS_LOCAL_WRITE : 0))
 			return SIW_WC_LOC_PROT_ERR;
-		if (sqe->opcode == SIW_OP_READ_LOCAL_INV &&
-		    !can_invalidate(qp, &sq->sge[i]))
-			return SIW_WC_LOC_PROT_ERR;
+	}
+	if (sqe->opcode == SIW_OP_READ_LOCAL_INV) {
+		status = check_invalidation(qp, sqe->num_sge);
+		if (status)
+			return status;
 	}
 	if (len > IWM_MAX_MSG)
 		return SIW_WC_LOC_LEN_ERR;

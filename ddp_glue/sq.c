@@ -79,22 +79,16 @@ void iwm_sq_flush(struct iwm_qp *qp)
 	iwm_sq_kick(qp);
 }
 
-/* It goes into error when no lock of the caller's is held any more. */
-static void break_qp(struct iwm_qp *qp)
-{
-	set_bit(SQ_BROKEN, &qp->sq->flags);
-	iwm_sq_kick(qp);
-}
-
 /**
- * iwm_sq_completion_lost() - its CQ had no room for a completion
+ * iwm_sq_break() - its CQ had no room for a completion, or a Read has failed here
  * @qp: QP; it goes into error when no lock of the caller's is held any more
  *
  * Context: any.
  */
-void iwm_sq_completion_lost(struct iwm_qp *qp)
+void iwm_sq_break(struct iwm_qp *qp)
 {
-	break_qp(qp);
+	set_bit(SQ_BROKEN, &qp->sq->flags);
+	iwm_sq_kick(qp);
 }
 
 /**
@@ -401,7 +395,7 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 	if (test_and_clear_bit(SQ_WAIT_READ, &sq->flags))
 		iwm_sq_kick(qp);
 	if (unlikely(status != peers))
-		break_qp(qp);	/* as any work request that fails */
+		iwm_sq_break(qp);	/* as any work request that fails */
 }
 
 /**

@@ -288,7 +288,7 @@ void iwm_sq_kick(struct iwm_qp *qp);
 void iwm_sq_queue_work(struct iwm_sq *sq);
 void iwm_sq_kick_responses(struct iwm_qp *qp);
 void iwm_sq_flush(struct iwm_qp *qp);
-void iwm_sq_completion_lost(struct iwm_qp *qp);
+void iwm_sq_break(struct iwm_qp *qp);
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);
 
 /*
