@@ -8,6 +8,10 @@
 		 IB_ACCESS_REMOTE_READ)
 
 static const struct kv_options workqueue = { .poll = IB_POLL_WORKQUEUE };
+static const struct kv_options one_domain = {
+	.poll = IB_POLL_WORKQUEUE,
+	.one_domain = true,
+};
 
 /* A READ that the peer refuses. */
 static void refused(struct kv_case *t, struct kv_region *sink,
@@ -237,10 +241,6 @@ static void send_with_invalidate(struct kv_case *t)
  */
 static void invalidate_elsewhere(struct kv_case *t)
 {
-	static const struct kv_options one_domain = {
-		.poll = IB_POLL_WORKQUEUE,
-		.one_domain = true,
-	};
 	struct kv_region *here, *there;
 
 	kv_connect(t, &one_domain);
@@ -289,10 +289,6 @@ static void read_with_invalidate_dma(struct kv_case *t)
 /* Nor one that the peer of another connection may be writing to. */
 static void read_with_invalidate_elsewhere(struct kv_case *t)
 {
-	static const struct kv_options one_domain = {
-		.poll = IB_POLL_WORKQUEUE,
-		.one_domain = true,
-	};
 	struct kv_region *sink, *there;
 	struct ib_sge sge;
 
@@ -318,7 +314,6 @@ static void fill_now(struct kv_work *work)
  */
 static void late_writes(struct kv_case *t)
 {
-	static const struct kv_options deep = { .poll = IB_POLL_WORKQUEUE };
 	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
 	struct kv_region *from, *there;
 	struct kv_work *work;
@@ -326,7 +321,7 @@ static void late_writes(struct kv_case *t)
 	int round, i;
 
 	for (round = 0; round < 8 && !t->failed; round++) {
-		kv_connect(t, &deep);
+		kv_connect(t, &workqueue);
 		from = kv_region(&t->client, 16);
 		there = kv_region(&t->server, 16);
 		kv_register(from, 0);
