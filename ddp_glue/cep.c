@@ -48,6 +48,7 @@ void iwm_cep_free_fallback(struct cep_fallback *fallback)
 		return;
 	put_net(fallback->attempt.net);
 	mem_cgroup_put(fallback->memcg);
+	put_cred(fallback->cred);
 	kfree(fallback);
 }
 

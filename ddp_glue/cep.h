@@ -44,12 +44,15 @@ enum cep_state {
  * struct cep_fallback - a second attempt to connect, with revision 1
  * @memcg: memory cgroup of the program that connects, with a reference; NULL:
  *	a kernel consumer
+ * @cred: of who connects, with a reference: the second socket is that user's,
+ *	as the first, for what routes by user
  * @attempt: its net with a reference, and any port: that of the first attempt
  *	may be in use still
  * @pd: Private Data
  */
 struct cep_fallback {
 	struct mem_cgroup *memcg;
+	const struct cred *cred;
 	struct mpa_attempt attempt;
 	u8 pd[];
 };

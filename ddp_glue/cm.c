@@ -3,6 +3,7 @@
  * Connection management: iw_cm's connect, accept and reject, with what startup
  * is to negotiate.
  */
+#include <linux/cred.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -139,6 +140,7 @@ static void fall_back(struct iwm_cep *cep)
 {
 	struct cep_fallback *fallback;
 	struct mem_cgroup *active;
+	const struct cred *own;
 	struct iwm_qp *qp;
 	unsigned int noio;
 	int ret;
@@ -149,7 +151,9 @@ static void fall_back(struct iwm_cep *cep)
 	iwm_count(cep->dev, IWM_STAT_CM_FALLBACKS);
 	noio = memalloc_noio_save();	/* as iwm_cm_connect() */
 	active = set_active_memcg(fallback->memcg);
+	own = override_creds(fallback->cred);
 	ret = iwm_qp_fallback(qp, cep, &fallback->attempt);
+	revert_creds(own);
 	set_active_memcg(active);
 	memalloc_noio_restore(noio);
 	if (ret)
@@ -244,6 +248,7 @@ static int prepare_fallback(struct iwm_cep *cep,
 	}
 	fallback->memcg = first->params.account ? get_mem_cgroup_from_mm(NULL) :
 						  NULL;
+	fallback->cred = get_current_cred();
 	fallback->attempt = *first;
 	addr_set_port(&fallback->attempt.local, 0);
 	fallback->attempt.params.max_rev = MPA_REV_IETF;

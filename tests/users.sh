@@ -65,6 +65,17 @@ say "ports"
 refused "a user has no port below 1024" "Permission denied" in2 "${nobody[@]}" rping -s -a 10.9.0.2 -p 700
 client_server "a user's server and client" 60 7174 h2 "${nobody[*]} rping -s -a 10.9.0.2 -V -C 10" h1 "${nobody[*]} rping -c -a 10.9.0.2 -V -C 10"
 
+say "routes of a user"
+# Only the user's own way leads to the peer; that of all others, the device's own lookups among them, ends at no host.
+ip -n h2 neigh add 10.9.0.77 lladdr 02:00:00:00:00:77 dev wire nud permanent
+ip -n h2 route add 10.9.0.1/32 via 10.9.0.77 dev wire
+ip -n h2 route add 10.9.0.1/32 dev wire table 100
+ip -n h2 rule add uidrange 65534-65534 table 100
+check "the second attempt to connect takes the user's way, too" in1 timeout -k 5 120 mpa-peer run enhanced-fallback \
+  --addr 10.9.0.2 --own-addr 10.9.0.1 --target "ip netns exec h2 ${nobody[*]} rdma-target"
+ip -n h2 rule delete uidrange 65534-65534 table 100
+ip -n h2 route delete 10.9.0.1/32 via 10.9.0.77 dev wire
+
 say "the rdma cgroup"
 group=/sys/fs/cgroup/users
 mount -t cgroup2 none /sys/fs/cgroup && echo +rdma >/sys/fs/cgroup/cgroup.subtree_control && mkdir $group || fail "no rdma cgroup"
