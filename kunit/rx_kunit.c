@@ -333,6 +333,8 @@ static void rcv_06_no_memory_for_the_stash(struct kunit *test)
 	no_memory = false;
 	KUNIT_EXPECT_EQ(test, p->got, RX_ULPDUS);
 	KUNIT_EXPECT_EQ(test, p->wrong, 0);
+	/* Nobody pays for it once it is empty. */
+	KUNIT_EXPECT_NULL(test, p->conn->rx.stash);
 }
 
 /* No wake-up before the next FPDU can be complete. */

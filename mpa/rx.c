@@ -87,6 +87,14 @@ void mpa_rx_count(struct mpa_conn *conn, u32 fpdus, u32 octets)
 	conn->rx.octets += octets;
 }
 
+static void stash_free(struct mpa_rx *rx)
+{
+	kvfree(rx->stash);
+	rx->stash = NULL;
+	rx->stash_len = 0;
+	rx->stash_size = 0;
+}
+
 /**
  * mpa_rx_consume() - take FPDUs out of TCP's queue
  * @conn: connection
@@ -101,7 +109,7 @@ void mpa_rx_consume(struct mpa_conn *conn, u32 done)
 	/* The stash is the beginning of one FPDU: all of it goes or none. */
 	if (rx->stash_len) {
 		done -= rx->stash_len;
-		rx->stash_len = 0;
+		stash_free(rx);
 	}
 	if (done)
 		tcp_read_done(conn->sk, done);
@@ -371,6 +379,5 @@ void mpa_rx_drop_all(struct mpa_conn *conn)
 void mpa_rx_free(struct mpa_rx *rx)
 {
 	mpa_early_destroy(rx);
-	kvfree(rx->stash);
-	rx->stash = NULL;
+	stash_free(rx);
 }
