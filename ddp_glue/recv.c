@@ -188,6 +188,9 @@ static int receive_response(struct rx_segment *s)
 	/* At an orderly end: nothing is placed, and TCP goes on. */
 	if (unlikely(!sink && iwm_sq_reads_are_flushed(s->qp)))
 		return 0;
+	if (unlikely(s->cur->placed) &&
+	    !iwm_sq_oldest_read_was_asked(s->qp, s->cur->cookie))
+		sink = NULL;
 	ret = check_response(s, sink);
 	if (ret)
 		return ret;
@@ -554,7 +557,7 @@ int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 		return 0;
 	if (seg->opcode == RDMAP_READ_RESPONSE) {
 		if (!iwm_sq_is_read_sink(qp, seg->stag, seg->to,
-					 seg->payload_len))
+					 seg->payload_len, &cur->cookie))
 			return -EPROTO;
 		access = IB_ACCESS_LOCAL_WRITE;
 	}

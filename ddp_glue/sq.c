@@ -335,16 +335,19 @@ bool iwm_sq_reads_are_flushed(struct iwm_qp *qp)
  * @stag: STag of a Response's segment
  * @to: its Tagged Offset
  * @len: octets of payload
+ * @asked: set to what iwm_sq_oldest_read_was_asked() wants when it is its turn
  *
  * Context: receive upcall.
  * Return: whether the segment lies within the sink of an outstanding Read.
  */
-bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len)
+bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len,
+			 u32 *asked)
 {
 	struct iwm_sq *sq = qp->sq;
 	/* Pairs with prepare_read() and next_rtr() */
 	u32 end = smp_load_acquire(&sq->orq_put), i;
 
+	*asked = end;
 	if (test_bit(SQ_FLUSH, &sq->flags))
 		return false;
 	for (i = sq->orq_get; i != end; i++) {
@@ -355,6 +358,16 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * Had the Read whose Response is due been asked for at that time? What was
+ * placed before for one that has ended since is not in the buffer of this one,
+ * even if it is the same buffer. Context: receive upcall.
+ */
+bool iwm_sq_oldest_read_was_asked(const struct iwm_qp *qp, u32 asked)
+{
+	return (s32)(asked - qp->sq->orq_get) > 0;
 }
 
 /*

@@ -300,7 +300,9 @@ bool iwm_sq_idle(struct iwm_qp *qp);
 /* Outstanding Reads. Context: receive upcall. */
 const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp);
 bool iwm_sq_reads_are_flushed(struct iwm_qp *qp);
-bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len);
+bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len,
+			 u32 *asked);
+bool iwm_sq_oldest_read_was_asked(const struct iwm_qp *qp, u32 asked);
 int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status);
 void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn);

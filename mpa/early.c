@@ -226,6 +226,7 @@ static bool place_fpdu(struct early_pass *pass, const struct mpa_cursor *at,
 
 	mpa_cursor_enter_ulpdu(&cur, ulpdu_len);
 	placed->ulpdu_pos = cur.pos;
+	cur.cookie = 0;
 	pass->asked = true;
 	len = conn->ops->place(conn->consumer, &cur, ulpdu_len, placed->hdr);
 	if (len <= 0 || WARN_ON_ONCE(len > MPA_PLACED_HDR_MAX)) {
@@ -235,6 +236,7 @@ static bool place_fpdu(struct early_pass *pass, const struct mpa_cursor *at,
 	placed->pos = at->pos;
 	placed->wire_len = wire_len;
 	placed->ulpdu_len = ulpdu_len;
+	placed->cookie = cur.cookie;
 	placed->hdr_len = len;
 	rb_add_cached(&placed->node, &early->placed, placed_less);
 	early->num_placed++;

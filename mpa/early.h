@@ -26,6 +26,7 @@ struct mpa_rx;
  * @wire_len: its octets, Markers included
  * @ulpdu_pos: stream position of the ULPDU
  * @ulpdu_len: its octets
+ * @cookie: the consumer's
  * @hdr_len: octets in @hdr
  * @hdr: its first octets, as they were verified
  */
@@ -34,6 +35,7 @@ struct mpa_placed {
 	u32 pos;
 	u32 wire_len;
 	u32 ulpdu_pos;
+	u32 cookie;
 	u16 ulpdu_len;
 	u8 hdr_len;
 	u8 hdr[MPA_PLACED_HDR_MAX];

@@ -40,6 +40,7 @@ static int deliver_placed(struct mpa_conn *conn,
 		.pos = placed->ulpdu_pos,
 		.ulpdu_left = placed->ulpdu_len,
 		.placed = true,
+		.cookie = placed->cookie,
 	};
 
 	return conn->ops->receive(conn->consumer, &cur, placed->ulpdu_len);

@@ -74,7 +74,7 @@ end_pair
 
 check "another is held back" hold
 . "$(dirname "$0")/lib/peer.sh"
-cases "checks" peer 'held-*' --markers 1
+cases "checks" peer 'held-*' --markers 1 --gate "tc qdisc change dev wire parent 1:4 handle 4: plug"
 release
 
 say "the same without early placement"

@@ -25,6 +25,7 @@ struct sk_buff_head;
  * @markers: Markers are to be skipped
  * @whole: all of the ULPDU, its Markers and its CRC are in the piece at @ptr
  * @placed: the payload is in its place already: copying it does nothing
+ * @cookie: what mpa_consumer_ops.place() has left here, when @placed
  * @frag: next fragment of @part
  * @part: @skb itself, or the member of its frag_list that @ptr lies in
  * @skb: buffer in TCP's queue, NULL while in the stash
@@ -44,6 +45,7 @@ struct mpa_cursor {
 	bool markers;
 	bool whole;
 	bool placed;
+	u32 cookie;
 	int frag;
 	struct sk_buff *part;
 	struct sk_buff *skb;

@@ -164,7 +164,8 @@ struct mpa_attempt {
  *	this was done, and how many octets in front of the payload the consumer
  *	has put into @hdr, as it has read them, MPA_PLACED_HDR_MAX at most:
  *	when its turn comes receive() gets the ULPDU with these octets, and
- *	copies of what is behind them do nothing. On any other return receive()
+ *	copies of what is behind them do nothing. What place() leaves in
+ *	@cur->cookie receive() finds there. On any other return receive()
  *	gets all of it. A negative one says that the peer may not do this: it
  *	gets nothing placed early any more. Optional
  * @receive_done: a pass that called receive() or place() has ended: the

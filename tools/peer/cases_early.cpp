@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_early.cpp @brief Placement before a segment's turn. The caller holds back IPv4 packets of 352 to 383 octets. */
+#include <cstdlib>
 #include <functional>
 
 #include "cases.hpp"
@@ -17,15 +18,18 @@ static void openGap(Session& s) {
   s.send(makeWrite(s.region.stag, s.region.address, patternData(300, 30)));
 }
 
-/** Sends @p segment behind a gap; returns when the device's TCP has said that it got it. */
-static void sendBehindGap(Session& s, const Segment& segment) {
-  const Bytes octets = s.frame(segment);
+/** Sends @p octets behind a gap; returns when the device's TCP has said that it got them. */
+static void sendBehindGap(Session& s, View octets) {
   const std::size_t want = s.stream.sackedOctets() + octets.size();
   const Deadline deadline(milliseconds(10000));
 
   s.sendRaw(octets);
   while (s.stream.sackedOctets() < want)
     expect(!deadline.passed(), "the device's TCP does not report what is behind the gap");
+}
+
+static void sendBehindGap(Session& s, const Segment& segment) {
+  sendBehindGap(s, s.frame(segment));
 }
 
 static std::uint64_t sumOf(Context& c, unsigned index, std::size_t offset, std::size_t length) {
@@ -90,10 +94,50 @@ static void heldChecks(Context& c) {
   refuseBehindGap(c, [&](Session& s) { return writeTo(s, "mr pd=other"); });
 }
 
+/** Closes or opens the gate. */
+static void gate(Context& c, const char* what) {
+  expectEqual(std::system((c.config.gate + " " + what).c_str()), 0, format("status of the gate's %s", what));
+}
+
+/** The device READs 300 octets; where it wants them. */
+static ReadRequest deviceReads(Session& s) {
+  s.context.target.command("read 300 0x1234 0x5678");
+  const Segment m = s.receive();
+  expect(m.opcode == opReadRequest, "a READ request was due: " + m.describe());
+  return ReadRequest::decode(m.payload);
+}
+
+/** What comes early for one READ is not the Response to a later one into the same buffer, which was asked for after that. */
+static void heldResponse(Context& c) {
+  if (c.config.gate.empty())
+    throw test::Skip("there is no gate");
+  Session s(c, Options(c.config));
+  const Bytes response = patternData(300, 33), early = patternData(300, 34);
+  const auto sink = [&] { return c.target.command("sink 300").number("sum"); };
+
+  const auto first = deviceReads(s);
+  const Segment head = makeReadResponse(first.sinkStag, first.sinkTo, View(early).first(200), false);
+  s.send(makeReadResponse(first.sinkStag, first.sinkTo, response, true)); /* stays at the gate */
+  Bytes both = s.frame(head);
+  append(both, s.frame(makeReadResponse(first.sinkStag, first.sinkTo + 200, View(early).subspan(200), true)));
+  sendBehindGap(s, both);
+  const Deadline deadline(milliseconds(10000));
+  while (sink() != test::checksum(early))
+    expect(!deadline.passed(), "a Response behind a gap was not placed");
+
+  const auto second = deviceReads(s);
+  expect(second.sinkStag == first.sinkStag && second.sinkTo == first.sinkTo, "the second READ has another sink");
+  gate(c, "block");
+  gate(c, "release");
+  expectEqual(s.expectCompletion("READ").number("sum"), test::checksum(response), "checksum of the first READ");
+  s.expectTerminate({term::opcode}, &head);
+}
+
 static const WireCase table[] = {
     {"held-write", asInitiator, "DDP-09 RCV-04", "a WRITE behind a gap is placed", heldWrite},
     {"held-checks", asInitiator, "DDP-09 RCV-04", "segments behind a gap that will be refused: not placed, regions not held",
      heldChecks},
+    {"held-response", asInitiator, "DDP-09", "a Response that was placed before the READ was asked for: refused", heldResponse},
 };
 
 std::span<const WireCase> earlyCases() {
