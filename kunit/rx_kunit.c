@@ -337,6 +337,28 @@ static void rcv_06_no_memory_for_the_stash(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, p->conn->rx.stash);
 }
 
+/* RCV-06: a sender that has lent TCP its pages changes a length between two looks. */
+static void rcv_06_length_changes_before_the_stash(struct kunit *test)
+{
+	struct pass_env *p = test->priv;
+	struct sock *sk = p->conn->sk;
+	enum mpa_error err;
+
+	pass_start(test, p, false, 1, WINDOW);
+	put_unaligned_be16(600, p->e->stream);
+	pass_feed(test, p, 20, LINEAR);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	put_unaligned_be16(rx_lengths[0], skb_peek(&sk->sk_receive_queue)->data);
+	tcp_sk(sk)->rcv_wnd = 0;
+	pass_feed(test, p, 300, FRAGS);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_EXPECT_EQ(test, p->got, complete_within(p, 300));
+	pass_feed(test, p, p->e->f.len, FRAGS);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_EXPECT_EQ(test, p->got, RX_ULPDUS);
+	KUNIT_EXPECT_EQ(test, p->wrong, 0);
+}
+
 /* No wake-up before the next FPDU can be complete. */
 static void rcv_02_low_water_mark(struct kunit *test)
 {
@@ -554,6 +576,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_03_pass_octet_by_octet),
 	KUNIT_CASE(rcv_06_pass_octet_by_octet_window_shut),
 	KUNIT_CASE(rcv_06_no_memory_for_the_stash),
+	KUNIT_CASE(rcv_06_length_changes_before_the_stash),
 	KUNIT_CASE(rcv_02_low_water_mark),
 	KUNIT_CASE(ddp_06_places_in_the_stream),
 	KUNIT_CASE(pass_budget),

@@ -17,6 +17,8 @@
 #include "verify.h"
 #include "whole.h"
 
+#define STASH_HEAD	(MPA_HDR_LEN + MPA_CRC_LEN + 2)	/* the shortest FPDU */
+
 static int deliver_queued(struct mpa_conn *conn, const struct mpa_cursor *at,
 			  u32 len)
 {
@@ -154,6 +156,8 @@ static bool stash_reserve(struct mpa_conn *conn, gfp_t gfp)
 /*
  * TCP's window or its memory is about to shut before the FPDU is complete:
  * take what is there out of the queue. RFC 5044 A.5.2 warns of the deadlock.
+ * The head goes first, and its length is read again from the copy: a peer on
+ * this machine may have changed it.
  * No further segment may come to try again at: without memory that is the
  * caller's to arrange.
  */
@@ -166,6 +170,8 @@ static enum mpa_rx_result stash_queued(struct mpa_conn *conn, u32 queued,
 	struct sk_buff *skb;
 	u32 off, n;
 
+	if (rx->stash_len < STASH_HEAD)
+		rx->need = STASH_HEAD;
 	if (!stash_reserve(conn, gfp))
 		return MPA_RX_NO_MEMORY;
 	if (!rx->stash_len)
