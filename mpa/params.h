@@ -23,9 +23,11 @@ extern unsigned int mpa_max_half_open;
 static inline unsigned int
 mpa_params_use_reserves(const struct mpa_params *params)
 {
-	if (params->memalloc)
-		return memalloc_noreclaim_save();
-	return current->flags & PF_MEMALLOC;
+	unsigned int before = memalloc_noreclaim_save();
+
+	if (!params->memalloc)
+		memalloc_noreclaim_restore(before);	/* twice does no harm */
+	return before;
 }
 
 #endif /* MPA_PARAMS_H */
