@@ -244,8 +244,9 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	conn->rx.start = tp->copied_seq;
 	conn->rx.markers = conn->agreed.rx_markers;
 	conn->rx.crc = conn->agreed.crc;
-	if (conn->params.policy.early && conn->ops->place &&
-	    mpa_early_create(&conn->rx))
+	/* A peer of revision 0 has Markers by itself, but not this. */
+	if (conn->params.policy.early && conn->params.policy.markers &&
+	    conn->ops->place && mpa_early_create(&conn->rx))
 		mpa_early_watch_acks(conn);
 	mpa_tx_start(conn, mpa_conn_watch);
 	conn->state = MPA_FULL;
