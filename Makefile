@@ -120,7 +120,7 @@ install uninstall: export KVER := $(or $(KVER),$(shell uname -r))
 install: modules ## install modules, the unit iwmpa@, man pages and linux/mpa.h, for the running kernel or KVER (root)
 	+@scripts/kernel build M=$(CURDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	@$(MAKE) --no-print-directory install-files
-	@sh debian/iwmpa-tools.postinst configure # the udev rules count for what is there, too
+	@for p in dkms tools; do sh debian/iwmpa-$$p.postinst configure; done # the udev rules count for what is there, too
 	@depmod "$$KVER"
 	@echo "The modules are not signed: a kernel under Secure Boot refuses them. 'make deb' gives a package, whose modules are signed."
 uninstall: ## take them away again, with the unit's devices (root)
@@ -137,7 +137,7 @@ files = \
   include/uapi/linux/mpa.h:$(INCLUDEDIR)/linux/mpa.h \
   tools/link/iwmpa-link:$(PREFIX)/sbin/iwmpa-link \
   tools/link/iwmpa@.service:$(PREFIX)/lib/systemd/system/iwmpa@.service \
-  tools/link/90-iwmpa.rules:$(PREFIX)/lib/udev/rules.d/90-iwmpa.rules \
+  $(foreach f,90-iwmpa.rules 90-iwmpa-uverbs.rules,tools/link/$f:$(PREFIX)/lib/udev/rules.d/$f) \
   tools/link/completion:$(PREFIX)/share/bash-completion/completions/iwmpa-link \
   build/mpa.pc:$(PREFIX)/share/pkgconfig/mpa.pc
 .PHONY: build/mpa.pc install-files

@@ -5,7 +5,6 @@
 begin "users and containers"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own settings"
 load_modules || finish
-two_hosts || finish
 
 nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
 # Root of a user namespace of its own, with a network: what a container has whose root is none outside.
@@ -15,7 +14,26 @@ plain_root=(capsh "--drop=cap_net_admin,cap_sys_admin,cap_sys_module,cap_dac_ove
 # opens COMMAND...: as this user the device can be opened.
 opens() { "$@" ibv_devinfo -d rd1 | grep -q "max_mtu"; }
 
+# What the package installs, with udev.
+mkdir -p /run/udev/rules.d
+rules=/run/udev/rules.d/90-iwmpa-uverbs.rules
+uverbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
+is_open_to() { [ "$(stat -c '%G %a' "/dev/infiniband/$(uverbs_of "$1")")" = "$2" ]; }
+settled() { "$@" && udevadm settle --timeout=60; }
+/lib/systemd/systemd-udevd --daemon >"$WORK/udev" 2>&1 || fail "no udev: $(tail -1 "$WORK/udev")"
+
+say "device files, with RDMA devices that belong to a network namespace"
+cp "$IWMPA_DIR/tools/link/90-iwmpa-uverbs.rules" $rules && udevadm control --reload
+rdma system set netns exclusive && ip netns add h1 && settled rdma link add rd0 type iwmpa netdev lo || fail "no device"
+check "they are for the group rdma" is_open_to rd0 "rdma 660"
+settled rdma dev set rd0 netns h1 || fail "cannot give it away"
+check "so is one that udev does not see any more" is_open_to rd0 "rdma 660"
+in1 rdma link delete rd0 && ip netns delete h1
+until_true 60 rdma system set netns shared || fail "devices are not shared again"
+rm $rules && udevadm control --reload
+
 say "device files"
+two_hosts || finish
 for file in uverbs0 uverbs1 rdma_cm; do
   check "$file is open to everybody: the kernel's default" test "$(stat -c %a /dev/infiniband/$file)" = 666
 done
@@ -24,17 +42,14 @@ chgrp rdma /dev/infiniband/uverbs* && chmod 660 /dev/infiniband/uverbs*
 refused "not when uverbs is a group's" "Failed to open device" "${nobody[@]}" ibv_devinfo -d rd1
 check "its members can" opens setpriv --reuid nobody --regid nogroup --groups rdma
 chmod 666 /dev/infiniband/uverbs*
-# What the package installs. Another driver's device is none of its business.
-is_open_to() { [ "$(stat -c '%G %a' "/dev/infiniband/$(uverbs_of "$1")")" = "$2" ]; }
-uverbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
+# With the package's rule. Another driver's device is none of its business.
 ip link add other up type dummy && modprobe rdma_rxe && rdma link add other type rxe netdev other || fail "no other driver's device"
-mkdir -p /run/udev/rules.d && cp "$IWMPA_DIR/tools/link/90-iwmpa.rules" /run/udev/rules.d/
-/lib/systemd/systemd-udevd --daemon >"$WORK/udev" 2>&1 || fail "no udev: $(tail -1 "$WORK/udev")"
-udevadm trigger --action=change --subsystem-match=infiniband_verbs && udevadm settle --timeout=60
-check "with the package's rule they are for the group rdma" is_open_to rd1 "rdma 660"
+cp "$IWMPA_DIR/tools/link/90-iwmpa-uverbs.rules" $rules && udevadm control --reload
+settled udevadm trigger --action=change --subsystem-match=infiniband_verbs
+check "with the rule they are for the group rdma" is_open_to rd1 "rdma 660"
 check "and the other one, too" is_open_to rd2 "rdma 660"
 check "not another driver's" is_open_to other "root 666"
-rdma link add rd3 type iwmpa netdev lo && udevadm settle --timeout=60
+settled rdma link add rd3 type iwmpa netdev lo
 check "a device that comes later as well" is_open_to rd3 "rdma 660"
 udevadm control --exit
 rdma link delete rd3
