@@ -36,8 +36,9 @@ complain() {
   sed 's/^/    /' "$work/log"
   bad=1
 }
+# left_alone KERNEL [ARCHITECTURE]
 left_alone() {
-  dkms autoinstall -k "$1" || complain "kernel $1: fails with $?"
+  dkms autoinstall -k "$1" ${2:+-a "$2"} || complain "kernel $1: fails with $?"
   [ ! -e "$work/asked" ] || complain "kernel $1: builds"
 }
 built() {
@@ -52,5 +53,6 @@ mkdir -p "$work/headers/include" "$work/tree/iwmpa/0/6.1.0-1-amd64/$(uname -m)/m
 touch "$work/tree/iwmpa/0/6.1.0-1-amd64/$(uname -m)/module"/{mpa,iwmpa}.ko
 left_alone 6.2.0-1-amd64
 left_alone 7.20.1+deb13-amd64
+left_alone 6.1.99-686-pae i686
 for series in $(sed -n 's/^IWMPA_KERNELS ?= //p' Kbuild); do built "$series.99-amd64"; done
 exit $bad
