@@ -14,23 +14,30 @@ plain_root=(capsh "--drop=cap_net_admin,cap_sys_admin,cap_sys_module,cap_dac_ove
 # opens COMMAND...: as this user the device can be opened.
 opens() { "$@" ibv_devinfo -d rd1 | grep -q "max_mtu"; }
 
-# What the package installs, with udev.
-mkdir -p /run/udev/rules.d
-rules=/run/udev/rules.d/90-iwmpa-uverbs.rules
-uverbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
-is_open_to() { [ "$(stat -c '%G %a' "/dev/infiniband/$(uverbs_of "$1")")" = "$2" ]; }
+# What the package installs, with udev. It runs only where it is asked: it sets the kernel's modes again, some time after a device came.
+mkdir -p /run/udev/rules.d && cp "$IWMPA_DIR/tools/link/90-iwmpa-uverbs.rules" /run/udev/rules.d || fail "no rule"
+start_udev() {
+  /lib/systemd/systemd-udevd >"$WORK/udev" 2>&1 &
+  udev=$!
+  until_true 60 udevadm control --ping || fail "no udev: $(tail -1 "$WORK/udev")"
+}
+stop_udev() { udevadm control --exit && wait $udev || fail "udev does not end"; }
 settled() { "$@" && udevadm settle --timeout=60; }
-/lib/systemd/systemd-udevd --daemon >"$WORK/udev" 2>&1 || fail "no udev: $(tail -1 "$WORK/udev")"
+uverbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
+is_open_to() { stat -c '%G %a' "/dev/infiniband/$(uverbs_of "$1")" | tee /dev/stderr | grep -x "$2"; }
+becomes_open_to() { until_true 60 is_open_to "$@"; }
 
 say "device files, with RDMA devices that belong to a network namespace"
-cp "$IWMPA_DIR/tools/link/90-iwmpa-uverbs.rules" $rules && udevadm control --reload
-rdma system set netns exclusive && ip netns add h1 && settled rdma link add rd0 type iwmpa netdev lo || fail "no device"
-check "they are for the group rdma" is_open_to rd0 "rdma 660"
+start_udev
+# The kernel may still be taking the namespaces of an earlier scenario away, and parts devices only when there are none.
+until_true 60 rdma system set netns exclusive || fail "devices are not parted"
+ip netns add h1 && settled rdma link add rd0 type iwmpa netdev lo || fail "no device"
+check "they are for the group rdma" becomes_open_to rd0 "rdma 660"
 settled rdma dev set rd0 netns h1 || fail "cannot give it away"
-check "so is one that udev does not see any more" is_open_to rd0 "rdma 660"
+check "so is one that udev does not see any more" becomes_open_to rd0 "rdma 660"
 in1 rdma link delete rd0 && ip netns delete h1
 until_true 60 rdma system set netns shared || fail "devices are not shared again"
-rm $rules && udevadm control --reload
+stop_udev
 
 say "device files"
 two_hosts || finish
@@ -44,14 +51,14 @@ check "its members can" opens setpriv --reuid nobody --regid nogroup --groups rd
 chmod 666 /dev/infiniband/uverbs*
 # With the package's rule. Another driver's device is none of its business.
 ip link add other up type dummy && modprobe rdma_rxe && rdma link add other type rxe netdev other || fail "no other driver's device"
-cp "$IWMPA_DIR/tools/link/90-iwmpa-uverbs.rules" $rules && udevadm control --reload
-settled udevadm trigger --action=change --subsystem-match=infiniband_verbs
-check "with the rule they are for the group rdma" is_open_to rd1 "rdma 660"
-check "and the other one, too" is_open_to rd2 "rdma 660"
+start_udev
+settled udevadm trigger --action=change --subsystem-match=infiniband_verbs || fail "udev is not told"
+check "with the rule they are for the group rdma" becomes_open_to rd1 "rdma 660"
+check "and the other one, too" becomes_open_to rd2 "rdma 660"
 check "not another driver's" is_open_to other "root 666"
-settled rdma link add rd3 type iwmpa netdev lo
-check "a device that comes later as well" is_open_to rd3 "rdma 660"
-udevadm control --exit
+settled rdma link add rd3 type iwmpa netdev lo || fail "no later device"
+check "a device that comes later as well" becomes_open_to rd3 "rdma 660"
+stop_udev
 rdma link delete rd3
 rdma link delete other && rmmod rdma_rxe && ip link delete other
 chmod 666 /dev/infiniband/uverbs*
