@@ -11,13 +11,14 @@
 #include "conn.h"
 #include "cursor.h"
 #include "early.h"
+#include "fpdu.h"
 #include "rx.h"
 #include "sock.h"
 #include "trace.h"
 #include "verify.h"
 #include "whole.h"
 
-#define STASH_HEAD	(MPA_HDR_LEN + MPA_CRC_LEN + 2)	/* the shortest FPDU */
+#define STASH_HEAD	mpa_fpdu_content(0)	/* the shortest FPDU */
 
 static int deliver_queued(struct mpa_conn *conn, const struct mpa_cursor *at,
 			  u32 len)
