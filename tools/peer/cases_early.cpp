@@ -102,9 +102,7 @@ static void gate(Context& c, const char* what) {
 /** The device READs 300 octets; where it wants them. */
 static ReadRequest deviceReads(Session& s) {
   s.context.target.command("read 300 0x1234 0x5678");
-  const Segment m = s.receive();
-  expect(m.opcode == opReadRequest, "a READ request was due: " + m.describe());
-  return ReadRequest::decode(m.payload);
+  return s.takeReadRequest(300);
 }
 
 /** What comes early for one READ is not the Response to a later one into the same buffer, which was asked for after that. */

@@ -53,9 +53,7 @@ static void peerReads(Session& s) {
 
 static void deviceReads(Session& s) {
   s.context.target.command(format("read 1000 %u %llu", sinkStag, static_cast<unsigned long long>(sinkTo)));
-  const Segment request = s.receive();
-  expect(request.opcode == opReadRequest, "a READ request was due: " + request.describe());
-  const auto r = ReadRequest::decode(request.payload);
+  const auto r = s.takeReadRequest(1000);
   s.send(makeReadResponse(r.sinkStag, r.sinkTo, patternData(r.size, 23)));
   const Line wc = s.expectCompletion("READ");
   expectEqual(wc.number("bytes"), 1000u, "octets that were read");

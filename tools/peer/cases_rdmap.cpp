@@ -281,16 +281,6 @@ static void deviceWrites(Context& c) {
   }
 }
 
-/** Takes a READ request from the device. */
-static ReadRequest takeRequest(Session& s, std::size_t length) {
-  const Segment m = s.receive();
-
-  expect(m.opcode == opReadRequest, "a READ request was due: " + m.describe());
-  const auto r = ReadRequest::decode(m.payload);
-  expectEqual(r.size, length, "RDMA Read Message Size");
-  return r;
-}
-
 static void deviceReads(Context& c) {
   Session s(c, Options(c.config));
 
@@ -298,7 +288,7 @@ static void deviceReads(Context& c) {
     const Bytes data = patternData(length, length);
 
     c.target.command(format("read %zu 0x%x 0x%llx", length, sinkStag, static_cast<unsigned long long>(sinkTo)));
-    const auto r = takeRequest(s, length);
+    const auto r = s.takeReadRequest(length);
     std::size_t at = 0;
     do {
       const auto part = std::min<std::size_t>(1333, length - at);
@@ -316,7 +306,7 @@ static void deviceReadsEmptyLast(Context& c) {
   const Bytes data = patternData(1000, 6);
 
   c.target.command(format("read 1000 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
-  const auto r = takeRequest(s, data.size());
+  const auto r = s.takeReadRequest(data.size());
   s.send(makeReadResponse(r.sinkStag, r.sinkTo, data, false));
   s.send(makeReadResponse(r.sinkStag, r.sinkTo + data.size(), {}, true));
   const Line wc = s.expectCompletion("READ");
@@ -338,7 +328,7 @@ static void deviceSendsBesideReads(Context& c) {
     c.target.command(format("read 1 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
   c.target.command("send 100 7");
   for (unsigned i = 0; i < most; i++)
-    takeRequest(s, 1);
+    s.takeReadRequest(1);
   expect(s.receiveMessage() == patternData(100, 7), "SEND came changed");
 }
 
@@ -349,7 +339,7 @@ static void responseAfterFlush(Context& c) {
   const auto before = sink();
 
   c.target.command(format("read 1000 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
-  const auto r = takeRequest(s, 1000);
+  const auto r = s.takeReadRequest(1000);
   c.target.command("disconnect");
   const Line wc = c.target.expectEvent("wc");
   expect(wc.at("status") == "WR_FLUSH_ERR", "the READ was to be flushed: " + wc.text);
@@ -365,7 +355,7 @@ static void wrongResponse(Context& c, const std::function<void(Segment&)>& spoil
   Session s(c, Options(c.config));
 
   c.target.command(format("read 1000 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
-  const auto r = takeRequest(s, 1000);
+  const auto r = s.takeReadRequest(1000);
   Segment m = makeReadResponse(r.sinkStag, r.sinkTo, patternData(1000, 4));
   spoil(m);
   s.send(m);
@@ -387,7 +377,7 @@ static void responseElsewhere(Context& c) {
   Session s(c, Options(c.config));
 
   c.target.command(format("read 64 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
-  takeRequest(s, 64);
+  s.takeReadRequest(64);
   const Segment m = makeReadResponse(s.region.stag, s.region.address, patternData(64, 4));
   s.send(m);
   s.expectTerminate({term::taggedStag}, &m);

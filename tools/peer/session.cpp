@@ -326,6 +326,15 @@ Bytes Session::receiveMessage(Segment* first) {
   return all;
 }
 
+ReadRequest Session::takeReadRequest(std::size_t length) {
+  const Segment m = receive();
+
+  expect(m.opcode == opReadRequest, "a READ request was due: " + m.describe());
+  const auto r = ReadRequest::decode(m.payload);
+  expectEqual(r.size, length, "RDMA Read Message Size");
+  return r;
+}
+
 void Session::expectSilence(milliseconds time) {
   Bytes octets;
   const End end = stream.receive(octets, Deadline(time));
