@@ -98,7 +98,7 @@ void progress(const Options& options) {
     if (line.kind == GuestLine::Kind::Begin) {
       const auto found = std::ranges::find(rows, line.row, &Row::text);
       row = found == rows.end() ? nullptr : &*found;
-      ++number;
+      number = static_cast<std::size_t>(found - rows.begin()) + 1; // rows of the table cpus come five times
     } else if (line.kind == GuestLine::Kind::Result && row) {
       const Repeat& repeat = line.repeat;
       value = static_cast<double>(repeat.tsc) /
