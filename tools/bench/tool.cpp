@@ -89,7 +89,6 @@ void progress(const Options& options) {
   std::ofstream copy = create(file);
   GuestParser parser;
   const Row* row = nullptr;
-  std::size_t number = 0;
   double value = 0;
 
   for (std::string text; std::getline(std::cin, text);) {
@@ -98,7 +97,6 @@ void progress(const Options& options) {
     if (line.kind == GuestLine::Kind::Begin) {
       const auto found = std::ranges::find(rows, line.row, &Row::text);
       row = found == rows.end() ? nullptr : &*found;
-      number = static_cast<std::size_t>(found - rows.begin()) + 1; // rows of the table cpus come five times
     } else if (line.kind == GuestLine::Kind::Result && row) {
       const Repeat& repeat = line.repeat;
       value = static_cast<double>(repeat.tsc) /
@@ -108,6 +106,7 @@ void progress(const Options& options) {
       const Operation& operation = *row->operation;
       const std::string outcome =
           operation.part.empty() ? formatValue(operation, value) + " / " + std::string(operation.unit) : "measured";
+      const auto number = row - rows.data() + 1; // rows of the table cpus come once in each round
       std::cerr << "  [" << std::setw(2) << number << '/' << rows.size() << "] " << std::left << std::setw(48) << row->text()
                 << std::right << (line.outcome.empty() ? outcome : "FAILED: " + line.outcome) << std::endl;
       row = nullptr;
