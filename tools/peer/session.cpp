@@ -326,12 +326,14 @@ Bytes Session::receiveMessage(Segment* first) {
   return all;
 }
 
-ReadRequest Session::takeReadRequest(std::size_t length) {
+ReadRequest Session::takeReadRequest(std::size_t length, Segment* request) {
   const Segment m = receive();
 
   expect(m.opcode == opReadRequest, "a READ request was due: " + m.describe());
   const auto r = ReadRequest::decode(m.payload);
   expectEqual(r.size, length, "RDMA Read Message Size");
+  if (request)
+    *request = m;
   return r;
 }
 

@@ -113,8 +113,8 @@ public:
   Segment receive();
   /** Collects a message's segments into one payload. @p first gets the header of its first segment. */
   Bytes receiveMessage(Segment* first = nullptr);
-  /** The next segment is a READ request for @p length octets. */
-  ReadRequest takeReadRequest(std::size_t length);
+  /** The next segment is a READ request for @p length octets. @p request gets the segment. */
+  ReadRequest takeReadRequest(std::size_t length, Segment* request = nullptr);
   /** Fails when anything comes, or the connection ends, within @p time. */
   void expectSilence(test::milliseconds time);
   /** Fails unless the device closes with a FIN and sends nothing before it. */
