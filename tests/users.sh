@@ -29,8 +29,7 @@ becomes_open_to() { until_true 60 is_open_to "$@"; }
 
 say "device files, with RDMA devices that belong to a network namespace"
 start_udev
-# The kernel may still be taking the namespaces of an earlier scenario away, and parts devices only when there are none.
-until_true 60 rdma system set netns exclusive || fail "devices are not parted"
+rdma system set netns exclusive || fail "devices are not parted"
 ip netns add h1 && settled rdma link add rd0 type iwmpa netdev lo || fail "no device"
 check "they are for the group rdma" becomes_open_to rd0 "rdma 660"
 settled rdma dev set rd0 netns h1 || fail "cannot give it away"

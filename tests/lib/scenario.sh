@@ -199,15 +199,27 @@ search_leaks() {
   echo clear >$leaks
 }
 
+# There is no network namespace but the first: only then the kernel lets RDMA devices belong to one.
+no_namespaces() { rdma system set netns exclusive && rdma system set netns shared; }
+
+# Namespaces go some time after their names, unless a process is in one, or a module has kept a reference.
+namespaces_go() {
+  [ ! -d /sys/module/ib_core ] || until_true 60 no_namespaces ||
+    fail "a network namespace is left: $(no_namespaces 2>&1; lsns -n -t net -o NS,PID,COMMAND)"
+}
+
 take_down() {
   local l n
   # shellcheck disable=SC2046 # a list of process ids
   kill $(jobs -p) 2>/dev/null
+  # The job of `in1 COMMAND &` is a shell that has started it.
+  for n in $(ip netns list | cut -d ' ' -f 1); do ip netns pids "$n" | xargs -r kill; done
   wait 2>/dev/null
   for l in $(links); do bounded 30 rdma link delete "$l" || fail "rdma link delete $l"; done
   for n in h1 h2 router; do [ ! -e /run/netns/$n ] || ip netns delete $n; done
   ip link delete wire 2>/dev/null
   unload_modules
+  namespaces_go
   search_leaks
   rm -rf "$WORK"
 }
