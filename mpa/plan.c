@@ -132,6 +132,7 @@ int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more)
 		if (MPA_FRAG_IS_PAGE)
 			slice_fit(conn, ext, &slice);
 		piece.len = slice.len;
+		piece.ends = slice.eor;
 		piece.rest = conn->tx.written - plan->accepted - slice.len;
 		ret = mpa_sock_send_page(conn, &piece);
 		if (ret < 0)

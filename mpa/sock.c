@@ -299,17 +299,31 @@ static int send_beyond_window(struct sock *sk,
 	return mpa_tcp_send_page(sk, piece->page, piece->off, len, flags);
 }
 
+/* Will TCP take no other buffer behind one of @len octets? */
+static bool leaves_no_room(const struct sock *sk, u32 len)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return tp->write_seq - tp->snd_nxt + len >= tcp_notsent_lowat(tp) ||
+	       sk->sk_wmem_queued + SKB_TRUESIZE(MAX_TCP_HEADER) + len >=
+		       READ_ONCE(sk->sk_sndbuf);
+}
+
 /*
  * How TCP is to take a piece. It is pushed once, with the last octets: each
  * push sends what there is in buffers that are not full. That the last octets
  * come is sure where all lie within the window: TCP pushes by itself when it
  * has no room for them. Beyond the window they may have to wait for an ACK.
+ * A buffer that ends with the piece is pushed when it is the last that TCP
+ * takes: newer kernels do not when they refuse the next.
  */
 static int piece_flags(const struct sock *sk,
 		       const struct mpa_sock_piece *piece)
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
 
+	if (piece->ends && leaves_no_room(sk, piece->len))
+		return flags;
 	if (piece->rest || piece->more)
 		flags |= MSG_MORE;
 	if (piece->rest && !beyond_window(sk, piece->len + piece->rest))

@@ -24,6 +24,7 @@ struct mpa_sock_limits {
  * @len: octets
  * @rest: octets that follow under the same hold of the socket lock
  * @more: others follow these at once
+ * @ends: a segment ends with these
  */
 struct mpa_sock_piece {
 	struct page *page;
@@ -31,6 +32,7 @@ struct mpa_sock_piece {
 	u32 len;
 	u32 rest;
 	bool more;
+	bool ends;
 };
 
 /* A segment of so much fits a buffer, wherever its octets lie in chunks. */

@@ -45,6 +45,12 @@ cases "memory in the kernel" in_group timeout -k 5 100 verbs-test run accounted 
 rmdir /sys/fs/cgroup/verbs && umount /sys/fs/cgroup
 cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard other-space graceful --addr fd09::2 --server-ns h2 --client-ns h1
 
+# Less than one segment of lo. Nothing is to wait for TCP's timer, which looks after minutes here.
+in1 sysctl -qw net.ipv4.tcp_notsent_lowat=16384 && in1 ip route change local 10.9.0.1 dev wire table local rto_min 100s ||
+  fail "nothing is set"
+cases "little that TCP takes and cannot send" bounded 60 verbs-test run bulk --addr 10.9.0.1 --server-ns h1 --client-ns h1
+in1 sysctl -qw net.ipv4.tcp_notsent_lowat=4294967295 && in1 ip route change local 10.9.0.1 dev wire table local
+
 say "a device goes while completion queues overflow"
 before=$(counter rd1 cq_overflows)
 more_overflows() { [ "$(counter rd1 cq_overflows)" -gt "$before" ]; }
