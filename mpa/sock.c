@@ -322,10 +322,11 @@ static int piece_flags(const struct sock *sk,
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
 
+	if (!piece->rest && !piece->more)
+		return flags;
 	if (piece->ends && leaves_no_room(sk, piece->len))
 		return flags;
-	if (piece->rest || piece->more)
-		flags |= MSG_MORE;
+	flags |= MSG_MORE;
 	if (piece->rest && !beyond_window(sk, piece->len + piece->rest))
 		flags |= MPA_MSG_NOT_LAST;
 	return flags;
