@@ -274,7 +274,8 @@ static u32 read_limit(const struct iwm_qp *qp)
 }
 
 /* May this entry be started? Reads are limited, and some wait for them. */
-static bool may_start(const struct iwm_qp *qp, u8 opcode, u16 flags)
+static __always_inline bool may_start(const struct iwm_qp *qp, u8 opcode,
+				      u16 flags)
 {
 	const struct iwm_sq *sq = qp->sq;
 	u32 limit = U32_MAX;

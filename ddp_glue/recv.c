@@ -103,8 +103,9 @@ static struct ib_pd *placing_pd(const struct rx_segment *s)
 	return s->seg.tagged ? s->qp->ibqp.pd : s->rx->pd;
 }
 
-static int place_checked(struct rx_segment *s, struct iwm_mr *mr, u64 addr,
-			 u32 len, int access)
+static __always_inline int place_checked(struct rx_segment *s,
+					 struct iwm_mr *mr, u64 addr, u32 len,
+					 int access)
 {
 	int ret = iwm_mr_check(mr, placing_pd(s), addr, len, access);
 
