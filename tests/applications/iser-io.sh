@@ -47,8 +47,9 @@ five_logins() {
 iser_make_target 128
 check "a target, and a tree of files" make_tree
 check "a TCP portal and an iSER portal on one address" portals || { iser_remove_target; finish; }
-check "a target over iSER" iser_start_initiator
+iser_start_initiator
 check "discovery over TCP" discover_tcp
+check "a target over iSER" iser_tell_target
 check "login over TCP" tcp_session -l
 if check "login over iSER" iser_attach; then
   check "the disks are there" until_true 20 both_disks

@@ -24,7 +24,7 @@ nvme_store() { echo /dev/ram0; }
 
 iser_serve() { iser_make_target && iser_portal $portal; }
 iser_unserve() { iser_remove_target && bounded 60 modprobe -r ib_isert; }
-iser_connect() { iser_start_initiator && iser_attach; }
+iser_connect() { iser_start_initiator && iser_tell_target && iser_attach; }
 iser_release() {
   killall -q iscsid
   bounded 60 modprobe -r ib_iser

@@ -43,15 +43,16 @@ iser_remove_target() {
   rmdir $lio/core/fileio_0/disk
   rm -f $iser_file
 }
-# The target is told, not discovered: in its own session over iSER iscsiadm waits in vain for an answer that has come before the
-# kernel confirmed the question, and crashes when it tries again (github.com/open-iscsi/open-iscsi/issues/255). iscsid does not.
 iser_start_initiator() {
   mkdir -p /run/lock/iscsi
   echo InitiatorName=iqn.2026-01.test:initiator >/etc/iscsi/initiatorname.iscsi
   modprobe -a sd_mod ib_iser
   iscsid
-  bounded 60 iscsiadm -m node -o new -T $target -p $portal -I iser
 }
+# The target is told, not discovered: in its own session over iSER iscsiadm waits in vain for an answer that has come before the
+# kernel confirmed the question, and crashes when it tries again (github.com/open-iscsi/open-iscsi/issues/255). iscsid does not.
+# A discovery over TCP replaces what was told before.
+iser_tell_target() { bounded 60 iscsiadm -m node -o new -T $target -p $portal -I iser; }
 iser_attach() {
   bounded 60 iscsiadm -m node -T $target -p $portal -I iser -l || return 1
   until_true 20 iscsi_has_disk iser && iscsi_no_power_management
