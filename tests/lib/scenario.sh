@@ -202,8 +202,10 @@ search_leaks() {
 # There is no network namespace but the first: only then the kernel lets RDMA devices belong to one.
 no_namespaces() { rdma system set netns exclusive && rdma system set netns shared; }
 
-# Namespaces go some time after their names, unless a process is in one, or a module has kept a reference.
+# Namespaces go some time after their names, unless a process is in one, or a module has kept a reference. Where the kernel is known
+# to keep one, for the reason that $namespace_stays names, a name is left for the runner, who has the next scenario in another guest.
 namespaces_go() {
+  [ -z "${namespace_stays:-}" ] || { ip netns add "$namespace_stays"; return; }
   [ ! -d /sys/module/ib_core ] || until_true 60 no_namespaces ||
     fail "a network namespace is left: $(no_namespaces 2>&1; lsns -n -t net -o NS,PID,COMMAND)"
 }
