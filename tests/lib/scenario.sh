@@ -207,7 +207,7 @@ no_namespaces() { rdma system set netns exclusive && rdma system set netns share
 namespaces_go() {
   [ -z "${namespace_stays:-}" ] || { ip netns add "$namespace_stays"; return; }
   [ ! -d /sys/module/ib_core ] || until_true 60 no_namespaces ||
-    fail "a network namespace is left: $(no_namespaces 2>&1; lsns -n -t net -o NS,PID,COMMAND)"
+    fail "a network namespace is left: $(lsns -n -t net -o NS,PID,COMMAND)"
 }
 
 take_down() {
