@@ -44,8 +44,9 @@ static inline void iwm_mr_drop_cache(struct iwm_mr **cache)
 }
 
 /*
- * Can the peer of another connection than @ibqp's take @mr, which is held, away?
- * Then octets are placed with @mr->lock held, and the check made under it.
+ * Was @mr, which is held, registered on another connection than @ibqp's? Its
+ * peer can invalidate it. So octets of this connection are placed with @mr->lock
+ * held, and the check made under it.
  */
 static inline bool iwm_mr_is_lent_elsewhere(const struct iwm_mr *mr,
 					    const struct ib_qp *ibqp)
@@ -83,6 +84,30 @@ static inline int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd,
 	if (len > mr->len || addr - mr->va > mr->len - len)
 		return -ERANGE;
 	return 0;
+}
+
+/**
+ * iwm_mr_check_remote() - may the peer make this access?
+ * @mr: region of iwm_mr_get()
+ * @ibqp: QP whose peer asks
+ * @addr: first address (Tagged Offset) of the access
+ * @len: octets, may be 0
+ * @access: IB_ACCESS_REMOTE_* rights that are needed
+ *
+ * A fast-register region is lent to the peer of the QP that it was registered
+ * on, and to no other (RFC 5042 6.1.1): when a flush on that QP completes,
+ * nobody can reach the region from the network.
+ *
+ * Context: any.
+ * Return: as iwm_mr_check(); -EPERM also for a region that is lent elsewhere.
+ */
+static inline int iwm_mr_check_remote(const struct iwm_mr *mr,
+				      const struct ib_qp *ibqp, u64 addr,
+				      u64 len, int access)
+{
+	if (unlikely(iwm_mr_is_lent_elsewhere(mr, ibqp)))
+		return -EPERM;
+	return iwm_mr_check(mr, ibqp->pd, addr, len, access);
 }
 
 /* An error of these functions as the code of a Remote Protection Error. */

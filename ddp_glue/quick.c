@@ -111,6 +111,7 @@ static bool quick_place(struct iwm_qp *qp, struct mpa_cursor *cur,
 {
 	struct iwm_mr *mr = iwm_mr_cached(qp->dev, &qp->rx->mr, seg->stag);
 
+	/* recv.c knows what may be done with a region that is lent elsewhere. */
 	return mr && !iwm_mr_is_lent_elsewhere(mr, &qp->ibqp) &&
 	       !iwm_mr_check(mr, seg->pd, seg->addr, seg->len, seg->access) &&
 	       !iwm_place(mr, seg->addr, cur, seg->len);

@@ -112,12 +112,17 @@ static __always_inline int place_checked(struct rx_segment *s,
 	return ret ? ret : iwm_place(mr, addr, s->cur, len);
 }
 
-/* Whoever takes the region away waits for us. */
-static int place_locked(struct rx_segment *s, struct iwm_mr *mr, u64 addr,
-			u32 len, int access)
+/*
+ * The region was registered on another connection. Its peer waits for us when
+ * it takes the region away. Ours may write to it where a work request says so.
+ */
+static int place_elsewhere(struct rx_segment *s, struct iwm_mr *mr, u64 addr,
+			   u32 len, int access)
 {
 	int ret;
 
+	if (access & IB_ACCESS_REMOTE_WRITE)
+		return -EPERM;
 	spin_lock_bh(&mr->lock);
 	ret = place_checked(s, mr, addr, len, access);
 	spin_unlock_bh(&mr->lock);
@@ -135,7 +140,7 @@ static int place_payload(struct rx_segment *s, u32 stag, u64 addr, u32 len,
 	int ret = -ENOENT;
 
 	if (mr && unlikely(iwm_mr_is_lent_elsewhere(mr, &s->qp->ibqp)))
-		ret = place_locked(s, mr, addr, len, access);
+		ret = place_elsewhere(s, mr, addr, len, access);
 	else if (mr)
 		ret = place_checked(s, mr, addr, len, access);
 	/* What was placed early has been told of then. */
@@ -231,8 +236,8 @@ static int check_source(struct rx_segment *s, const struct rdmap_read *rr)
 	mr = iwm_mr_get(s->qp->dev, rr->source_stag);
 	if (!mr)
 		return -ENOENT;
-	ret = iwm_mr_check(mr, s->qp->ibqp.pd, rr->source_to, rr->size,
-			   IB_ACCESS_REMOTE_READ);
+	ret = iwm_mr_check_remote(mr, &s->qp->ibqp, rr->source_to, rr->size,
+				  IB_ACCESS_REMOTE_READ);
 	iwm_mr_put(mr);
 	return ret;
 }

@@ -73,7 +73,10 @@ static int run_add(struct iwm_qp *qp, struct tx_run *run,
 
 	if (!mr)
 		return -ENOENT;
-	ret = iwm_mr_check(mr, qp->ibqp.pd, addr, len, qp->sq->msg.access);
+	ret = qp->sq->msg.access ?
+	      iwm_mr_check_remote(mr, &qp->ibqp, addr, len,
+				  qp->sq->msg.access) :
+	      iwm_mr_check(mr, qp->ibqp.pd, addr, len, 0);
 	if (ret)
 		return ret;
 	for (; len && run->num_spans < RUN_SPANS; addr += n, len -= n) {

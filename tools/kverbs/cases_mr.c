@@ -252,6 +252,49 @@ static void invalidate_elsewhere(struct kv_case *t)
 	kv_wait(t, ask_to_invalidate(t, here), IB_WC_REM_INV_REQ_ERR);
 }
 
+/* WRITE the first page of @from to @there, which the peer of @end refuses. */
+static void refused_write(struct kv_end *end, struct kv_region *from,
+			  struct kv_region *there)
+{
+	struct ib_sge sge = kv_dma_sge(from, PAGE_SIZE);
+	struct kv_case *t = end->t;
+
+	kv_fill(from, 8);
+	kv_fill(there, 9);
+	/* It is on its way, which is all that a WRITE's completion says. */
+	kv_wait(t, kv_rdma(end, IB_WR_RDMA_WRITE, &sge, 1, there, 0),
+		IB_WC_SUCCESS);
+	if (!t->failed && !wait_for_completion_timeout(&end->gone, KV_WAIT))
+		kv_fail(t, "the peer has not ended the stream");
+	kv_compare(there, 0, PAGE_SIZE, 9, 0);
+}
+
+/*
+ * Nor may the peer of one reach what was registered on another: the memory is
+ * used for something else as soon as that other one has ended.
+ */
+static void write_elsewhere(struct kv_case *t)
+{
+	struct kv_region *from, *here;
+
+	kv_connect(t, &one_domain);
+	from = kv_region(&t->client, 1);
+	here = kv_region(&t->client, 1);
+	kv_register(here, REMOTE);
+	refused_write(&t->client, from, here);
+}
+
+static void read_elsewhere(struct kv_case *t)
+{
+	struct kv_region *sink, *here;
+
+	kv_connect(t, &one_domain);
+	sink = kv_region(&t->client, 1);
+	here = kv_region(&t->client, 1);
+	kv_register(here, REMOTE);
+	refused(t, sink, here);
+}
+
 static void read_with_invalidate(struct kv_case *t)
 {
 	struct kv_region *sink, *there;
@@ -358,6 +401,8 @@ const struct kv_entry kv_mr_cases[] = {
 	{ "rights", rights },
 	{ "send-with-invalidate", send_with_invalidate },
 	{ "invalidate-elsewhere", invalidate_elsewhere },
+	{ "write-elsewhere", write_elsewhere },
+	{ "read-elsewhere", read_elsewhere },
 	{ "read-with-invalidate", read_with_invalidate },
 	{ "read-with-invalidate-dma", read_with_invalidate_dma },
 	{ "read-with-invalidate-elsewhere", read_with_invalidate_elsewhere },
