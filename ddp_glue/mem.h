@@ -77,7 +77,7 @@ static inline int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd,
 		return -ENOENT;
 	if (mr->ibmr.pd != pd)
 		return -EPERM;
-	if (access & ~mr->access)
+	if (access & ~READ_ONCE(mr->access))
 		return -EACCES;
 	if (len && addr + (len - 1) < addr)
 		return -EOVERFLOW;
@@ -108,6 +108,33 @@ static inline int iwm_mr_check_remote(const struct iwm_mr *mr,
 	if (unlikely(iwm_mr_is_lent_elsewhere(mr, ibqp)))
 		return -EPERM;
 	return iwm_mr_check(mr, ibqp->pd, addr, len, access);
+}
+
+/**
+ * iwm_mr_take_sink() - the region becomes the sink of a READ
+ * @mr: region of iwm_mr_get()
+ * @ibqp: QP that the READ was posted on
+ *
+ * RNICs want REMOTE_WRITE of a sink, so kernel consumers give it (rdma_rw), and
+ * leave the region registered when the READ has completed and its memory is
+ * used for something else. Here a Response needs LOCAL_WRITE only, and the peer
+ * loses the other right until the region is registered anew. A program's region
+ * keeps its rights: the program says when they end.
+ *
+ * Context: transmit owner.
+ * Return: 0; -EBUSY: the peer of another QP may write to the region, perhaps
+ * at this moment.
+ */
+static inline int iwm_mr_take_sink(struct iwm_mr *mr,
+				   const struct ib_qp *ibqp)
+{
+	if (!mr->staged || !(mr->access & IB_ACCESS_REMOTE_WRITE))
+		return 0;
+	if (iwm_mr_is_lent_elsewhere(mr, ibqp))
+		return -EBUSY;
+	/* An upcall that has seen the right ends before the READ can. */
+	WRITE_ONCE(mr->access, mr->access & ~IB_ACCESS_REMOTE_WRITE);
+	return 0;
 }
 
 /* An error of these functions as the code of a Remote Protection Error. */

@@ -295,6 +295,35 @@ static void read_elsewhere(struct kv_case *t)
 	refused(t, sink, here);
 }
 
+/*
+ * The peer has read in the Read Requests where a READ's sinks are. When the
+ * READ has completed their memory is the consumer's again, though it has given
+ * REMOTE_WRITE, as RNICs want it, and taken nothing back.
+ */
+static void write_to_sinks(struct kv_case *t)
+{
+	struct kv_region *from, *there, *sink[3];
+	struct ib_sge sge[3];
+	int round, i;
+
+	for (round = 0; round < 3 && !t->failed; round++) {
+		kv_connect(t, &workqueue);
+		from = kv_region(&t->server, 1);
+		there = kv_region(&t->server, 3);
+		kv_register(there, REMOTE);
+		for (i = 0; i < 3; i++) {
+			sink[i] = kv_region(&t->client, 1);
+			kv_register(sink[i], IB_ACCESS_LOCAL_WRITE |
+					     IB_ACCESS_REMOTE_WRITE);
+			sge[i] = kv_sge(sink[i], 0, PAGE_SIZE);
+		}
+		kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, sge, 3, there,
+				   0), IB_WC_SUCCESS);
+		refused_write(&t->server, from, sink[round]);
+		kv_disconnect(t);
+	}
+}
+
 static void read_with_invalidate(struct kv_case *t)
 {
 	struct kv_region *sink, *there;
@@ -343,6 +372,22 @@ static void read_with_invalidate_elsewhere(struct kv_case *t)
 	sge = kv_sge(sink, 0, PAGE_SIZE);
 	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ_WITH_INV, &sge, 1,
 			   there, 0), IB_WC_LOC_PROT_ERR);
+}
+
+/* A sink that the peer of another connection may be writing to is refused. */
+static void read_into_elsewhere(struct kv_case *t)
+{
+	struct kv_region *sink, *there;
+	struct ib_sge sge;
+
+	kv_connect(t, &one_domain);
+	sink = kv_region(&t->server, 1);
+	there = kv_region(&t->server, 1);
+	kv_register(sink, REMOTE);
+	kv_register(there, REMOTE);
+	sge = kv_sge(sink, 0, PAGE_SIZE);
+	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, &sge, 1, there, 0),
+		IB_WC_LOC_PROT_ERR);
 }
 
 /* From here on nothing may be written any more. */
@@ -403,6 +448,8 @@ const struct kv_entry kv_mr_cases[] = {
 	{ "invalidate-elsewhere", invalidate_elsewhere },
 	{ "write-elsewhere", write_elsewhere },
 	{ "read-elsewhere", read_elsewhere },
+	{ "read-into-elsewhere", read_into_elsewhere },
+	{ "write-to-sinks", write_to_sinks },
 	{ "read-with-invalidate", read_with_invalidate },
 	{ "read-with-invalidate-dma", read_with_invalidate_dma },
 	{ "read-with-invalidate-elsewhere", read_with_invalidate_elsewhere },
