@@ -111,8 +111,9 @@ static void release_conn(struct iwm_qp *qp, bool reset)
  * @status: negative errno for the CM's event, when that is still due
  *
  * Phases: 1 the state keeps posts and upcalls out; 2 the transmit owner
- * leaves; 3 the connection goes, and with it all upcalls; 4 both queues are
- * flushed; 5 the CM is told. Everything is complete when this returns.
+ * leaves, the last upcall ends, and the send queue is flushed; 3 the
+ * connection goes; 4 the receive queue is flushed; 5 the CM is told.
+ * Everything is complete when this returns.
  *
  * Context: process, may sleep; takes conn_lock and the socket lock.
  */
@@ -122,7 +123,7 @@ void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
 
 	might_sleep();
 	iwm_qp_move(qp, IWM_QP_ERROR, &from);
-	iwm_sq_stop(qp);
+	iwm_sq_stop(qp, true);
 	mutex_lock(&qp->conn_lock);
 	release_conn(qp, reset || from == IWM_QP_RTS);
 	rx_end(qp);
@@ -148,12 +149,16 @@ void iwm_qp_die(struct iwm_qp *qp)
 	cancel_delayed_work_sync(&qp->close_work);
 }
 
-/* Without a connection there is nothing to wait for. */
-static void qp_shut_down(struct iwm_qp *qp)
+/*
+ * Nothing is sent any more. In CLOSING the peer is received from until it has
+ * closed, too, or is late: what has not completed by then is flushed then.
+ * Without a connection there is nothing to wait for.
+ */
+static void qp_shut_down(struct iwm_qp *qp, enum iwm_qp_state state)
 {
 	bool wait;
 
-	iwm_sq_stop(qp);
+	iwm_sq_stop(qp, state != IWM_QP_CLOSING);
 	mutex_lock(&qp->conn_lock);
 	iwm_qp_send_fin(qp);
 	wait = qp->fin_sent;
@@ -210,7 +215,7 @@ static void close_step(struct iwm_qp *qp)
 		 !close_is_late(qp))
 		iwm_qp_queue_close(qp, DRAIN_POLL_MS);
 	else if (state != IWM_QP_RTS)
-		qp_shut_down(qp);
+		qp_shut_down(qp, state);
 }
 
 /* iwm_qp.close_work: one step at a time */
@@ -475,7 +480,7 @@ static const struct mpa_consumer_ops qp_ops = {
 
 /*
  * Bind a cep to the QP; it can be bound to one at a time. Make room for the
- * Reads of @params.
+ * Reads of @params. The transmit owner is paused.
  */
 static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 		     const struct mpa_params *params)
@@ -493,9 +498,7 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 		return ret;
 	/* An attempt that failed has left it behind. */
 	drop_conn(qp);
-	iwm_sq_pause(qp);
 	ret = iwm_sq_set_depths(qp, params->ird, params->ord);
-	iwm_sq_resume(qp);
 	if (ret)
 		return ret;
 	iwm_cep_get(cep);
@@ -505,13 +508,39 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 	return 0;
 }
 
-/* Upcalls may have come already: now the transmit owner can work. */
+/*
+ * A connection begins: its upcalls may come before qp->conn is set. Until it
+ * is, or the attempt has failed, nobody is the transmit owner, who would flush
+ * without waiting for them.
+ */
+static void begin_conn(struct iwm_qp *qp)
+{
+	mutex_lock(&qp->conn_lock);
+	iwm_sq_pause(qp);
+}
+
 static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
 {
 	lockdep_assert_held(&qp->conn_lock);
 	spin_lock_bh(&qp->lock);
 	qp->conn = conn;
 	spin_unlock_bh(&qp->lock);
+}
+
+/* What has waited for a connection is looked at now that there is one. */
+static void kick_waiting(struct iwm_qp *qp)
+{
+	if (READ_ONCE(qp->sq->flags) || READ_ONCE(qp->rtr) || !iwm_sq_idle(qp))
+		iwm_sq_kick(qp);
+}
+
+/* @begun: whether the connection is published */
+static void end_begin(struct iwm_qp *qp, bool begun)
+{
+	iwm_sq_resume(qp);
+	mutex_unlock(&qp->conn_lock);
+	if (begun)
+		kick_waiting(qp);
 }
 
 static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
@@ -525,13 +554,6 @@ static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
 	}
 	publish_conn(qp, conn);
 	return 0;
-}
-
-/* What has waited for a connection is looked at now that there is one. */
-static void kick_waiting(struct iwm_qp *qp)
-{
-	if (READ_ONCE(qp->sq->flags) || READ_ONCE(qp->rtr) || !iwm_sq_idle(qp))
-		iwm_sq_kick(qp);
 }
 
 /**
@@ -551,15 +573,13 @@ int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 {
 	int ret;
 
-	mutex_lock(&qp->conn_lock);
+	begin_conn(qp);
 	ret = claim_cep(qp, cep, &attempt->params);
 	if (!ret) {
 		qp->responder = false;
 		ret = start_conn(qp, attempt);
 	}
-	mutex_unlock(&qp->conn_lock);
-	if (!ret)
-		kick_waiting(qp);
+	end_begin(qp, !ret);
 	return ret;
 }
 
@@ -590,7 +610,7 @@ int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 {
 	int ret = 0;
 
-	mutex_lock(&qp->conn_lock);
+	begin_conn(qp);
 	if (!is_connecting(qp, cep))
 		goto out;
 	attempt->params.startup_ms = mpa_startup_left(qp->conn);
@@ -602,9 +622,7 @@ int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 		unclaim_cep(qp);
 	}
 out:
-	mutex_unlock(&qp->conn_lock);
-	if (!ret)
-		kick_waiting(qp);
+	end_begin(qp, !ret);
 	return ret;
 }
 
@@ -628,7 +646,7 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 	const struct mpa_params *params = &answer->params;
 	int ret;
 
-	mutex_lock(&qp->conn_lock);
+	begin_conn(qp);
 	ret = claim_cep(qp, cep, params);
 	if (ret)
 		goto out;
@@ -648,8 +666,6 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 out_unclaim:
 	unclaim_cep(qp);
 out:
-	mutex_unlock(&qp->conn_lock);
-	if (!ret)
-		kick_waiting(qp);
+	end_begin(qp, !ret);
 	return ret;
 }

@@ -191,9 +191,6 @@ static int receive_response(struct rx_segment *s)
 	const struct iwm_read_sink *sink = iwm_sq_oldest_read(s->qp);
 	int ret;
 
-	/* At an orderly end: nothing is placed, and TCP goes on. */
-	if (unlikely(!sink && iwm_sq_reads_are_flushed(s->qp)))
-		return 0;
 	if (unlikely(s->cur->placed) &&
 	    !iwm_sq_oldest_read_was_asked(s->qp, s->cur->cookie))
 		sink = NULL;

@@ -491,20 +491,36 @@ static void qp_broken(struct iwm_qp *qp)
 	iwm_qp_local_error(qp);
 }
 
-static void own_end(struct iwm_sq *sq)
+/* Release SQ_OWNED, and wake a caller of own_begin(). */
+static void own_release(struct iwm_sq *sq)
 {
 	clear_bit_unlock(SQ_OWNED, &sq->flags);
-	/* Pairs with own_begin(): let go, then look who waits */
+	/* Pairs with own_begin(): release the bit, then read the claims */
 	smp_mb__after_atomic();
-	if (unlikely(READ_ONCE(sq->flags) & (BIT(SQ_STOPPED) | BIT(SQ_PAUSED))))
+	if (unlikely(atomic_read(&sq->claims)))
 		wake_up_bit(&sq->flags, SQ_OWNED);
 }
 
-/* Be the owner when whoever is has let go. @why: the bit that says so. */
-static void own_begin(struct iwm_sq *sq, int why)
+/*
+ * Wait until the current owner releases SQ_OWNED, then take it. Others do not
+ * try meanwhile: threads that ring the doorbell again and again could keep the
+ * bit from this caller.
+ */
+static void own_begin(struct iwm_sq *sq)
 {
-	set_bit(why, &sq->flags);
+	might_sleep();
+	atomic_inc(&sq->claims);
+	smp_mb__after_atomic();	/* see own_release() */
 	wait_on_bit_lock(&sq->flags, SQ_OWNED, TASK_UNINTERRUPTIBLE);
+}
+
+/* The worker looks at what others have noted meanwhile, and @more. */
+static void own_end(struct iwm_sq *sq, bool more)
+{
+	atomic_dec(&sq->claims);
+	own_release(sq);
+	if (more || test_bit(SQ_AGAIN, &sq->flags))
+		iwm_sq_kick(sq->qp);
 }
 
 /*
@@ -521,15 +537,15 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 	do {
 		bool terminated;
 
-		/* Who waits for a pause is not to lose a race again and again. */
-		if (unlikely(test_bit(SQ_PAUSED, &sq->flags)) ||
+		/* A claim goes first: its end looks at SQ_AGAIN. */
+		if (unlikely(atomic_read(&sq->claims)) ||
 		    test_and_set_bit_lock(SQ_OWNED, &sq->flags))
 			return;
 		clear_bit(SQ_AGAIN, &sq->flags);
 		/* Pairs with iwm_sq_kick(): what is noted from here on counts */
 		smp_mb__after_atomic();
 		terminated = sq_serve(qp, worker, &result);
-		own_end(sq);
+		own_release(sq);
 		if (terminated)
 			iwm_qp_terminated(qp);
 		if (unlikely(test_bit(SQ_BROKEN, &sq->flags)))
@@ -537,7 +553,8 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		if (result == TX_BUDGET ||
 		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||
 		    !--rounds) {
-			iwm_sq_queue_work(sq);
+			/* With the note: a claim may be in the worker's way. */
+			iwm_sq_kick(qp);
 			return;
 		}
 	} while (test_bit(SQ_AGAIN, &sq->flags));
@@ -553,26 +570,29 @@ void iwm_sq_work(struct work_struct *work)
 /**
  * iwm_sq_stop() - keep the transmit owner off the connection for good
  * @qp: QP
+ * @flush: the QP is in TERMINATE or ERROR: complete all work requests, and
+ *	later ones as soon as they are posted. Without it they wait for
+ *	iwm_sq_flush(), for as long as the peer is received from
  *
- * A Terminate that waits goes out first, if TCP takes it. Posts are flushed
- * from then on. Context: process, may sleep; may be called again.
+ * A Terminate that waits goes out first, if TCP takes it. Context: process, may
+ * sleep; may be called again.
  */
-void iwm_sq_stop(struct iwm_qp *qp)
+void iwm_sq_stop(struct iwm_qp *qp, bool flush)
 {
 	struct iwm_sq *sq = qp->sq;
 	struct mpa_conn *conn = sq_conn_get(qp);
-	bool more;
+	bool more = false;
 
-	might_sleep();
-	set_bit(SQ_FLUSH, &sq->flags);
-	own_begin(sq, SQ_STOPPED);
+	set_bit(SQ_STOPPED, &sq->flags);
+	own_begin(sq);
 	if (test_and_clear_bit(SQ_TERMINATE, &sq->flags))
 		send_terminate(qp, conn);
-	more = iwm_sq_flush_all(qp);
+	if (flush) {
+		set_bit(SQ_FLUSH, &sq->flags);
+		more = iwm_sq_flush_all(qp);
+	}
 	sq_note_blocked(sq, SQ_BLOCKED_NOT);
-	own_end(sq);
-	if (more || test_bit(SQ_AGAIN, &sq->flags))
-		iwm_sq_queue_work(sq);
+	own_end(sq, more);
 	if (conn)
 		mpa_conn_put(conn);
 }
@@ -581,21 +601,15 @@ void iwm_sq_stop(struct iwm_qp *qp)
  * iwm_sq_pause() - keep the transmit owner out for a moment
  * @qp: QP, without a connection, which the owner may not have noticed yet
  *
- * Context: process, may sleep; no owner takes conn_lock. One at a time.
+ * Context: process, may sleep; no owner takes conn_lock.
  */
 void iwm_sq_pause(struct iwm_qp *qp)
 {
-	might_sleep();
-	own_begin(qp->sq, SQ_PAUSED);
+	own_begin(qp->sq);
 }
 
-/* Let it work again: what was noted meanwhile, by a flush perhaps, first. */
+/* Let the owner work again. */
 void iwm_sq_resume(struct iwm_qp *qp)
 {
-	struct iwm_sq *sq = qp->sq;
-
-	clear_bit(SQ_PAUSED, &sq->flags);
-	own_end(sq);
-	if (test_bit(SQ_AGAIN, &sq->flags))
-		iwm_sq_queue_work(sq);
+	own_end(qp->sq, false);
 }

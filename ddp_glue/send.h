@@ -16,12 +16,8 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 void iwm_sq_run(struct iwm_qp *qp, bool worker);
 void iwm_sq_work(struct work_struct *work);
 
-/*
- * Wait until the transmit owner has left qp->conn and keep it out for good;
- * posts are flushed from then on. A Terminate that is queued goes out first
- * if TCP takes it. Process context, may sleep; callable more than once.
- */
-void iwm_sq_stop(struct iwm_qp *qp);
+/* Keep the transmit owner off qp->conn, for good or for a moment. Process. */
+void iwm_sq_stop(struct iwm_qp *qp, bool flush);
 void iwm_sq_pause(struct iwm_qp *qp);
 void iwm_sq_resume(struct iwm_qp *qp);
 

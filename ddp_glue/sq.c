@@ -10,16 +10,11 @@
 #include "mmap.h"
 #include "netdev.h"
 #include "qp_ref.h"
+#include "qp_state.h"
 #include "sq.h"
 #include "trace.h"
 
 /* ---- Notes for the transmit owner ---- */
-
-/* Context: any. */
-void iwm_sq_queue_work(struct iwm_sq *sq)
-{
-	queue_work(iwm_work_queue(sq->qp->user), &sq->work);
-}
 
 /**
  * iwm_sq_kick() - have the transmit owner look again
@@ -39,7 +34,7 @@ void iwm_sq_kick(struct iwm_qp *qp)
 	smp_mb__before_atomic();
 	set_bit(SQ_AGAIN, &sq->flags);
 	if (!test_bit(SQ_OWNED, &sq->flags))
-		iwm_sq_queue_work(sq);
+		queue_work(iwm_work_queue(qp->user), &sq->work);
 }
 
 /* Answer Reads that have come in. Context: any. */
@@ -69,7 +64,7 @@ static enum hrtimer_restart burst_end(struct hrtimer *timer)
 
 /**
  * iwm_sq_flush() - end all work requests, now and later, with a flush error
- * @qp: QP that has left RTS for good
+ * @qp: QP in TERMINATE or ERROR, which places nothing that comes in
  *
  * What TCP has taken completes as it is. Context: any.
  */
@@ -160,6 +155,8 @@ static bool wqe_released(const struct iwm_sq *sq, u32 index)
 
 /*
  * Complete what is finished, in order. With @flush the rest too, in error.
+ * A work request that has failed waits for the flush, which its failure brings
+ * about: until then the peer may still write to memory that it was lent.
  * The lock is held while the CQ is written: two contexts may complete.
  */
 void iwm_sq_complete(struct iwm_qp *qp, bool flush)
@@ -169,11 +166,12 @@ void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 	spin_lock_bh(&sq->lock);
 	while (sq->fifo_get != sq->fifo_put) {
 		struct iwm_wqe *wqe = iwm_sq_wqe(sq, sq->fifo_get);
+		bool finished = wqe_finished(sq, wqe) &&
+				wqe_released(sq, sq->fifo_get);
 
-		if (!wqe_finished(sq, wqe) ||
-		    !wqe_released(sq, sq->fifo_get)) {
-			if (!flush)
-				break;
+		if (!flush && (!finished || wqe->status))
+			break;
+		if (!finished) {
 			wqe->status = SIW_WC_WR_FLUSH_ERR;
 			wqe->bytes = 0;
 		}
@@ -236,19 +234,22 @@ static void sq_skip(struct iwm_sq *sq)
 }
 
 /*
- * Nothing is placed for a Read that is flushed: its sink is the poster's again.
- * Upcalls that come later find no outstanding Read.
+ * Receiving is over before the first flush completes: its memory is the
+ * poster's again. The QP has left RTS and CLOSING, so that later upcalls place
+ * nothing; this waits for one that began before. An owner does not run between
+ * the beginning of a connection and its publication (begin_conn()), so that
+ * without a connection here no upcall can be under way.
  */
-static void wait_for_sinks(struct iwm_qp *qp)
+static void end_receiving(struct iwm_qp *qp)
 {
-	struct mpa_conn *conn;
+	struct mpa_conn *conn = iwm_qp_conn_get(qp);
 
-	if (!iwm_sq_reads(qp->sq))
-		return;
-	conn = iwm_qp_conn_get(qp);
+	WARN_ON_ONCE(iwm_qp_is_up(READ_ONCE(qp->state)));
 	if (!conn)
 		return;
 	mpa_wait_upcalls(conn);
+	/* TCP may have taken more since the owner was stopped. */
+	WRITE_ONCE(qp->sq->accepted, mpa_tx_accepted(conn));
 	mpa_conn_put(conn);
 }
 
@@ -262,7 +263,7 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 	struct iwm_sq *sq = qp->sq;
 	u32 left = sq->num;
 
-	wait_for_sinks(qp);
+	end_receiving(qp);
 	sq->msg.kind = MSG_NONE;
 	sq->rest.cur = sq->rest.num_sge;
 	iwm_sq_release(sq);
@@ -305,28 +306,15 @@ int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr)
 	return 0;
 }
 
-/*
- * The Read whose Response is due next, or NULL. None is once they are flushed.
- * Context: receive upcall.
- */
+/* The Read whose Response is due next, or NULL. Context: receive upcall. */
 const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
 	/* Pairs with prepare_read() and next_rtr() */
-	if (smp_load_acquire(&sq->orq_put) == sq->orq_get ||
-	    test_bit(SQ_FLUSH, &sq->flags))
+	if (smp_load_acquire(&sq->orq_put) == sq->orq_get)
 		return NULL;
 	return &iwm_sq_orq(sq, sq->orq_get)->sink;
-}
-
-/*
- * Is what comes in a Response to Reads that have been flushed? The peer cannot
- * know of that. Context: receive upcall.
- */
-bool iwm_sq_reads_are_flushed(struct iwm_qp *qp)
-{
-	return test_bit(SQ_FLUSH, &qp->sq->flags) && iwm_sq_reads(qp->sq);
 }
 
 /**
@@ -348,8 +336,6 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len,
 	u32 end = smp_load_acquire(&sq->orq_put), i;
 
 	*asked = end;
-	if (test_bit(SQ_FLUSH, &sq->flags))
-		return false;
 	for (i = sq->orq_get; i != end; i++) {
 		const struct iwm_read_sink *sink = &iwm_sq_orq(sq, i)->sink;
 

@@ -32,9 +32,8 @@
 enum {
 	SQ_OWNED,	/* somebody is the transmit owner */
 	SQ_AGAIN,	/* look again: something has changed */
-	SQ_PAUSED,	/* no owner for a moment */
 	SQ_STOPPED,	/* the connection is not to be touched any more */
-	SQ_FLUSH,	/* everything ends with a flush error */
+	SQ_FLUSH,	/* receiving ends, then everything with a flush error */
 	SQ_BROKEN,	/* the QP is to go into error */
 	SQ_TERMINATE,	/* a Terminate waits to be sent */
 	SQ_WAIT_READ,	/* a Read must finish first */
@@ -144,6 +143,7 @@ struct tx_msg {
  * struct iwm_sq - transmit side of a QP
  * @qp: the QP
  * @flags: SQ_* bits, atomic
+ * @claims: callers that wait to be the owner, or are it: see own_begin()
  * @work: the worker
  * @post_lock: serialises kernel consumers; guards @put
  * @ring: entries, shared with user space for a user QP
@@ -184,6 +184,7 @@ struct tx_msg {
 struct iwm_sq {
 	struct iwm_qp *qp;
 	unsigned long flags;
+	atomic_t claims;
 	struct work_struct work;
 
 	spinlock_t post_lock;		/* see above */
@@ -285,7 +286,6 @@ static inline bool iwm_sq_responses(const struct iwm_sq *sq)
 
 /* Notes for the transmit owner. Any context. */
 void iwm_sq_kick(struct iwm_qp *qp);
-void iwm_sq_queue_work(struct iwm_sq *sq);
 void iwm_sq_kick_responses(struct iwm_qp *qp);
 void iwm_sq_flush(struct iwm_qp *qp);
 void iwm_sq_break(struct iwm_qp *qp);
@@ -299,7 +299,6 @@ bool iwm_sq_idle(struct iwm_qp *qp);
 
 /* Outstanding Reads. Context: receive upcall. */
 const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp);
-bool iwm_sq_reads_are_flushed(struct iwm_qp *qp);
 bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len,
 			 u32 *asked);
 bool iwm_sq_oldest_read_was_asked(const struct iwm_qp *qp, u32 asked);

@@ -3,7 +3,7 @@
  * The doorbell: posters, and the one transmit owner at a time.
  *
  * Code: ddp_glue/post.c (post_list(), iwm_post_send()), ddp_glue/send.c
- * (iwm_sq_run(), transmit(), own_end(), iwm_sq_stop()), ddp_glue/sq.c
+ * (iwm_sq_run(), transmit(), own_begin(), own_end(), iwm_sq_stop()), ddp_glue/sq.c
  * (iwm_sq_kick(), iwm_sq_defer(), burst_end(), iwm_sq_release(),
  * iwm_sq_flush_all()), and siw_post_send() of libsiw.
  *
@@ -46,6 +46,7 @@
  * MUTANT stop-without-waiting     -DUSER -DSTOP -DLEAN -DNO_STOP_WAIT
  * MUTANT owner-ignores-stop       -DUSER -DSTOP -DLEAN -DNO_STOPPED
  * MUTANT end-without-barrier      -DUSER -DSTOP -DLEAN -DNO_END_MB
+ * MUTANT claim-ends-late          -DUSER -DSTOP -DLEAN -DCLAIM_ENDS_LATE
  */
 #ifndef POSTS
 #define POSTS	2
@@ -68,7 +69,8 @@
 #define DEFERRED	(2 * RING + 4)
 #define WAIT_READ	(2 * RING + 5)
 #define RELEASED	(2 * RING + 6)	/* sq->released, as others see it */
-#define NUM_WORDS	(2 * RING + 7)
+#define CLAIMS		(2 * RING + 7)	/* sq->claims: one at most here */
+#define NUM_WORDS	(2 * RING + 8)
 
 /* CPUs */
 #define POSTER		0
@@ -283,7 +285,7 @@ inline iwm_sq_flush_all()
 	od
 }
 
-inline own_end()
+inline own_release()
 {
 	d_step { assert(owners == 1); owners-- }
 	mb();			/* clear_bit_unlock() is a release */
@@ -292,7 +294,7 @@ inline own_end()
 	mb();
 #endif
 	if
-	:: test_bit(STOPPED) && waiting -> woken = true
+	:: mem[CLAIMS] && waiting -> woken = true
 	:: else
 	fi;
 	mb()			/* OWNED is in the word that is tested next */
@@ -315,7 +317,8 @@ inline own()
 inline iwm_sq_run()
 {
 	do
-	:: true ->
+	:: mem[CLAIMS] -> break
+	:: else ->
 		own();
 		if
 		:: !got -> break
@@ -340,11 +343,11 @@ inline iwm_sq_run()
 		:: test_bit(FLUSH) -> iwm_sq_flush_all()
 		:: else
 		fi;
-		own_end();
+		own_release();
 		if
 		:: budget ->
 			budget = false;
-			queue_work();
+			iwm_sq_kick();
 			break
 		:: else
 		fi;
@@ -464,12 +467,12 @@ active proctype stopper()
 	byte me = STOPPER, body;
 	bool valid, got;
 
-	mem[FLUSH] = 1;
 	mem[STOPPED] = 1;
 #ifdef NO_STOP_WAIT
-	skip;
+	mem[FLUSH] = 1;
 #else
 	/* wait_on_bit_lock(): on the queue, full barrier, then look */
+	mem[CLAIMS] = 1;
 	do
 	:: true ->
 		waiting = true;
@@ -484,14 +487,21 @@ active proctype stopper()
 		fi
 	od;
 	waiting = false;
+	mem[FLUSH] = 1;
 	iwm_sq_flush_all();
-	own_end();
+#ifndef CLAIM_ENDS_LATE
+	store(CLAIMS, 0);
+#endif
+	own_release();
 #endif
 	conn_gone = true;
 	if
-	:: mem[AGAIN] -> queue_work()
+	:: mem[AGAIN] -> iwm_sq_kick()
 	:: else
 	fi;
+#ifdef CLAIM_ENDS_LATE
+	store(CLAIMS, 0);
+#endif
 	stop_done = true
 }
 #endif

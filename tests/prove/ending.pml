@@ -7,12 +7,15 @@
  * (iwm_qp_disconnect(), iwm_qp_die(), close_step(), the upcalls),
  * ddp_glue/qp_state.c (iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish(),
  * iwm_qp_tell_cm(), iwm_qp_queue_close()), ddp_glue/qp_ref.c, ddp_glue/send.c
- * (iwm_sq_run(), iwm_sq_stop()), ddp_glue/cep.c (cep_close_and_unlock()),
+ * (iwm_sq_run(), iwm_sq_stop()), ddp_glue/sq.c (iwm_sq_flush_all()),
+ * ddp_glue/mem.h (iwm_mr_check_remote()), ddp_glue/cep.c (cep_close_and_unlock()),
  * mpa/events.c (mpa_conn_let_go(), mpa_conn_work(), mpa_destroy(),
  * mpa_abort()), mpa/conn.c (mpa_conn_end(), references).
  *
  * Properties (Documentation/locking.md, "Teardown"):
  * - no upcall behind mpa_destroy(), no completion behind iwm_destroy_qp();
+ * - when the send request is flushed nothing is placed any more in its memory,
+ *   by this connection or another one, nor behind iwm_destroy_qp();
  * - nobody uses a queue pair or a connection whose last reference is gone, and
  *   none is left behind;
  * - everything is complete when iwm_qp_disconnect() returns, unless the queue
@@ -22,8 +25,9 @@
  *
  * Taken as given: memory is that of one processor, since all this is guarded by
  * locks, or waited for by what is a full barrier; the notes for the transmit
- * owner are in doorbell.pml. The queue pair is connected, with a receive and a
- * send request outstanding.
+ * owner are in doorbell.pml. The queue pair is connected, or being accepted,
+ * with a receive and a send request outstanding. The send request has memory
+ * that the peer can write to: a READ's sink, or what a LOCAL_INV is to end.
  *
  * For scripts/prove:
  * RUN destroy          -DFIND -DWORKER
@@ -31,6 +35,10 @@
  * RUN device-goes      -DGONE
  * RUN modify           -DMODIFY -DWORKER
  * RUN modify-terminate -DMODIFY -DFAULT
+ * RUN write            -DWRITE -DMODIFY -DOTHER
+ * RUN write-terminate  -DWRITE -DFAULT
+ * RUN write-device-goes -DWRITE -DGONE
+ * RUN write-accept     -DWRITE -DMODIFY -DACCEPT
  * PROGRESS destroy     -DFIND
  * PROGRESS device-goes -DGONE
  * MUTANT close-work-not-cancelled  -DNO_CANCEL
@@ -45,11 +53,18 @@
  * MUTANT cm-told-twice             -DCEP_STAYS
  * MUTANT disconnect-without-flush  -DMODIFY -DNO_RX_END
  * MUTANT stop-without-flush        -DMODIFY -DNO_STOP_FLUSH
+ * MUTANT flush-while-receiving     -DWRITE -DMODIFY -DFLUSH_IN_CLOSING
+ * MUTANT flush-without-upcalls     -DWRITE -DMODIFY -DNO_UPCALL_WAIT
+ * MUTANT flush-before-publication  -DWRITE -DMODIFY -DACCEPT -DNO_PAUSE
+ * MUTANT upcalls-ignore-the-state  -DWRITE -DMODIFY -DPLACE_ANYWAY
+ * MUTANT lent-to-all               -DWRITE -DMODIFY -DOTHER -DLENT_TO_ALL
  * ENDLESS work-without-connection  -DGONE -DQUEUE_ANYWAY
  */
 /*
  * -DWORKER: mpa_conn.work is queued. -DGONE: the device goes. -DFIND: somebody
- * looks for the number. -DFAULT: the peer sends what is wrong.
+ * looks for the number. -DFAULT: the peer sends what is wrong. -DWRITE: the peer
+ * writes to the send request's memory. -DOTHER: so does another connection's.
+ * -DACCEPT: iwm_qp_accept() has not published the connection yet.
  */
 
 mtype = { RTS, CLOSING, TERMINATE, ERROR };
@@ -58,14 +73,25 @@ mtype = { RTS, CLOSING, TERMINATE, ERROR };
 mtype state = RTS;
 byte qp_ref = 2;		/* the verbs' and the cep's */
 bool published = true, unused, qp_gone;
-bool conn = true;		/* qp->conn is set */
+#ifdef ACCEPT
+bool conn;			/* qp->conn is set */
+bool conn_lock = true;
+#else
+bool conn = true;
+bool conn_lock;
+#endif
 bool cep = true;		/* qp->cep is set */
 bool dying, fin_sent;
 bool recv_left = true;		/* posted, and not completed */
 
 /* struct iwm_sq */
 bool send_left = true;
-bool owned, stopped, flush, term, again;
+#if defined(ACCEPT) && !defined(NO_PAUSE)
+bool owned = true;
+#else
+bool owned;
+#endif
+bool stopped, flush, term, again;
 
 /* Works */
 bool close_queued, close_runs;
@@ -83,7 +109,7 @@ byte conn_ref = 2;
 #endif
 bool conn_gone, ops = true, ended, rx_stopped, tcp_closed, gone_told;
 
-bool conn_lock, socket_lock;
+bool socket_lock;
 bool destroyed;			/* iwm_destroy_qp() has returned */
 
 #define take(lock)	atomic { !lock; use_qp; lock = true }
@@ -238,6 +264,21 @@ inline upcall_receive()
 	rx_stopped = true
 }
 
+/* A WRITE: the state is looked at, and then the octets are copied. */
+inline upcall_write()
+{
+	assert(ops && !destroyed);
+#ifdef PLACE_ANYWAY
+	up = true;
+#else
+	d_step { use_qp; up = state == RTS || state == CLOSING };
+#endif
+	if
+	:: up -> up = false; assert(send_left && !destroyed)
+	:: else
+	fi
+}
+
 inline look_at_tcp()
 {
 	if
@@ -259,8 +300,16 @@ inline look_at_tcp()
 active proctype tcp()
 {
 	mtype from;
-	bool had_qp, may;
+	bool had_qp, may, up;
 
+#ifdef WRITE
+	take_socket();
+	if
+	:: ops && !rx_stopped -> upcall_write()
+	:: else
+	fi;
+	give(socket_lock);
+#endif
 #ifdef FAULT
 	take_socket();
 	if
@@ -321,14 +370,34 @@ inline send_fin()
 	fi
 }
 
-inline sq_stop()
+/* iwm_sq_flush_all(): see the last upcall end first. */
+inline flush_all()
 {
-	d_step { use_qp; flush = true; stopped = true };
+#ifndef NO_UPCALL_WAIT
+	d_step { use_qp; waits = conn; conn_ref = conn_ref + waits };
+	if
+	:: waits ->
+		waits = false;
+		take_socket();
+		give(socket_lock);
+		conn_put()
+	:: else
+	fi;
+#endif
+	complete(send_left)
+}
+
+inline sq_stop(flushes)
+{
+	d_step { use_qp; stopped = true };
 #ifndef NO_STOP_WAIT
 	atomic { !owned; use_qp; owned = true; term = false };
 #endif
 #ifndef NO_STOP_FLUSH
-	complete(send_left);
+	if
+	:: flushes -> flush = true; flush_all()
+	:: else
+	fi;
 #endif
 	d_step {
 		use_qp;
@@ -337,14 +406,14 @@ inline sq_stop()
 	}
 }
 
-/* mpa_abort() when @reset, or in RTS; else a FIN */
+/* mpa_abort() when @reset; else a FIN */
 inline disconnect(reset)
 {
-	d_step { use_qp; before = state; state = ERROR };
-	sq_stop();
+	d_step { use_qp; state = ERROR };
+	sq_stop(true);
 	take(conn_lock);
 	if
-	:: (reset || before == RTS) && conn ->
+	:: reset && conn ->
 		take_socket();
 		use_conn;
 		tcp_closed = true;
@@ -352,7 +421,7 @@ inline disconnect(reset)
 		give(socket_lock)
 	:: else -> send_fin()
 	fi;
-	d_step { use_qp; before = 0; had_conn = conn; conn = false };
+	d_step { use_qp; had_conn = conn; conn = false };
 	if
 	:: had_conn -> had_conn = false; mpa_destroy()
 	:: else
@@ -367,8 +436,8 @@ inline disconnect(reset)
 /* iwm_qp_close_work(): close_step() */
 active proctype closer()
 {
-	mtype from, before;
-	bool had_qp, had_conn, may, late;
+	mtype from;
+	bool had_qp, had_conn, may, late, waits;
 
 end:	do
 	:: atomic { close_queued -> close_queued = false; close_runs = true; use_qp };
@@ -380,7 +449,11 @@ end:	do
 			:: disconnect(state != CLOSING)
 			fi
 		:: !(state == TERMINATE || fin_sent) && state != RTS ->
-			sq_stop();
+#ifdef FLUSH_IN_CLOSING
+			sq_stop(true);
+#else
+			sq_stop(state != CLOSING);
+#endif
 			take(conn_lock);
 			send_fin();
 			give(conn_lock);
@@ -402,7 +475,7 @@ end:	do
 active proctype sender()
 {
 	mtype from;
-	bool got, has_conn, terminated, had_qp, may;
+	bool got, has_conn, terminated, had_qp, may, waits;
 
 end:	do
 	:: atomic { send_queued -> send_queued = false; send_runs = true };
@@ -429,7 +502,7 @@ end:	do
 				term = false
 			};
 			if
-			:: flush -> complete(send_left)
+			:: flush -> flush_all()
 			:: else
 			fi;
 #ifndef NO_OWNER_REF
@@ -472,8 +545,8 @@ end:	do
 /* The device goes: iwm_cep_gone_qp() takes a reference under cep->lock. */
 active proctype cm()
 {
-	mtype from, before;
-	bool has_qp, had_qp, had_conn, may;
+	mtype from;
+	bool has_qp, had_qp, had_conn, may, waits;
 
 	d_step {
 		has_qp = cep_qp;
@@ -507,11 +580,38 @@ active proctype finder()
 }
 #endif
 
+#ifdef ACCEPT
+/* iwm_qp_accept(): mpa_accept() has begun the upcalls. */
+active proctype acceptor()
+{
+	conn = true;
+#ifndef NO_PAUSE
+	d_step {
+		owned = false;
+		send_queued = send_queued || (again && !send_cancelled)
+	}
+#endif
+	give(conn_lock)
+}
+#endif
+
+#ifdef OTHER
+/* The peer of another connection of the protection domain knows the STag. */
+active proctype other()
+{
+#ifdef LENT_TO_ALL
+	assert(send_left)
+#else
+	skip
+#endif
+}
+#endif
+
 /* The consumer: it may close first; then it destroys. */
 active proctype consumer()
 {
-	mtype from, before;
-	bool had_qp, had_conn, may;
+	mtype from;
+	bool had_qp, had_conn, may, waits;
 
 #ifdef MODIFY
 	if

@@ -432,6 +432,62 @@ static void late_writes(struct kv_case *t)
 	}
 }
 
+/* Handles completions in the call that makes them, and arms again. */
+static void poll_at_once(struct ib_cq *cq, void *context)
+{
+	struct ib_wc wc;
+
+	do {
+		while (ib_poll_cq(cq, 1, &wc) == 1)
+			kv_done(cq, &wc);
+	} while (ib_req_notify_cq(cq, IB_CQ_NEXT_COMP |
+				  IB_CQ_REPORT_MISSED_EVENTS) > 0);
+}
+
+/*
+ * So does one that sees a LOCAL_INV flushed which was not carried out, while
+ * the peer's WRITEs are placed on another CPU.
+ */
+static void late_writes_flush(struct kv_case *t)
+{
+	static const struct kv_options o = { .handler = poll_at_once };
+	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
+	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
+	struct kv_region *from, *here;
+	struct kv_work *work;
+	struct ib_sge sge;
+	int round, i;
+
+	for (round = 0; round < 8 && !t->failed; round++) {
+		kv_connect(t, &o);
+		if (!t->failed)
+			poll_at_once(t->client.scq, NULL);
+		from = kv_region(&t->server, 16);
+		here = kv_region(&t->client, 16);
+		kv_register(from, 0);
+		kv_register(here, REMOTE);
+		kv_fill(from, 6);
+		sge = kv_sge(from, 0, 16 * PAGE_SIZE);
+		for (i = 0; i < 60; i++)
+			kv_rdma(&t->server, IB_WR_RDMA_WRITE, &sge, 1, here,
+				0);
+		work = kv_work(t);
+		work->hook = fill_now;
+		work->arg = here;
+		inv.ex.invalidate_rkey = here->mr->rkey;
+		kv_post(&t->client, work, &inv);
+		if (t->failed)
+			return;
+		/* The worker may be quicker: that is as good an end. */
+		ib_modify_qp(t->client.id->qp, &error, IB_QP_STATE);
+		kv_expect(t, wait_for_completion_timeout(&work->done, KV_WAIT),
+			  "LOCAL_INV does not complete");
+		wait_for_completion_timeout(&t->client.gone, KV_WAIT);
+		kv_compare(here, 0, 16 * PAGE_SIZE, 7, 0);
+		kv_disconnect(t);
+	}
+}
+
 const struct kv_entry kv_mr_cases[] = {
 	{ "limits", limits },
 	{ "register-1", reg_1 },
@@ -454,5 +510,6 @@ const struct kv_entry kv_mr_cases[] = {
 	{ "read-with-invalidate-dma", read_with_invalidate_dma },
 	{ "read-with-invalidate-elsewhere", read_with_invalidate_elsewhere },
 	{ "late-writes", late_writes },
+	{ "late-writes-flush", late_writes_flush },
 	{ }
 };

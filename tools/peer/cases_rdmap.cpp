@@ -332,22 +332,70 @@ static void deviceSendsBesideReads(Context& c) {
   expect(s.receiveMessage() == patternData(100, 7), "SEND came changed");
 }
 
-/** A READ that the device has given up at the end of its connection is the application's memory again. */
-static void responseAfterFlush(Context& c) {
-  Session s(c, Options(c.config));
-  const auto sink = [&] { return c.target.command("sink 1000").number("sum"); };
-  const auto before = sink();
+/** The application's READ of 1000 octets is outstanding. */
+static ReadRequest outstandingRead(Session& s) {
+  s.context.target.command(format("read 1000 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
+  return s.takeReadRequest(1000);
+}
 
-  c.target.command(format("read 1000 0x%x 0x%llx", sinkStag, static_cast<unsigned long long>(sinkTo)));
-  const auto r = s.takeReadRequest(1000);
-  c.target.command("disconnect");
-  const Line wc = c.target.expectEvent("wc");
+/** Sends what changes the READ's memory, as long as the connection takes it. */
+static void attackSink(Session& s, const ReadRequest& r, unsigned rounds) {
+  try {
+    for (unsigned i = 0; i < rounds; i++)
+      s.send(makeWrite(r.sinkStag, r.sinkTo, patternData(1000, 100 + i)));
+    s.send(makeReadResponse(r.sinkStag, r.sinkTo, patternData(1000, 99)));
+  } catch (const std::system_error&) {
+  }
+}
+
+/** The READ fails, and from then on its memory stays as it was when the completion came. */
+static void expectSinkLeftAlone(Session& s, const ReadRequest& r) {
+  Target& target = s.context.target;
+  Line wc = target.expectEvent("wc");
+
+  while (wc.at("op") == "RECV")
+    wc = target.expectEvent("wc");
   expect(wc.at("status") == "WR_FLUSH_ERR", "the READ was to be flushed: " + wc.text);
-  s.send(makeReadResponse(r.sinkStag, r.sinkTo, patternData(1000, 4)));
-  s.stream.finish();
-  expect(c.target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
-  expectEqual(sink(), before, "checksum of the READ's memory");
-  expect(!c.target.takeEvent("async"), "the device takes the right response for an error");
+  attackSink(s, r, 1);
+  expect(target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
+  expectEqual(target.command("sink 1000").number("sum"), wc.number("sum"), "checksum of the READ's memory");
+}
+
+/** A READ that the device gives up at the end of its connection, because the peer withholds the response. */
+static void writeAfterFlush(Context& c) {
+  Session s(c, Options(c.config));
+  const auto r = outstandingRead(s);
+
+  c.target.command("disconnect");
+  expectSinkLeftAlone(s, r);
+}
+
+/** The same at the other ends, with WRITEs that arrive before, while and after the READ is flushed. */
+static void writeAtEnds(Context& c) {
+  const std::vector<std::function<void(Session&)>> ends = {
+      [](Session& s) { s.context.target.command("error"); },
+      [](Session& s) { s.send(makeTerminate({.code = term::tooLong})); },
+      [](Session& s) { s.send(makeWrite(~s.region.stag, 0, patternData(10, 1))); },
+      [](Session& s) {
+        if (s.encoder.framing().crc)
+          s.send(makeWrite(s.region.stag, s.region.address, patternData(10, 1)), {.badCrc = true});
+        else
+          s.send(makeWrite(~s.region.stag, 0, patternData(10, 1)));
+      },
+      [](Session& s) { s.stream.finish(); },
+      [](Session& s) { s.stream.abort(); },
+  };
+
+  for (const auto& end : ends) {
+    Session s(c, Options(c.config));
+    const auto r = outstandingRead(s);
+
+    for (unsigned i = 0; i < 64; i++)
+      s.send(makeWrite(r.sinkStag, r.sinkTo, patternData(1000, i)));
+    end(s);
+    attackSink(s, r, 64);
+    expectSinkLeftAlone(s, r);
+  }
 }
 
 /** Answers a READ of 1000 octets with @p spoil applied to the right response; the device must not complete it. */
@@ -510,7 +558,8 @@ static const WireCase table[] = {
     {"rdmap-device-reads-empty-last", asBoth, "", "the device READs, and the last segment of the response is empty",
      deviceReadsEmptyLast},
     {"rdmap-device-sends-beside-reads", asBoth, "", "the device SENDs with 128 READs outstanding", deviceSendsBesideReads},
-    {"rdmap-response-after-flush", asBoth, "", "READ response after the device has given it up", responseAfterFlush},
+    {"rdmap-write-after-flush", asInitiator, "", "WRITE to a READ's memory after the device has given it up", writeAfterFlush},
+    {"rdmap-write-at-ends", asBoth, "", "WRITEs to a READ's memory while it is flushed, at each end", writeAtEnds},
     {"rdmap-terminate-msn", asBoth, "", "a Terminate that skips an MSN", terminateMsn, "RFC5041-7"},
     {"rdmap-terminate-received", asBoth, "", "a Terminate ends the connection and is not answered", terminateReceived,
      "RFC5040-4.8"},

@@ -38,9 +38,11 @@ What happens by itself is printed as "! KIND KEY=VALUE...".
   sink LENGTH                checksum of the memory that READs go to
   state                      answers state=N, ibv_query_qp's qp_state
   disconnect                 rdma_disconnect
+  error                      take the QP into ERR
   reset                      destroy the connection and everything on it; the listener stays
 
 Events: cm event= status= pd= ird= ord=; wc op= status= bytes= [id=] [sum=] [inv=]; async event=
+A READ's sum= is that of its memory at this moment, however it has ended.
 )";
 
 constexpr std::size_t pageSize = 4096, regionSize = 65536, sendSize = 1 << 20;
@@ -168,6 +170,13 @@ public:
     post(IBV_WR_RDMA_READ, sink_.sge(0, length), 0, rkey, address);
   }
 
+  void moveToError() {
+    ibv_qp_attr attr{};
+
+    attr.qp_state = IBV_QPS_ERR;
+    rdma::checkVerbs(ibv_modify_qp(id_->qp(), &attr, IBV_QP_STATE), "ibv_modify_qp");
+  }
+
   std::uint64_t sinkSum(std::size_t length) const { return test::checksum(sink_.memory.span(0, length)); }
 
   int state() const {
@@ -183,7 +192,7 @@ public:
                            rdma::statusName(wc.status).c_str());
 
     if (wc.status != IBV_WC_SUCCESS)
-      return s;
+      return isRecv(wc) || !readLength_ ? s : s + format(" sum=0x%llx", sum(sink_.memory.span(0, readLength_)));
     if (isRecv(wc))
       s += format(" bytes=%u id=%llu sum=0x%llx", wc.byte_len, static_cast<unsigned long long>(wc.wr_id),
                   sum(recvs_->memory.span(wc.wr_id * recvSize_, wc.byte_len)));
@@ -295,7 +304,7 @@ private:
         {"fill", &Program::fill},     {"sum", &Program::sum},
         {"send", &Program::send},     {"write", &Program::write},
         {"read", &Program::read},     {"disconnect", &Program::disconnect},
-        {"sink", &Program::sink},
+        {"sink", &Program::sink},     {"error", &Program::error},
         {"state", &Program::state},   {"reset", &Program::reset},
     };
     std::istringstream words(line);
@@ -433,6 +442,11 @@ private:
 
   std::string disconnect(const Arguments&) {
     rdma::check(rdma_disconnect(connection().id()), "rdma_disconnect");
+    return "";
+  }
+
+  std::string error(const Arguments&) {
+    connection().moveToError();
     return "";
   }
 
