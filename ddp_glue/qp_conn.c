@@ -105,9 +105,8 @@ static void release_conn(struct iwm_qp *qp, bool reset)
 /**
  * iwm_qp_disconnect() - end the connection and be done with it
  * @qp: queue pair; its state is ERROR afterwards
- * @reset: reset TCP whatever the state was. Otherwise that is done in RTS
- *	only, and a connection that is closing or has sent or received a
- *	Terminate is left to TCP for an orderly end
+ * @reset: reset TCP. Otherwise our FIN follows what TCP has taken, so that
+ *	each Send that has completed arrives, and the socket lingers
  * @status: negative errno for the CM's event, when that is still due
  *
  * Phases: 1 the state keeps posts and upcalls out; 2 the transmit owner
@@ -125,7 +124,7 @@ void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
 	iwm_qp_move(qp, IWM_QP_ERROR, &from);
 	iwm_sq_stop(qp, true);
 	mutex_lock(&qp->conn_lock);
-	release_conn(qp, reset || from == IWM_QP_RTS);
+	release_conn(qp, reset);
 	rx_end(qp);
 	mutex_unlock(&qp->conn_lock);
 	iwm_qp_finish(qp, status);

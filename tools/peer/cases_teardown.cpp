@@ -138,6 +138,23 @@ static void goneWithDataOnTheWay(Context& c) {
   s.expectFin();
 }
 
+/** The application dies, with SENDs completed that the peer has no room for: they arrive, and the FIN. */
+static void diesWithDataOnTheWay(Context& c) {
+  Session s(c, Options(c.config));
+
+  s.stream.receiveBuffer(4096);
+  for (unsigned i = 0; i < 5; i++)
+    c.target.command(format("send 8192 %u", i));
+  for (unsigned i = 0; i < 5; i++)
+    s.expectCompletion("SEND");
+  c.target.command("reset");
+  s.send(s.nextSend(100, 1));
+  s.stream.receiveBuffer(1 << 20);
+  for (unsigned i = 0; i < 5; i++)
+    expect(s.receiveMessage() == patternData(8192, i), format("SEND %u came changed", i));
+  s.expectFin();
+}
+
 /** The peer reads so slowly that the device stops waiting for its FIN: everything arrives nevertheless. */
 static void slowReader(Context& c) {
   Session s(c, Options(c.config));
@@ -162,6 +179,8 @@ static const WireCase table[] = {
     {"end-reset-within", asBoth, "ERR-01", "RST within an FPDU", resetWithinFpdu},
     {"end-reset-while-sending", asBoth, "ERR-01 TX-08", "RST while the device sends", resetWhileSending},
     {"end-gone-with-data", asBoth, "END-01 END-02", "the QP is destroyed with data on the way: all of it comes", goneWithDataOnTheWay},
+    {"end-dies-with-data", asBoth, "END-01", "the QP is destroyed in RTS with completed SENDs on the way: all of them come",
+     diesWithDataOnTheWay},
     {"end-slow-reader", asInitiator, "END-01", "the device gives up waiting for the peer's FIN: all of it comes", slowReader},
     {"end-application-goes", asBoth, "", "the application destroys its QP", applicationGoes},
 };
