@@ -302,6 +302,12 @@ enum tx_result {
 	TX_NO_MEMORY,	/* the burst timer will kick */
 };
 
+/* @ret: of hand_over() */
+static enum tx_result why_not_sent(int ret)
+{
+	return ret == -ENOMEM ? TX_NO_MEMORY : TX_BLOCKED;
+}
+
 /* Send until there is nothing more, or no room. */
 static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			       bool worker)
@@ -319,7 +325,7 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 		if (sq->msg.kind == MSG_NONE && !iwm_msg_next(qp, worker)) {
 			ret = hand_over(qp, conn, false);
 			if (ret)
-				return TX_BLOCKED;
+				return why_not_sent(ret);
 			/* Posted while we were busy, without a doorbell? */
 			if ((!iwm_sq_posted(sq) && !iwm_sq_has_rest(sq)) ||
 			    iwm_msg_wait_read(qp))
@@ -333,7 +339,7 @@ static enum tx_result transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 		if (ret == -EAGAIN) {
 			ret = hand_over(qp, conn, true);
 			if (ret || !mpa_tx_room(conn, 1))
-				return TX_BLOCKED;
+				return why_not_sent(ret);
 			if (sent >= SQ_BUDGET)
 				return TX_BUDGET;
 		} else if (ret == -ENOMEM) {
@@ -376,20 +382,23 @@ static bool send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	len = ulpdu.hdr_len + sq->term_len;
 	if (!mpa_tx_room(conn, len)) {
 		ret = hand_over(qp, conn, true);
+		if (ret == -ENOMEM)
+			goto no_memory;
 		if (ret && ret != -EAGAIN)
 			return true;
 		if (!mpa_tx_room(conn, len))
 			return false;
 	}
-	ret = mpa_tx_fpdu(conn, &ulpdu);
-	if (ret) {
-		iwm_sq_defer(sq, SQ_NO_MEMORY_NS);
-		return false;
-	}
+	if (mpa_tx_fpdu(conn, &ulpdu))
+		goto no_memory;
 	/* What TCP takes with it has not failed. */
 	hand_over(qp, conn, false);
 	iwm_count(qp->dev, IWM_STAT_TX_TERMINATES);
 	return true;
+
+no_memory:
+	iwm_sq_defer(sq, SQ_NO_MEMORY_NS);
+	return false;
 }
 
 /* The connection, with a reference, while it may be written to. */
@@ -550,6 +559,9 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 			iwm_qp_terminated(qp);
 		if (unlikely(test_bit(SQ_BROKEN, &sq->flags)))
 			qp_broken(qp);
+		/* The timer looks at SQ_AGAIN: TCP sets it without a pause. */
+		if (result == TX_NO_MEMORY)
+			return;
 		if (result == TX_BUDGET ||
 		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||
 		    !--rounds) {

@@ -139,6 +139,21 @@ static void siz_01_siz_04_emss_changes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
 }
 
+/* Nothing is on its way whose ACK would tell of room. */
+static void no_memory_for_the_only_buffer(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+
+	tx_start(env, true, true, 1448);
+	tx_write_ulpdu(test, env, 100, 100);
+	fake_tcp.space = 0;
+	KUNIT_EXPECT_EQ(test, mpa_tx_flush(env->conn, false), -ENOMEM);
+	tcp_sk(env->conn->sk)->write_seq++;
+	KUNIT_EXPECT_EQ(test, mpa_tx_flush(env->conn, false), -EAGAIN);
+	fake_tcp.space = 1000;
+	KUNIT_EXPECT_EQ(test, mpa_tx_flush(env->conn, false), 0);
+}
+
 /* TCP sends what it has between two hand-overs: the next starts a segment. */
 static void tx_05_hand_over_ends_a_segment(struct kunit *test)
 {
@@ -392,6 +407,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(tx_01_bulk_ends_no_segments),
 	KUNIT_CASE(siz_05_room_in_a_partly_filled_segment),
 	KUNIT_CASE(siz_01_siz_04_emss_changes),
+	KUNIT_CASE(no_memory_for_the_only_buffer),
 	KUNIT_CASE(tx_05_hand_over_ends_a_segment),
 	KUNIT_CASE(tx_03_tx_05_part_of_an_fpdu_sent),
 	KUNIT_CASE(tx_05_buffer_cut_elsewhere),

@@ -522,7 +522,9 @@ void mpa_tx_update_emss(struct mpa_conn *conn)
  * @more: more will be written at once
  *
  * Context: transmit owner, process; takes the socket lock.
- * Return: as mpa_tx_push(); -EPIPE when the connection is closed.
+ * Return: as mpa_tx_push(); -ENOMEM when TCP had no memory for its only buffer:
+ * mpa_consumer_ops.writable() has come already, so that the caller has to pause
+ * before it tries again; -EPIPE when the connection is closed.
  */
 int mpa_tx_flush(struct mpa_conn *conn, bool more)
 {
@@ -533,6 +535,9 @@ int mpa_tx_flush(struct mpa_conn *conn, bool more)
 	lock_sock(sk);
 	if (conn->tx.ready)
 		ret = mpa_tx_push(conn, more);
+	/* No ACK will come to tell of room. */
+	if (unlikely(ret == -EAGAIN) && tcp_rtx_and_write_queues_empty(sk))
+		ret = -ENOMEM;
 	release_sock(sk);
 	memalloc_noreclaim_restore(reserves);
 	return ret;
