@@ -213,7 +213,9 @@ void early_restart_at(struct kunit *test, struct early_env *env, u32 pos, u32 wi
 	fake_rcv_clear(sk);
 	mpa_rx_free(rx);
 	env->seq = 0x1000;
-	*rx = (struct mpa_rx){ .start = env->seq - pos, .markers = true, .crc = true };
+	*rx = (struct mpa_rx){
+		.start = env->seq - pos, .octets = pos, .markers = true, .crc = true,
+	};
 	KUNIT_ASSERT_TRUE(test, mpa_early_create(rx));
 
 	env->conn->state = MPA_FULL;

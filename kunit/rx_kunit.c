@@ -337,6 +337,31 @@ static void rcv_06_no_memory_for_the_stash(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, p->conn->rx.stash);
 }
 
+/*
+ * The FIN leaves TCP's queue with the octets in front of it. That is no octet
+ * of the stream: one further on the Marker would be a length, of 0.
+ */
+static void err_01_rcv_06_fin_behind_the_stash(struct kunit *test)
+{
+	struct pass_env *p = test->priv;
+	struct sock *sk = p->conn->sk;
+	struct tcp_sock *tp = tcp_sk(sk);
+	enum mpa_error err;
+
+	pass_start(test, p, true, 1, 0);
+	p->conn->rx.crc = false;
+	pass_feed(test, p, 8, LINEAR);
+	TCP_SKB_CB(skb_peek(&sk->sk_receive_queue))->tcp_flags |= TCPHDR_FIN;
+	TCP_SKB_CB(skb_peek(&sk->sk_receive_queue))->end_seq++;
+	tp->rcv_nxt++;
+	sock_set_flag(sk, SOCK_DONE);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_EXPECT_EQ(test, tp->copied_seq, tp->rcv_nxt);
+	KUNIT_EXPECT_EQ(test, p->got, 0);
+	KUNIT_EXPECT_EQ(test, p->conn->rx.stash_len, 8);
+	KUNIT_EXPECT_EQ(test, mpa_rx_position(&p->conn->rx), 0);
+}
+
 /* RCV-06: a sender that has lent TCP its pages changes a length between two looks. */
 static void rcv_06_length_changes_before_the_stash(struct kunit *test)
 {
@@ -576,6 +601,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_03_pass_octet_by_octet),
 	KUNIT_CASE(rcv_06_pass_octet_by_octet_window_shut),
 	KUNIT_CASE(rcv_06_no_memory_for_the_stash),
+	KUNIT_CASE(err_01_rcv_06_fin_behind_the_stash),
 	KUNIT_CASE(rcv_06_length_changes_before_the_stash),
 	KUNIT_CASE(rcv_02_low_water_mark),
 	KUNIT_CASE(ddp_06_places_in_the_stream),

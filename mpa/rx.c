@@ -68,27 +68,10 @@ u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur)
 	mpa_cursor_init(cur, &sk->sk_receive_queue, skb, off);
 	cur->ptr = rx->stash;
 	cur->left = rx->stash_len;
-	cur->pos = tcp_sk(sk)->copied_seq - rx->stash_len - rx->start;
+	cur->pos = mpa_rx_position(rx);
 	cur->markers = rx->markers;
 	mpa_cursor_fill(cur);
 	return max(tcp_inq(sk), 0) + rx->stash_len;
-}
-
-/**
- * mpa_rx_count() - count a look into the queue that delivered something
- * @conn: connection
- * @fpdus: FPDUs that were delivered
- * @octets: octets of them, Markers included
- *
- * Context: socket lock held.
- */
-void mpa_rx_count(struct mpa_conn *conn, u32 fpdus, u32 octets)
-{
-	mpa_count(conn, MPA_STAT_RX_FPDUS, fpdus);
-	mpa_count(conn, MPA_STAT_RX_OCTETS, octets);
-	mpa_count(conn, MPA_STAT_RX_PASSES, 1);
-	conn->rx.fpdus += fpdus;
-	conn->rx.octets += octets;
 }
 
 static void stash_free(struct mpa_rx *rx)
@@ -100,23 +83,30 @@ static void stash_free(struct mpa_rx *rx)
 }
 
 /**
- * mpa_rx_consume() - take FPDUs out of TCP's queue
+ * mpa_rx_consume() - count FPDUs that were delivered, and take them out of
+ * TCP's queue
  * @conn: connection
- * @done: octets of them, Markers included
+ * @fpdus: FPDUs
+ * @octets: octets of them, Markers included
  *
  * Context: socket lock held.
  */
-void mpa_rx_consume(struct mpa_conn *conn, u32 done)
+void mpa_rx_consume(struct mpa_conn *conn, u32 fpdus, u32 octets)
 {
 	struct mpa_rx *rx = &conn->rx;
 
+	mpa_count(conn, MPA_STAT_RX_FPDUS, fpdus);
+	mpa_count(conn, MPA_STAT_RX_OCTETS, octets);
+	mpa_count(conn, MPA_STAT_RX_PASSES, 1);
+	rx->fpdus += fpdus;
+	rx->octets += octets;
 	/* The stash is the beginning of one FPDU: all of it goes or none. */
 	if (rx->stash_len) {
-		done -= rx->stash_len;
+		octets -= rx->stash_len;
 		stash_free(rx);
 	}
-	if (done)
-		tcp_read_done(conn->sk, done);
+	if (octets)
+		tcp_read_done(conn->sk, octets);
 }
 
 /*
@@ -290,8 +280,7 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 	result = deliver_run(&run);
 	*err = run.err;
 	if (run.done) {
-		mpa_rx_count(conn, run.fpdus, run.done);
-		mpa_rx_consume(conn, run.done);
+		mpa_rx_consume(conn, run.fpdus, run.done);
 		if (conn->ops->receive_done)
 			conn->ops->receive_done(conn->consumer);
 	}

@@ -16,7 +16,8 @@ struct mpa_early;
 
 /**
  * struct mpa_rx - receive direction of a connection; socket lock
- * @start: TCP sequence number of the first octet of Full Operation
+ * @start: TCP sequence number of the first octet of Full Operation, for what
+ *	TCP holds out of order
  * @markers: the peer puts Markers into its stream
  * @crc: CRCs are checked
  * @stopped: an error or the consumer ended it: what comes is thrown away
@@ -58,9 +59,17 @@ enum mpa_rx_result {
 struct mpa_conn;
 struct mpa_cursor;
 
+/*
+ * The stream position of the first FPDU that is not delivered. TCP's
+ * copied_seq does not tell it: the FIN has a sequence number, too.
+ */
+static inline u32 mpa_rx_position(const struct mpa_rx *rx)
+{
+	return rx->octets;
+}
+
 u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur);
-void mpa_rx_count(struct mpa_conn *conn, u32 fpdus, u32 octets);
-void mpa_rx_consume(struct mpa_conn *conn, u32 done);
+void mpa_rx_consume(struct mpa_conn *conn, u32 fpdus, u32 octets);
 enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 			       enum mpa_error *err);
 void mpa_rx_drop_all(struct mpa_conn *conn);

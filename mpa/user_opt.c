@@ -227,8 +227,7 @@ static void status_of_conn(struct mpa_conn *conn, struct mpa_status *status)
 	mpa_tx_update_emss(conn);
 	status->mulpdu = mpa_conn_mulpdu(conn);
 	status->emss = conn->tx.plan.emss;
-	status->rx_position = tcp_sk(conn->sk)->copied_seq -
-			      conn->rx.stash_len - conn->rx.start;
+	status->rx_position = mpa_rx_position(&conn->rx);
 	status->tx_position = conn->tx.written;
 	status->tx_accepted = conn->tx.plan.accepted;
 }

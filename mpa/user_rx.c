@@ -79,10 +79,9 @@ static void consume_fpdu(struct mpa_user *user, const struct rx_head *head)
 	u32 wire = head->wire;
 
 	trace_mpa_rx_fpdu(conn, head->pos, wire, head->ulpdu, MPA_ERR_NONE);
-	mpa_rx_count(conn, 1, wire);
 	conn->rx.held = false;
 	conn->rx.need = 0;
-	mpa_rx_consume(conn, wire);
+	mpa_rx_consume(conn, 1, wire);
 	/* Is there another one, or the end? */
 	mpa_conn_receive(conn, 0, GFP_KERNEL);
 	mpa_user_refresh(user);

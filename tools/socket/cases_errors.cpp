@@ -86,6 +86,28 @@ static void finInside(Context& c) {
   }
 }
 
+/*
+ * The same where TCP is short of memory, so that the octets leave its queue at once, and the FIN with them. They begin with a
+ * Marker, which is no length, although the FIN has a sequence number.
+ */
+static void finBehindStash(Context& c) {
+  const Ends other = connectEnds(c);
+  const Bytes much = pattern(6 << 20, c.seed);
+  const TcpMemory little("1 1 1000000");
+
+  expectOk(other.client.set(SOL_SOCKET, SO_SNDBUFFORCE, 64 << 20), "SO_SNDBUFFORCE");
+  expectEqual(other.client.send(much, MSG_DONTWAIT | MSG_NOSIGNAL), much.size(), "octets that nobody reads");
+  for (const bool crc : {true, false}) {
+    RawEnds e = initiateRaw(c, {.clientMarkers = true, .serverMarkers = true, .crc = crc});
+    FpduEncoder encoder({.markers = true, .crc = crc});
+
+    e.raw.finishWith(View(encoder.encode(pattern(100, c.seed))).first(8));
+    expectErrno(e.socket.receive().result, ECONNRESET, "FIN inside of an FPDU");
+    expectEqual(e.socket.status().error, 1, "RFC error");
+    expectEqual(e.socket.status().rx_position, 0u, "position of the next FPDU");
+  }
+}
+
 /* FIN behind whole FPDUs: all are read first, then the end, which is an orderly one. */
 static void orderly(Context& c) {
   RawEnds e = initiateRaw(c);
@@ -147,6 +169,7 @@ std::span<const SocketCase> errorCases() {
       {"error-marker", "ERR-03 ERR-05 ERR-06 MRK-13", "error 3: EILSEQ, for good; sending goes on", badMarker},
       {"error-length", "ERR-02 ERR-05 ERR-06", "a wrong ULPDU_Length", badLength},
       {"error-fin-inside", "ERR-01", "FIN inside of an FPDU: ECONNRESET", finInside},
+      {"error-fin-stashed", "ERR-01 RCV-06", "the same, with TCP short of memory", finBehindStash},
       {"error-orderly", "END-01 END-02 DDP-07", "FIN behind whole FPDUs: all of them, then 0", orderly},
       {"error-reset", "ERR-01 END-02", "RST: what came before, then ECONNRESET", reset},
       {"error-unread", "END-01", "closing with ULPDUs unread", unread},

@@ -100,23 +100,6 @@ private:
   void* base_;
 };
 
-/* TCP, all of it, gets no memory any more. */
-class NoTcpMemory {
-public:
-  NoTcpMemory() {
-    std::getline(std::ifstream(file_), before_);
-    if (!(std::ofstream(file_) << "1 1 1" << std::flush))
-      throw test::Skip(std::string("cannot write ") + file_);
-  }
-  ~NoTcpMemory() { std::ofstream(file_) << before_; }
-  NoTcpMemory(const NoTcpMemory&) = delete;
-  NoTcpMemory& operator=(const NoTcpMemory&) = delete;
-
-private:
-  static constexpr const char* file_ = "/proc/sys/net/ipv4/tcp_mem";
-  std::string before_;
-};
-
 /* This thread, and those that it starts, on one processor. */
 class OneProcessor {
 public:
@@ -552,7 +535,7 @@ static void noMemory(Context& c) {
 
   expectOk(e.client.attach(), "TCP_ULP");
   fillBuffer(e.client);
-  const NoTcpMemory none;
+  const TcpMemory none("1 1 1");
   useUpMemory(e.client);
   expectErrno(e.client.start(MPA_RESPOND, text("READY\n")), ENOMEM, "MPA_RESPOND");
   expectEqual(e.client.status().state, MPA_STATE_STREAMING, "state");
@@ -568,7 +551,7 @@ static void partOfMessage(Context& c) {
   expectOk(e.client.attach(), "TCP_ULP");
   fillBuffer(e.client);
   {
-    const NoTcpMemory none;
+    const TcpMemory none("1 1 1");
 
     expectErrno(e.client.start(MPA_RESPOND, pattern(MPA_LAST_MESSAGE_MAX, c.seed)), ENOMEM, "MPA_RESPOND");
   }

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/ioctl.h>
 
 namespace sockets {
@@ -205,6 +206,11 @@ void Raw::urgent(View octets) {
   expectOk(orErrno(::send(number_, octets.data(), octets.size(), MSG_OOB | MSG_NOSIGNAL)), "MSG_OOB");
 }
 
+void Raw::finishWith(View octets) {
+  test::expectEqual(orErrno(::send(number_, octets.data(), octets.size(), MSG_MORE | MSG_NOSIGNAL)), octets.size(), "send");
+  finish();
+}
+
 Bytes Raw::read(std::size_t n) {
   const Deadline deadline(patience);
 
@@ -245,6 +251,18 @@ peer::End Raw::readToEnd(Bytes& out) {
     if (end != peer::End::Data)
       return end;
   }
+}
+
+static constexpr const char* tcpMemory = "/proc/sys/net/ipv4/tcp_mem";
+
+TcpMemory::TcpMemory(const char* limits) {
+  std::getline(std::ifstream(tcpMemory), before_);
+  if (!(std::ofstream(tcpMemory) << limits << std::flush))
+    throw test::Skip(std::string("cannot write ") + tcpMemory);
+}
+
+TcpMemory::~TcpMemory() {
+  std::ofstream(tcpMemory) << before_;
 }
 
 Bytes pattern(std::size_t n, std::uint64_t seed) {

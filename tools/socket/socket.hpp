@@ -162,6 +162,8 @@ public:
   /** Sends octets of which TCP marks the last as urgent. */
   void urgent(View octets);
   void finish() { stream_.finish(); }
+  /** Sends octets and the FIN in one segment. */
+  void finishWith(View octets);
   void abort() { stream_.abort(); }
   /** Reads exactly @p n octets. */
   Bytes read(std::size_t n);
@@ -189,6 +191,18 @@ RawEnds connectRaw(const Context& c);
 RawEnds initiateRaw(const Context& c, const Wishes& wishes = {});
 /** Full Operation against a raw Initiator. */
 RawEnds respondRaw(const Context& c, const Wishes& wishes = {});
+
+/** Other limits for the memory of all of TCP (tcp_mem), as long as this lives; skips the case where they cannot be set. */
+class TcpMemory {
+public:
+  explicit TcpMemory(const char* limits);
+  ~TcpMemory();
+  TcpMemory(const TcpMemory&) = delete;
+  TcpMemory& operator=(const TcpMemory&) = delete;
+
+private:
+  std::string before_;
+};
 
 /** @p n octets of the pattern @p seed. */
 Bytes pattern(std::size_t n, std::uint64_t seed);
