@@ -41,6 +41,7 @@ struct pass_env {
 
 /* What rx.c takes from its surroundings (src_rx.c). */
 static bool no_memory;
+static gfp_t page_gfp;
 static const struct sk_buff *unreadable;
 
 bool rx_kunit_readable(const struct sk_buff *skb)
@@ -48,9 +49,10 @@ bool rx_kunit_readable(const struct sk_buff *skb)
 	return skb != unreadable;
 }
 
-void *rx_kunit_kvmalloc(size_t size, gfp_t flags)
+struct page *rx_kunit_alloc_page(gfp_t gfp)
 {
-	return no_memory ? NULL : kvmalloc(size, flags);
+	page_gfp = gfp;
+	return no_memory ? NULL : alloc_page(gfp & ~__GFP_ACCOUNT);
 }
 
 /* The ULPDU lies behind its length, and a Marker where one precedes that. */
@@ -324,7 +326,7 @@ static void rcv_06_no_memory_for_the_stash(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
 	KUNIT_EXPECT_EQ(test, tcp_inq(sk), 0);
 
-	/* The stash has octets, and a longer FPDU makes it grow in vain. */
+	/* A longer FPDU may find room in the stash, or none. */
 	pass_feed(test, p, 60, LINEAR);
 	no_memory = true;
 	pass(p, NO_LIMIT, &err);
@@ -335,6 +337,42 @@ static void rcv_06_no_memory_for_the_stash(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->wrong, 0);
 	/* Nobody pays for it once it is empty. */
 	KUNIT_EXPECT_NULL(test, p->conn->rx.stash);
+}
+
+/*
+ * A page for what is there, not for all that a length announces, and none that
+ * the cgroup's limit does not allow.
+ */
+static void rcv_06_stash_takes_what_is_there(struct kunit *test)
+{
+	struct pass_env *p = test->priv;
+	struct sock *sk = p->conn->sk;
+	struct mpa_rx *rx = &p->conn->rx;
+	enum mpa_error err;
+
+	pass_start(test, p, true, 1, 0);
+	put_unaligned_be16(65535, p->e->stream + 4);
+	p->conn->memcg = (void *)test;	/* there are none here */
+	pass_feed(test, p, 3000, FRAGS);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_ASSERT_NOT_NULL(test, rx->stash);
+	KUNIT_EXPECT_EQ(test, skb_shinfo(rx->stash)->nr_frags, 1);
+	KUNIT_EXPECT_TRUE(test, page_gfp & __GFP_ACCOUNT);
+	KUNIT_EXPECT_FALSE(test, page_gfp & __GFP_HIGH);
+
+	no_memory = true;
+	pass_feed(test, p, PAGE_SIZE + 100, LINEAR);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_NO_MEMORY);
+	KUNIT_EXPECT_EQ(test, tcp_inq(sk), 100);
+	KUNIT_EXPECT_EQ(test, rx->stash_len, PAGE_SIZE);
+	no_memory = false;
+	p->conn->memcg = NULL;
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_EXPECT_EQ(test, tcp_inq(sk), 0);
+	KUNIT_EXPECT_EQ(test, rx->stash_len, PAGE_SIZE + 100);
+	KUNIT_EXPECT_EQ(test, skb_shinfo(rx->stash)->nr_frags, 2);
+	KUNIT_EXPECT_FALSE(test, page_gfp & __GFP_ACCOUNT);
+	KUNIT_EXPECT_TRUE(test, page_gfp & __GFP_HIGH);
 }
 
 /*
@@ -601,6 +639,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_03_pass_octet_by_octet),
 	KUNIT_CASE(rcv_06_pass_octet_by_octet_window_shut),
 	KUNIT_CASE(rcv_06_no_memory_for_the_stash),
+	KUNIT_CASE(rcv_06_stash_takes_what_is_there),
 	KUNIT_CASE(err_01_rcv_06_fin_behind_the_stash),
 	KUNIT_CASE(rcv_06_length_changes_before_the_stash),
 	KUNIT_CASE(rcv_02_low_water_mark),

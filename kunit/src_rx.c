@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/mm.h>
-#include <linux/slab.h>
+#include <net/tcp.h>
 #include "surroundings.h"
 
 /* So that a case can run out of memory. */
-#define kvmalloc(size, flags) rx_kunit_kvmalloc(size, flags)
+#undef alloc_page
+#define alloc_page(gfp) rx_kunit_alloc_page(gfp)
 #include "../mpa/rx.c"

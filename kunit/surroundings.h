@@ -13,7 +13,7 @@ struct sk_buff;
 struct sock;
 
 bool rx_kunit_readable(const struct sk_buff *skb);
-void *rx_kunit_kvmalloc(size_t size, gfp_t flags);
+struct page *rx_kunit_alloc_page(gfp_t gfp);
 void *early_kunit_kmalloc(size_t size, gfp_t flags);
 struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order);
 int sock_kunit_send_page(struct sock *sk, struct page *page, u32 off, u32 len,

@@ -15,8 +15,9 @@
 
 static struct kmem_cache *mpa_conn_cache;
 
-/* When there was no memory, it is tried again after so long. */
+/* Without memory it is tried again after so long, then twice so long, ... */
 #define MPA_RETRY_MS		10
+#define MPA_RETRY_DOUBLINGS	7u
 /* Twice so long without an FPDU is idle. */
 #define MPA_WATCH_MS		400
 
@@ -161,14 +162,18 @@ static void conn_arm_timer(struct mpa_conn *conn, unsigned int ms)
  * mpa_conn_retry() - have the connection's work run in a moment
  * @conn: connection in Full Operation
  *
- * For want of memory: the work may find none either, and must not spin.
+ * For want of memory: the work may find none either, and must not spin. A try
+ * has a full cgroup reclaim, so each wait is longer than the one before.
  * Context: any; the caller holds a reference.
  */
 void mpa_conn_retry(struct mpa_conn *conn)
 {
+	unsigned int ms = MPA_RETRY_MS <<
+			  min(conn->rx.tries++, MPA_RETRY_DOUBLINGS);
+
 	mpa_conn_get(conn);
 	if (mod_delayed_work(workqueue_of(conn), &conn->timer,
-			     msecs_to_jiffies(MPA_RETRY_MS)))
+			     msecs_to_jiffies(ms)))
 		mpa_conn_put(conn);
 }
 

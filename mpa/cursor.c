@@ -125,8 +125,7 @@ bool mpa_cursor_next(struct mpa_cursor *cur)
  * @first: buffer that holds the first octet, NULL when the queue is empty
  * @first_off: offset of that octet in @first
  *
- * At stream position 0 and without Markers: the caller knows better, and sets
- * @ptr and @left when octets precede those in the queue.
+ * At stream position 0 and without Markers: the caller knows better.
  * Context: socket lock held for as long as the cursor is used.
  */
 void mpa_cursor_init(struct mpa_cursor *cur, struct sk_buff_head *queue,

@@ -20,6 +20,12 @@
 
 #define STASH_HEAD	mpa_fpdu_content(0)	/* the shortest FPDU */
 
+/* The longest FPDU that a peer can announce, with all its Markers */
+#define STASH_CONTENT	(MPA_HDR_LEN + 65535 + 3 + MPA_CRC_LEN)
+#define STASH_MARKERS	(STASH_CONTENT / MPA_MARKER_SPAN + 1)
+static_assert(STASH_CONTENT + STASH_MARKERS * MPA_MARKER_LEN <=
+	      MAX_SKB_FRAGS * PAGE_SIZE);
+
 static int deliver_queued(struct mpa_conn *conn, const struct mpa_cursor *at,
 			  u32 len)
 {
@@ -49,6 +55,17 @@ static int deliver_placed(struct mpa_conn *conn,
 	return conn->ops->receive(conn->consumer, &cur, placed->ulpdu_len);
 }
 
+/* The stash, as the buffer in front of TCP's queue. */
+static struct sk_buff *stash_first(struct mpa_conn *conn)
+{
+	struct sk_buff *stash = conn->rx.stash;
+	struct sock *sk = conn->sk;
+
+	stash->next = sk->sk_receive_queue.next;
+	TCP_SKB_CB(stash)->seq = tcp_sk(sk)->copied_seq - stash->len;
+	return stash;
+}
+
 /**
  * mpa_rx_head() - point a cursor at the first FPDU that is not consumed
  * @conn: connection in Full Operation
@@ -65,9 +82,11 @@ u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur)
 	u32 off = 0;
 
 	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	if (unlikely(rx->stash)) {
+		skb = stash_first(conn);
+		off = 0;
+	}
 	mpa_cursor_init(cur, &sk->sk_receive_queue, skb, off);
-	cur->ptr = rx->stash;
-	cur->left = rx->stash_len;
 	cur->pos = mpa_rx_position(rx);
 	cur->markers = rx->markers;
 	mpa_cursor_fill(cur);
@@ -76,10 +95,9 @@ u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur)
 
 static void stash_free(struct mpa_rx *rx)
 {
-	kvfree(rx->stash);
+	consume_skb(rx->stash);
 	rx->stash = NULL;
 	rx->stash_len = 0;
-	rx->stash_size = 0;
 }
 
 /**
@@ -109,39 +127,73 @@ void mpa_rx_consume(struct mpa_conn *conn, u32 fpdus, u32 octets)
 		tcp_read_done(conn->sk, octets);
 }
 
-/*
- * The stash is charged like what is sent, but a limit is overdrawn (that is
- * __GFP_HIGH) rather than TCP's window left shut.
- */
-static void *stash_alloc(const struct mpa_conn *conn, gfp_t gfp)
+/* Append an empty page to the stash. False: no memory. */
+static bool stash_grow(struct mpa_rx *rx, gfp_t gfp)
 {
-	struct mem_cgroup *active = set_active_memcg(conn->memcg);
-	void *mem;
+	struct page *page = alloc_page(gfp);
 
-	if (conn->memcg)
-		gfp |= __GFP_ACCOUNT | __GFP_HIGH;
-	mem = kvmalloc(conn->rx.need, gfp | __GFP_NOWARN);
-	set_active_memcg(active);
-	return mem;
+	if (!page)
+		return false;
+	if (!rx->stash)
+		rx->stash = alloc_skb(0, gfp);
+	if (!rx->stash) {
+		__free_page(page);
+		return false;
+	}
+	skb_add_rx_frag(rx->stash, skb_shinfo(rx->stash)->nr_frags, page, 0, 0,
+			0);
+	return true;
 }
 
-/* Room in the stash for all of the FPDU, as far as its length is known. */
-static bool stash_reserve(struct mpa_conn *conn, gfp_t gfp)
+/*
+ * Room behind what is stashed: octets, or 0 for want of memory. The stash is
+ * charged like what is sent, but without the reserve of softirq, which would
+ * overdraw the limit, and without the OOM killer: TCP's window stays shut.
+ */
+static u32 stash_room(struct mpa_conn *conn, gfp_t gfp)
+{
+	u32 used = offset_in_page(conn->rx.stash_len);
+	struct mem_cgroup *active;
+	bool grown;
+
+	if (used)
+		return PAGE_SIZE - used;
+	if (conn->memcg) {
+		if (!gfpflags_allow_blocking(gfp))
+			gfp = GFP_NOWAIT;
+		gfp |= __GFP_ACCOUNT | __GFP_NORETRY;
+	}
+	active = set_active_memcg(conn->memcg);
+	grown = stash_grow(&conn->rx, gfp | __GFP_NOWARN);
+	set_active_memcg(active);
+	return grown ? PAGE_SIZE : 0;
+}
+
+/* Move octets of TCP's queue into the stash's last page, where they fit. */
+static int stash_append(struct mpa_conn *conn, u32 n)
 {
 	struct mpa_rx *rx = &conn->rx;
-	u8 *more;
+	int last = skb_shinfo(rx->stash)->nr_frags - 1;
+	const skb_frag_t *frag = &skb_shinfo(rx->stash)->frags[last];
+	struct sock *sk = conn->sk;
+	struct mpa_cursor cur;
+	struct sk_buff *skb;
+	u32 off;
+	int ret;
 
-	if (rx->need <= rx->stash_size)
-		return true;
-	more = stash_alloc(conn, gfp);
-	if (!more)
-		return false;
-	if (rx->stash_len)
-		memcpy(more, rx->stash, rx->stash_len);
-	kvfree(rx->stash);
-	rx->stash = more;
-	rx->stash_size = rx->need;
-	return true;
+	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	mpa_cursor_init(&cur, &sk->sk_receive_queue, skb, off);
+	ret = mpa_cursor_read(&cur, skb_frag_address(frag) +
+			      skb_frag_size(frag), n);
+	if (ret)
+		return ret;
+	if (!rx->stash_len)
+		mpa_count(conn, MPA_STAT_RX_STASHED, 1);
+	skb_coalesce_rx_frag(rx->stash, last, n, n);
+	rx->stash_len += n;
+	rx->tries = 0;
+	tcp_read_done(sk, n);
+	return 0;
 }
 
 /*
@@ -149,6 +201,8 @@ static bool stash_reserve(struct mpa_conn *conn, gfp_t gfp)
  * take what is there out of the queue. RFC 5044 A.5.2 warns of the deadlock.
  * The head goes first, and its length is read again from the copy: a peer on
  * this machine may have changed it.
+ * A page at a time: no more is charged than is there, and what TCP gives back
+ * for one page can pay for the next.
  * No further segment may come to try again at: without memory that is the
  * caller's to arrange.
  */
@@ -156,26 +210,19 @@ static enum mpa_rx_result stash_queued(struct mpa_conn *conn, u32 queued,
 				       gfp_t gfp, enum mpa_error *err)
 {
 	struct mpa_rx *rx = &conn->rx;
-	struct sock *sk = conn->sk;
-	struct mpa_cursor cur;
-	struct sk_buff *skb;
-	u32 off, n;
+	u32 left, n;
 
 	if (rx->stash_len < STASH_HEAD)
 		rx->need = STASH_HEAD;
-	if (!stash_reserve(conn, gfp))
-		return MPA_RX_NO_MEMORY;
-	if (!rx->stash_len)
-		mpa_count(conn, MPA_STAT_RX_STASHED, 1);
-	n = min(queued, rx->need - rx->stash_len);
-	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
-	mpa_cursor_init(&cur, &sk->sk_receive_queue, skb, off);
-	if (mpa_cursor_read(&cur, rx->stash + rx->stash_len, n)) {
-		*err = MPA_ERR_CRC;	/* as mpa_rx_verify() */
-		return MPA_RX_ENDED;
+	for (left = min(queued, rx->need - rx->stash_len); left; left -= n) {
+		n = min(left, stash_room(conn, gfp));
+		if (!n)
+			return MPA_RX_NO_MEMORY;
+		if (stash_append(conn, n)) {
+			*err = MPA_ERR_CRC;	/* as mpa_rx_verify() */
+			return MPA_RX_ENDED;
+		}
 	}
-	rx->stash_len += n;
-	tcp_read_done(sk, n);
 	return MPA_RX_IDLE;
 }
 
@@ -349,7 +396,7 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 		if (!tcp_epollin_ready(sk, INT_MAX))
 			break;
 		result = stash_queued(conn, avail, gfp, err);
-	} while (tcp_inq(sk) < avail);
+	} while (result == MPA_RX_IDLE && tcp_inq(sk) < avail);
 
 	if (result == MPA_RX_ENDED) {
 		rx->stopped = true;

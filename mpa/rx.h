@@ -10,6 +10,7 @@
 #include <mpa/wire.h>
 
 struct mpa_early;
+struct sk_buff;
 
 /* Octets in one go, for TCP's callbacks: a flow must not starve the others. */
 #define MPA_SOFTIRQ_BUDGET	SZ_256K
@@ -27,7 +28,7 @@ struct mpa_early;
  * @stash: octets of an incomplete FPDU that had to be taken out of TCP's
  *	queue to keep its window open (RFC 5044 A.5.2); NULL when there are none
  * @stash_len: octets in @stash
- * @stash_size: octets that @stash can hold
+ * @tries: times in a row that there was no memory for @stash
  * @early: what was placed before its turn; NULL when that is not done
  * @fpdus: FPDUs that were delivered
  * @octets: of the stream in these
@@ -39,9 +40,9 @@ struct mpa_rx {
 	bool stopped;
 	bool held;
 	u32 need;
-	u8 *stash;
+	struct sk_buff *stash;
 	u32 stash_len;
-	u32 stash_size;
+	unsigned int tries;
 	struct mpa_early *early;
 	u64 fpdus;
 	u64 octets;

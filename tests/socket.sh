@@ -11,7 +11,9 @@ begin "TCP_ULP mpa"
 load_modules || finish
 count() { awk -v n="$1" '$1 == n { print $2 }' /proc/net/mpa_stat; }
 
+mount -t cgroup2 none /sys/fs/cgroup && echo +memory >/sys/fs/cgroup/cgroup.subtree_control || fail "no memory cgroups"
 cases "over IPv4" bounded 200 socket-test run
+umount /sys/fs/cgroup
 cases "over IPv6" bounded 60 socket-test run start-delayed start-rejected start-rdmac data-records 'error-*' --addr ::1
 # The example, on real interfaces: Figure 9 after a line of text, then the file.
 copy() {

@@ -28,10 +28,10 @@ struct sk_buff_head;
  * @cookie: what mpa_consumer_ops.place() has left here, when @placed
  * @frag: next fragment of @part
  * @part: @skb itself, or the member of its frag_list that @ptr lies in
- * @skb: buffer in TCP's queue, NULL while in the stash
+ * @skb: buffer in TCP's queue, or the stash in front of it; NULL before @first
  * @queue: TCP's receive queue, or NULL while in the tree of what TCP holds out
  *	of order
- * @first: what follows the stash: the first buffer with unread octets
+ * @first: the first buffer with unread octets
  * @first_off: offset of the first unread octet in @first
  *
  * All pointers die when the socket lock is dropped. The fields are MPA's, and

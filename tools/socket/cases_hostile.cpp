@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
@@ -544,6 +545,99 @@ static void noMemory(Context& c) {
   expect(e.client.poll(0) & POLLHUP, "still connected");
 }
 
+/** A memory cgroup with a limit. This process is in it between enter() and leave(). */
+class MemoryCgroup {
+public:
+  explicit MemoryCgroup(const char* limit) {
+    if (mkdir(path_, 0755) || !write(std::string(path_) + "/memory.max", limit))
+      throw test::Skip("cannot make a memory cgroup");
+  }
+  ~MemoryCgroup() {
+    leave();
+    rmdir(path_);
+  }
+  MemoryCgroup(const MemoryCgroup&) = delete;
+  MemoryCgroup& operator=(const MemoryCgroup&) = delete;
+
+  void enter() const { expect(write(std::string(path_) + "/cgroup.procs", "0"), "the cgroup takes no process"); }
+  void leave() const { write("/sys/fs/cgroup/cgroup.procs", "0"); }
+  /** The most octets that were ever charged. */
+  std::uint64_t peak() const { return number("/memory.peak", ""); }
+  /** How often the limit has refused a charge. */
+  std::uint64_t refused() const { return number("/memory.events", "max"); }
+
+private:
+  static bool write(const std::string& file, const char* value) {
+    return static_cast<bool>(std::ofstream(file) << value << std::flush);
+  }
+  std::uint64_t number(const char* file, const std::string& key) const {
+    std::ifstream in(std::string(path_) + file);
+    std::uint64_t value = 0;
+
+    for (std::string word; !key.empty() && word != key && in >> word;)
+      ;
+    expect(static_cast<bool>(in >> value), std::string("no number in ") + file);
+    return value;
+  }
+
+  static constexpr const char* path_ = "/sys/fs/cgroup/socket-test";
+};
+
+/* Waits until @p done says so. */
+template <class F> static void await(const Socket& s, const std::string& what, F done) {
+  for (const test::Deadline deadline(patience); !done(); s.poll(0, test::milliseconds(10)))
+    expect(!deadline.passed(), what);
+}
+
+static bool allAcknowledged(const Socket& s) {
+  int waiting = 1;
+
+  return !ioctl(s.fd(), SIOCOUTQ, &waiting) && !waiting;
+}
+
+/*
+ * Frames that are longer than the window, each on a connection of its own, whose beginnings are more than the program's cgroup may
+ * hold. What does not fit stays with the peers. A connection that waits for memory still learns of its end, and goes on when others
+ * have gone.
+ */
+static void fullCgroup(Context& c) {
+  static constexpr std::size_t limit = 4 << 20, first = 8400, second = 30000, left = 20;
+  const Bytes ulpdu = pattern(MPA_ULPDU_MAX, c.seed);
+  const Bytes frame = FpduEncoder({.markers = true, .crc = true}).encode(ulpdu);
+  const MemoryCgroup group("4M");
+  std::vector<Ends> ends;
+
+  for (unsigned i = 0; i < (c.count ? c.count : 200); i++) {
+    ends.push_back(connectEnds(c));
+    expectOk(ends.back().client.attach(), "TCP_ULP");
+    expectOk(ends.back().client.set(SOL_SOCKET, SO_RCVBUF, 8192), "SO_RCVBUF");
+    expectOk(ends.back().server.set(SOL_SOCKET, SO_SNDBUFFORCE, 1 << 20), "SO_SNDBUFFORCE");
+  }
+  group.enter();
+  for (const Ends& e : ends)
+    expectOk(e.client.start(MPA_START_RDMAC), "MPA_START_RDMAC");
+  group.leave();
+  for (const Ends& e : ends)
+    expectEqual(e.server.send(View(frame).first(first)), first, "send");
+  for (const Ends& e : ends)
+    await(e.client, "what fits is not taken", [&] { return allAcknowledged(e.server); });
+
+  for (const Ends& e : ends)
+    expectEqual(e.server.send(View(frame).subspan(first, second)), second, "send");
+  await(ends[0].client, "nothing is refused", [&] { return group.refused() > 0; });
+  const linger reset{1, 0};
+  expectOk(ends[0].server.set(SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), "SO_LINGER");
+  ends[0].server.close();
+  expectErrno(ends[0].client.receive().result, ECONNRESET, "a reset without memory");
+
+  ends.erase(ends.begin(), ends.end() - left);
+  for (const Ends& e : ends)
+    expectEqual(e.server.send(View(frame).subspan(first + second)), frame.size() - first - second, "send");
+  for (const Ends& e : ends)
+    expectUlpdu(e.client.receive(), ulpdu, "behind a wait for memory");
+  expect(group.peak() <= limit, "more is charged than the cgroup may have");
+}
+
 /* A last message that memory ends in is no message: the peer must not take it for one. */
 static void partOfMessage(Context& c) {
   Ends e = connectEnds(c);
@@ -734,6 +828,7 @@ std::span<const SocketCase> hostileCases() {
       {"hostile-held", "", "a startup beside hundreds of sockets that their owners keep locked", heldSockets},
       {"hostile-value", "", "options whose value does not come", missingValue},
       {"hostile-memory", "", "calls that wait, without memory for TCP", noMemory},
+      {"hostile-cgroup", "RCV-06", "a memory cgroup that is full of what has come", fullCgroup},
       {"hostile-startups", "", "startups that a peer does not take", untakenStartups},
       {"hostile-part", "", "memory that ends within the last streaming message", partOfMessage},
       {"hostile-fork", "", "a child that has inherited the socket", forked},
