@@ -20,10 +20,12 @@ static const u16 lengths[EARLY_FPDUS] = {
 };
 
 bool early_no_memory;
+gfp_t early_gfp;
 
 void *early_kunit_kmalloc(size_t size, gfp_t flags)
 {
-	return early_no_memory ? NULL : kmalloc(size, flags);
+	early_gfp = flags;
+	return early_no_memory ? NULL : kmalloc(size, flags & ~__GFP_ACCOUNT);
 }
 
 static u8 octet(u32 index, u32 i)

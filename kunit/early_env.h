@@ -56,6 +56,7 @@ struct early_env {
 };
 
 extern bool early_no_memory;
+extern gfp_t early_gfp;
 
 int early_env_init(struct kunit *test);
 void early_env_exit(struct kunit *test);

@@ -379,6 +379,26 @@ static void no_memory_for_notes(struct kunit *test)
 	early_expect_all(test, env, "from", 1000);
 }
 
+/* The cgroup that pays for the stash pays for notes, and its limit counts. */
+static void notes_are_charged(struct kunit *test)
+{
+	struct early_env *env = test->priv;
+	struct mpa_conn *conn = env->conn;
+
+	early_arrive(test, env, 1000, env->f.len);
+	KUNIT_ASSERT_NE(test, env->placed, 0);
+	KUNIT_EXPECT_FALSE(test, early_gfp & __GFP_ACCOUNT);
+	KUNIT_EXPECT_TRUE(test, early_gfp & __GFP_HIGH);
+
+	early_restart(test, env);
+	conn->memcg = (void *)test;	/* there are none here */
+	early_arrive(test, env, 1000, env->f.len);
+	conn->memcg = NULL;
+	KUNIT_ASSERT_NE(test, env->placed, 0);
+	KUNIT_EXPECT_TRUE(test, early_gfp & __GFP_ACCOUNT);
+	KUNIT_EXPECT_FALSE(test, early_gfp & __GFP_HIGH);
+}
+
 static void a_pass_has_a_budget(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -453,6 +473,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ddp_09_one_wrong_guess),
 	KUNIT_CASE(ddp_09_too_many_pieces),
 	KUNIT_CASE(no_memory_for_notes),
+	KUNIT_CASE(notes_are_charged),
 	KUNIT_CASE(a_pass_has_a_budget),
 	KUNIT_CASE(placed_ones_are_counted),
 	KUNIT_CASE(crc_off_or_markers_off),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "no_exports.h"
 #include "surroundings.h"

@@ -11,6 +11,7 @@
  * because the FPDU is delivered in its turn anyhow. Nothing here is an error:
  * that is for mpa/rx.c to say, in the order of the stream.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "conn.h"
 #include "cursor.h"
@@ -206,6 +207,21 @@ static void early_give_up(struct mpa_early *early)
 }
 
 /*
+ * A note is charged like the stash: a peer decides how many there are. Where a
+ * limit does not allow one, nothing is placed early.
+ */
+static struct mpa_placed *note_alloc(const struct mpa_conn *conn)
+{
+	gfp_t gfp = conn->memcg ? GFP_NOWAIT | __GFP_ACCOUNT : GFP_ATOMIC;
+	struct mem_cgroup *active = set_active_memcg(conn->memcg);
+	struct mpa_placed *placed;
+
+	placed = kmalloc(sizeof(*placed), gfp | __GFP_NOWARN);
+	set_active_memcg(active);
+	return placed;
+}
+
+/*
  * Give a verified FPDU to the consumer, and take a note if it took it.
  * False: there is nothing more to be had from this peer.
  */
@@ -220,7 +236,7 @@ static bool place_fpdu(struct early_pass *pass, const struct mpa_cursor *at,
 
 	if (early->num_placed >= MPA_EARLY_MAX)
 		return true;
-	placed = kmalloc(sizeof(*placed), GFP_ATOMIC | __GFP_NOWARN);
+	placed = note_alloc(conn);
 	if (!placed)
 		return true;
 
