@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What mpa/rx.c, mpa/early.c, mpa/tx.c and mpa/sock.c get from the suites
- * instead of the kernel.
+ * What mpa/rx.c, mpa/early.c, mpa/tx.c, mpa/sock.c and mpa/work.c get from the
+ * suites instead of the kernel.
  */
 #ifndef KUNIT_SURROUNDINGS_H
 #define KUNIT_SURROUNDINGS_H
@@ -11,6 +11,7 @@
 struct page;
 struct sk_buff;
 struct sock;
+struct workqueue_struct;
 
 bool rx_kunit_readable(const struct sk_buff *skb);
 struct page *rx_kunit_alloc_page(gfp_t gfp);
@@ -18,5 +19,6 @@ void *early_kunit_kmalloc(size_t size, gfp_t flags);
 struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order);
 int sock_kunit_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
 			 int flags);
+void work_kunit_destroy(struct workqueue_struct *wq);
 
 #endif /* KUNIT_SURROUNDINGS_H */

@@ -30,9 +30,14 @@ int __init mpa_work_init(void)
 	return 0;
 }
 
-/* What is queued runs to its end. Context: process. */
+/*
+ * What is queued runs to its end, on mpa_wq first: the timer of a connection
+ * that a program has accepted since it was armed queues to mpa_user_wq. Nothing
+ * goes the other way: what is a program's stays so, and no socket lingers any
+ * more. Context: process.
+ */
 void mpa_work_exit(void)
 {
-	destroy_workqueue(mpa_user_wq);
 	destroy_workqueue(mpa_wq);
+	destroy_workqueue(mpa_user_wq);
 }
