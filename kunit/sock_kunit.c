@@ -51,6 +51,15 @@ int sock_kunit_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
 	return ret;
 }
 
+static int count;
+static unsigned int changes;
+
+void sock_kunit_count(int change)
+{
+	count += change;
+	changes++;
+}
+
 static int tcp_socket(struct socket **sock)
 {
 	int ret, mss = MAX_SEGMENT;
@@ -306,7 +315,28 @@ static void siz_06_sack_blocks_leave_room_for_octets(struct kunit *test)
 	end(test);
 }
 
+/* A reconnect must not wait for CPUs: only the first socket of all does. */
+static void reserves_are_open_until_the_module_goes(struct kunit *test)
+{
+	struct socket *sock;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_EQ(test, tcp_socket(&sock), 0);
+		mpa_sock_use_reserves(sock->sk);
+		KUNIT_EXPECT_TRUE(test, sock_flag(sock->sk, SOCK_MEMALLOC));
+		KUNIT_EXPECT_TRUE(test, sock->sk->sk_allocation & __GFP_MEMALLOC);
+		sock_release(sock);
+		KUNIT_EXPECT_EQ(test, count, 1);
+	}
+	mpa_sock_module_exit();
+	KUNIT_EXPECT_EQ(test, count, 0);
+	mpa_sock_module_exit();
+	KUNIT_EXPECT_EQ(test, changes, 2);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(reserves_are_open_until_the_module_goes),
 	KUNIT_CASE(siz_06_sack_blocks_leave_room_for_octets),
 	KUNIT_CASE(tx_01_tx_06_whole_segments_up_to_the_windows_edge),
 	KUNIT_CASE(tx_01_tx_06_larger_buffers_as_the_window_grows),

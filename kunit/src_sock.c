@@ -5,4 +5,9 @@
 /* So that a case can say what the device has sent when TCP is called. */
 #define mpa_tcp_send_page(sk, page, off, len, flags) \
 	sock_kunit_send_page(sk, page, off, len, flags)
+/* So that a case can see who changes the count of a static key. */
+#undef static_branch_inc
+#undef static_branch_dec
+#define static_branch_inc(key) sock_kunit_count(1)
+#define static_branch_dec(key) sock_kunit_count(-1)
 #include "../mpa/sock.c"

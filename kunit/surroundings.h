@@ -19,6 +19,7 @@ void *early_kunit_kmalloc(size_t size, gfp_t flags);
 struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order);
 int sock_kunit_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
 			 int flags);
+void sock_kunit_count(int change);
 void work_kunit_destroy(struct workqueue_struct *wq);
 
 #endif /* KUNIT_SURROUNDINGS_H */

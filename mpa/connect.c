@@ -58,7 +58,7 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 	mpa_conn_attach(conn);
 	release_sock(sock->sk);
 	if (attempt->params.memalloc)
-		sk_set_memalloc(sock->sk);	/* mpa_sock_release() ends it */
+		mpa_sock_use_reserves(sock->sk);
 
 	ret = kernel_connect(sock, (struct sockaddr_unsized *)&attempt->remote,
 			     addr_len(&attempt->remote), O_NONBLOCK);

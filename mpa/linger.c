@@ -110,7 +110,7 @@ static void linger_end(struct work_struct *work)
 	release_sock(l->sock->sk);
 	/* Nobody starts it any more; somebody may have done so meanwhile. */
 	cancel_delayed_work(&l->end);
-	mpa_sock_release(l->sock);
+	sock_release(l->sock);
 	kfree(l);
 }
 
@@ -156,7 +156,7 @@ static void linger_socket(struct socket *sock)
 	if (lingers)
 		return;
 	kfree(l);
-	mpa_sock_release(sock);
+	sock_release(sock);
 }
 
 /**
@@ -174,7 +174,7 @@ void mpa_linger_close(struct socket *sock, bool reset)
 		return;
 	}
 	sock_no_linger(sock->sk);
-	mpa_sock_release(sock);
+	sock_release(sock);
 }
 
 /**

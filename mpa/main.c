@@ -6,6 +6,7 @@
 #include "conn.h"
 #include "crc.h"
 #include "linger.h"
+#include "sock.h"
 #include "user.h"
 #include "work.h"
 
@@ -45,6 +46,7 @@ static void __exit mpa_exit(void)
 	mpa_user_unregister();
 	mpa_linger_exit();
 	mpa_work_exit();	/* programs' connections count until their end */
+	mpa_sock_module_exit();
 	mpa_stats_unregister();
 	mpa_conn_module_exit();
 	mpa_crc_module_exit();

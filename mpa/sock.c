@@ -57,23 +57,35 @@ void mpa_sock_tune(struct sock *sk)
 	sock_set_flag(sk, SOCK_URGINLINE);
 }
 
+static unsigned long reserves_used;	/* bit 0: memalloc_socks_key is held */
+
 /**
- * mpa_sock_release() - release a socket that may use memory reserves
- * @sock: socket
+ * mpa_sock_use_reserves() - let a socket use memory reserves
+ * @sk: socket
  *
- * What sk_set_memalloc() did is undone but for the socket's own flag. TCP may
- * go on with the socket alone, and sk_clear_memalloc() would be wrong then: it
- * takes from TCP's account without the socket lock, and with that lock what
- * waits in the backlog from reserves is a BUG once the flag is gone.
+ * sk_set_memalloc(), but for the static key: to change its count one waits for
+ * CPUs that come or go, which may wait for memory, and that for storage to
+ * connect again. So the first socket of all takes it until the module goes.
+ *
+ * There is no way back. TCP may go on with the socket alone, and
+ * sk_clear_memalloc() takes from TCP's account without the socket lock; with
+ * that lock what waits in the backlog from reserves is a BUG once the flag is
+ * gone.
  *
  * Context: process, may sleep.
  */
-void mpa_sock_release(struct socket *sock)
+void mpa_sock_use_reserves(struct sock *sk)
 {
-	bool memalloc = sock_flag(sock->sk, SOCK_MEMALLOC);
+	sock_set_flag(sk, SOCK_MEMALLOC);
+	sk->sk_allocation |= __GFP_MEMALLOC;
+	if (!test_and_set_bit(0, &reserves_used))
+		static_branch_inc(&memalloc_socks_key);
+}
 
-	sock_release(sock);
-	if (memalloc)
+/* There are no connections any more. Context: process, may sleep. */
+void mpa_sock_module_exit(void)
+{
+	if (test_and_clear_bit(0, &reserves_used))
 		static_branch_dec(&memalloc_socks_key);
 }
 

@@ -56,7 +56,8 @@ struct mpa_sock_paged {
 
 int mpa_sock_create(struct net *net, int family, struct socket **sock);
 void mpa_sock_tune(struct sock *sk);
-void mpa_sock_release(struct socket *sock);
+void mpa_sock_use_reserves(struct sock *sk);
+void mpa_sock_module_exit(void);
 void mpa_sock_abort(struct sock *sk, int sk_err);
 void mpa_sock_shutdown(struct socket *sock);
 
