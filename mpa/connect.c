@@ -34,7 +34,8 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 	int ret;
 
 	might_sleep();
-	ret = mpa_sock_create(attempt->net, attempt->remote.ss_family, &sock);
+	ret = mpa_sock_create(attempt->net, attempt->remote.ss_family,
+			      attempt->params.tos, &sock);
 	if (ret)
 		return ERR_PTR(ret);
 	conn = mpa_conn_alloc(sock->sk, sock, &attempt->params, mib,

@@ -239,7 +239,8 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 	mpa_half_open_init(&listener->half_open);
 	INIT_DELAYED_WORK(&listener->work, listener_work);
 
-	ret = mpa_sock_create(net, local->sa_family, &listener->sock);
+	ret = mpa_sock_create(net, local->sa_family, params->tos,
+			      &listener->sock);
 	if (ret)
 		goto err_free_listener;
 	listener_attach(listener);

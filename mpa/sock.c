@@ -2,7 +2,10 @@
 /*
  * Towards TCP: making sockets, ending them, and handing octets over.
  */
+#include <linux/ipv6.h>
 #include <net/inet_connection_sock.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
 #include <net/tcp.h>
 #include "compat.h"
 #include "conn.h"
@@ -26,16 +29,31 @@ static void reclassify_lock(struct sock *sk)
 				      &mpa_lock_key[i]);
 }
 
+/*
+ * Before the first segment. The ECN bits are TCP's. IPv6 has a field of its
+ * own; the socket's priority comes with that of IPv4.
+ */
+static void set_tos(struct sock *sk, u8 tos)
+{
+	struct ipv6_pinfo *np = inet6_sk(sk);
+
+	ip_sock_set_tos(sk, tos);
+	if (sk->sk_family == AF_INET6)
+		np->tclass = (np->tclass & INET_ECN_MASK) |
+			     (tos & ~INET_ECN_MASK);
+}
+
 /**
  * mpa_sock_create() - make a TCP socket for MPA
  * @net: network namespace; the socket holds a reference on it, so that TCP
  *	keeps its timers after close and delivers the last octets
  * @family: AF_INET or AF_INET6
+ * @tos: type of service, or traffic class of IPv6, of its packets
  * @sock: set to the socket
  *
  * Context: process, may sleep. Return: 0 or a negative errno.
  */
-int mpa_sock_create(struct net *net, int family, struct socket **sock)
+int mpa_sock_create(struct net *net, int family, u8 tos, struct socket **sock)
 {
 	int ret;
 
@@ -43,6 +61,8 @@ int mpa_sock_create(struct net *net, int family, struct socket **sock)
 	if (ret)
 		return ret;
 	reclassify_lock((*sock)->sk);
+	if (tos)
+		set_tos((*sock)->sk, tos);
 	return 0;
 }
 

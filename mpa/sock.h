@@ -54,7 +54,7 @@ struct mpa_sock_paged {
 	bool full;
 };
 
-int mpa_sock_create(struct net *net, int family, struct socket **sock);
+int mpa_sock_create(struct net *net, int family, u8 tos, struct socket **sock);
 void mpa_sock_tune(struct sock *sk);
 void mpa_sock_use_reserves(struct sock *sk);
 void mpa_sock_module_exit(void);

@@ -99,6 +99,10 @@ struct mpa_policy {
  * @ird: inbound RDMA Read depth to offer, 0..0x3ffe
  * @ord: outbound RDMA Read depth to offer, 0..0x3ffe
  * @startup_ms: time for the whole startup in milliseconds, 0: the default
+ * @tos: type of service of its packets (IPv4), or their traffic class (IPv6),
+ *	but for the ECN bits, which are TCP's. A listener's connections have
+ *	that of the listener, unless TCP reflects the peer's
+ *	(net.ipv4.tcp_reflect_tos)
  * @account: what the connection buffers in either direction is charged to the
  *	memory cgroup of the caller of mpa_connect() or mpa_accept(): the active
  *	one (set_active_memcg()), or else the process's. For what a program
@@ -113,6 +117,7 @@ struct mpa_params {
 	u16 ird;
 	u16 ord;
 	unsigned int startup_ms;
+	u8 tos;
 	bool account;
 };
 
