@@ -21,11 +21,12 @@ const char* const help = R"(usage: rdma-target < COMMANDS
 One command per line, one answer per command: "= ok [KEY=VALUE...]" or "= error TEXT".
 What happens by itself is printed as "! KIND KEY=VALUE...".
 
-  listen ADDR PORT           wait for connections on one address ("" and 0 as rdma_bind_addr has them)
+  listen ADDR PORT [tos=N]   wait for connections on one address ("" and 0 as rdma_bind_addr has them)
   accept [OPTIONS]           make a QP for the oldest CONNECT_REQUEST and accept it
   reject [pd=HEX]            refuse it
   connect ADDR PORT [OPTIONS]
-      OPTIONS: pd=HEX private data, recvs=N receives to post (16), size=N octets each (4096), ird=N, ord=N (16)
+      OPTIONS: pd=HEX private data, recvs=N receives to post (16), size=N octets each (4096), ird=N, ord=N (16),
+               tos=N type of service (connect)
   recv N                     post N more receives
   mr [access=rw|r|w|none] [pd=own|other]    register 64 KiB more; answers mr=INDEX rkey= addr= len=
   info INDEX                 the same answer for an existing one; 0 is made with the QP
@@ -333,6 +334,13 @@ private:
             static_cast<std::uint8_t>(args.numberOption("ord", 16))};
   }
 
+  static void setTos(const rdma::Id& id, const Arguments& args) {
+    auto tos = static_cast<std::uint8_t>(args.numberOption("tos", 0));
+
+    if (tos)
+      rdma::check(rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)), "rdma_set_option");
+  }
+
   /* --- commands --- */
 
   std::string listen(const Arguments& args) {
@@ -341,6 +349,7 @@ private:
     listener_.reset();
     listener_ = std::make_unique<rdma::Id>(channel_);
     rdma::check(rdma_bind_addr(listener_->get(), address.get()), "rdma_bind_addr");
+    setTos(*listener_, args);
     rdma::check(rdma_listen(listener_->get(), 16), "rdma_listen");
     return format("port=%u", ntohs(rdma_get_src_port(listener_->get())));
   }
@@ -379,6 +388,7 @@ private:
     rdma_conn_param param = rdma::connectParam(wanted);
 
     rdma::resolve(*id, channel_, address);
+    setTos(*id, args);
     connection_.reset();
     connection_ = std::make_unique<Connection>(std::move(id), args);
     watch();
