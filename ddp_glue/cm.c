@@ -41,6 +41,12 @@ const struct mpa_params iwm_cm_listen_params = {
 	.ord = IWM_MAX_ORD,
 };
 
+/* rdma_cm gives it to ids that connect or listen, not to one that accepts. */
+u8 iwm_cm_tos(const struct iw_cm_id *id)
+{
+	return id->tos_set ? id->tos : 0;
+}
+
 /* What all connections of a queue pair have in common. */
 static void common_params(struct mpa_params *params, const struct iwm_qp *qp)
 {
@@ -50,9 +56,11 @@ static void common_params(struct mpa_params *params, const struct iwm_qp *qp)
 }
 
 static void connect_params(struct mpa_params *params, const struct iwm_qp *qp,
+			   const struct iw_cm_id *id,
 			   const struct iw_cm_conn_param *param)
 {
 	common_params(params, qp);
+	params->tos = iwm_cm_tos(id);
 	params->p2p = true;	/* either side may send first */
 	params->memalloc = !qp->user;	/* the kernel's Initiators are storage */
 	params->ird = param->ird;
@@ -277,7 +285,7 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 
 	if (IS_ERR(attempt.net))
 		return PTR_ERR(attempt.net);
-	connect_params(&attempt.params, qp, param);
+	connect_params(&attempt.params, qp, id, param);
 	ret = prepare_fallback(cep, &attempt);
 	if (ret)
 		return ret;

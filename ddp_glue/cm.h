@@ -18,6 +18,7 @@ void iwm_cm_work(struct work_struct *work);
 extern const struct mpa_params iwm_cm_listen_params;
 bool iwm_cm_is_foreign(const struct iw_cm_id *id, const struct net *net);
 bool iwm_cm_is_tcp(const struct iw_cm_id *id);
+u8 iwm_cm_tos(const struct iw_cm_id *id);
 
 /* cm_listen.c */
 DECLARE_PER_CPU(struct mpa_mib, iwm_listen_mib);

@@ -280,6 +280,7 @@ static int port_create(struct iwm_subscription *sub, struct net *net,
 		       const struct sockaddr_storage *addr, int backlog)
 {
 	struct iwm_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
+	struct mpa_params params = iwm_cm_listen_params;
 
 	lockdep_assert_held(&ports_mutex);
 	if (!port)
@@ -288,9 +289,9 @@ static int port_create(struct iwm_subscription *sub, struct net *net,
 	port->addr = *addr;
 	INIT_LIST_HEAD(&port->subs);
 	port_subscribe(sub, port);
+	params.tos = iwm_cm_tos(sub->listen->id);
 	port->mpa = mpa_listen(net, (struct sockaddr *)&port->addr, backlog,
-			       &iwm_cm_listen_params, &port_ops, port,
-			       &iwm_listen_mib);
+			       &params, &port_ops, port, &iwm_listen_mib);
 	if (IS_ERR(port->mpa)) {
 		int ret = PTR_ERR(port->mpa);
 
