@@ -352,11 +352,18 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
 		.pd = param->private_data,
 		.pd_len = param->private_data_len,
 	};
+	unsigned int noio;
 	int ret;
 
 	accept_params(&answer.params, qp, param, &cep->peer);
 	iwm_cep_bind(cep, id, qp);
+	/*
+	 * The caller may be iw_cm's one worker. The event that storage waits
+	 * for, when it connects to write memory out, is delivered after this.
+	 */
+	noio = memalloc_noio_save();
 	ret = iwm_qp_accept(qp, cep, &answer);
+	memalloc_noio_restore(noio);
 	if (ret)
 		iwm_cep_close(cep);
 	else
@@ -418,14 +425,17 @@ int iwm_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {
 	struct mpa_conn *conn;
 	struct iwm_cep *cep;
+	unsigned int noio;
 	int ret;
 
 	might_sleep();
 	cep = iwm_cep_find_request(id, CEP_CLOSED, &conn);
 	if (!cep)
 		return -ECONNRESET;
+	noio = memalloc_noio_save();	/* as accept_on_qp() */
 	ret = mpa_reject(conn, pd, pd_len);
 	mpa_destroy(conn);
+	memalloc_noio_restore(noio);
 	iwm_cep_put(cep);
 	return ret;
 }

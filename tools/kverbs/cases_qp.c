@@ -4,6 +4,7 @@
  * posting from atomic context, draining, memory reserves.
  */
 #include <linux/delay.h>
+#include <linux/kprobes.h>
 #include <linux/timer.h>
 #include <net/inet_hashtables.h>
 #include <net/tcp.h>
@@ -453,6 +454,48 @@ static void initiator_uses(struct kv_case *t)
 	kv_disconnect(t);
 }
 
+/* ---- Memory for connections ---- */
+
+#ifdef CONFIG_KPROBES
+#define CANNOT_PROBE	NULL
+
+static unsigned int probed, in_noio;
+
+static int at_connect(struct kprobe *probe, struct pt_regs *regs)
+{
+	probed++;
+	if (current->flags & PF_MEMALLOC_NOIO)
+		in_noio++;
+	return 0;
+}
+
+static struct kprobe connect_probes[] = {
+	{ .symbol_name = "mpa_connect", .pre_handler = at_connect },
+	{ .symbol_name = "mpa_accept", .pre_handler = at_connect },
+};
+
+/* Storage may have to connect before there is memory. */
+static void connect_noio(struct kv_case *t)
+{
+	static struct kprobe *probes[] = { &connect_probes[0],
+					   &connect_probes[1] };
+	int ret = register_kprobes(probes, ARRAY_SIZE(probes));
+
+	kv_expect(t, !ret, "register_kprobes: %d", ret);
+	probed = 0;
+	in_noio = 0;
+	kv_connect(t, &workqueue);
+	if (!ret)
+		unregister_kprobes(probes, ARRAY_SIZE(probes));
+	kv_expect(t, probed == 2 && in_noio == 2,
+		  "%u of %u calls may do I/O for memory", probed - in_noio,
+		  probed);
+}
+#else
+#define CANNOT_PROBE	"this kernel has no kprobes"
+#define connect_noio	NULL
+#endif
+
 const struct kv_entry kv_qp_cases[] = {
 	{ "dma-key", dma_key },
 	{ "write-sges", write_sges },
@@ -467,5 +510,6 @@ const struct kv_entry kv_qp_cases[] = {
 	{ "drain-srq", drained_srq },
 	{ "drain-idle", drained_idle },
 	{ "reserves", initiator_uses },
+	{ "connect-noio", connect_noio, CANNOT_PROBE },
 	{ }
 };
