@@ -9,7 +9,7 @@
  * their queues over the vectors have their work spread over the CPUs. Handlers
  * of user space only wake a process, and are called where they are.
  */
-#include <linux/cpu.h>
+#include <linux/cpumask.h>
 #include <linux/wait_bit.h>
 #include "cq.h"
 
@@ -140,6 +140,23 @@ int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
 	return 0;
 }
 
+/*
+ * The CPU of a completion vector. No lock against CPUs that come and go: it is
+ * held while memory is allocated, and memory may wait for this queue to be
+ * made, when storage connects again. Any answer will do: iwm_notify() calls the
+ * handler elsewhere when the CPU is offline.
+ */
+static int vector_cpu(u32 vector)
+{
+	int cpu;
+
+	vector %= num_online_cpus();
+	for_each_online_cpu(cpu)
+		if (!vector--)
+			return cpu;
+	return cpumask_first(cpu_online_mask);
+}
+
 /**
  * iwm_notify_init() - prepare a new queue for notification
  * @cq: completion queue with its lock and @cq->ctrl
@@ -149,9 +166,7 @@ int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
  */
 void iwm_notify_init(struct iwm_cq *cq, u32 vector)
 {
-	cpus_read_lock();
-	cq->cpu = cpumask_local_spread(vector, NUMA_NO_NODE);
-	cpus_read_unlock();
+	cq->cpu = vector_cpu(vector);
 	INIT_CSD(&cq->csd, notify_call, cq);
 	atomic_set(&cq->calls, 0);
 	hrtimer_setup(&cq->mod_timer, notify_timeout, CLOCK_MONOTONIC,

@@ -3,6 +3,8 @@
  * Completion queues: how they are polled, where, how large they are, and how
  * often somebody is told.
  */
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include "kverbs.h"
@@ -108,6 +110,68 @@ static void vectors_softirq(struct kv_case *t)
 static void vectors_workqueue(struct kv_case *t)
 {
 	vectors(t, IB_POLL_WORKQUEUE);
+}
+
+/* ---- CPUs that come and go ---- */
+
+/* A queue that is made while a CPU comes. */
+static struct hotplug {
+	struct kv_case *t;
+	struct work_struct work;
+	struct completion made;
+	bool waited;
+} hotplug;
+
+static void hotplug_handler(struct ib_cq *cq, void *context)
+{
+}
+
+static void hotplug_make(struct work_struct *work)
+{
+	const struct ib_cq_init_attr attr = { .cqe = 16, .comp_vector = 1 };
+	struct ib_cq *cq = ib_create_cq(hotplug.t->dev, hotplug_handler, NULL,
+					NULL, &attr);
+
+	if (IS_ERR(cq))
+		kv_fail(hotplug.t, "ib_create_cq: %pe", cq);
+	else
+		ib_destroy_cq(cq);
+	complete(&hotplug.made);
+}
+
+/* The lock against CPUs that come and go is held. */
+static int hotplug_comes(unsigned int cpu)
+{
+	queue_work(system_unbound_wq, &hotplug.work);
+	hotplug.waited = wait_for_completion_timeout(&hotplug.made, KV_WAIT);
+	return 0;
+}
+
+/* It must not wait for that: memory may be waiting for the queue. */
+static void cpu_comes(struct kv_case *t)
+{
+	static const struct kv_options o = { .poll = IB_POLL_WORKQUEUE };
+	unsigned int cpu = cpumask_last(cpu_online_mask);
+	int state;
+
+	kv_connect(t, &o);
+	if (t->failed || !cpu)
+		return;
+	hotplug.t = t;
+	hotplug.waited = false;
+	INIT_WORK(&hotplug.work, hotplug_make);
+	init_completion(&hotplug.made);
+	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "kverbs:comes",
+					  hotplug_comes, NULL);
+	kv_expect(t, state >= 0, "cpuhp_setup_state: %d", state);
+	if (t->failed)
+		return;
+	kv_expect(t, !remove_cpu(cpu), "remove_cpu");
+	kv_expect(t, !add_cpu(cpu), "add_cpu");
+	flush_work(&hotplug.work);
+	cpuhp_remove_state_nocalls(state);
+	kv_expect(t, hotplug.waited, "the queue is made when the CPU is there");
+	kv_sync(t);
 }
 
 /* ---- Sizes ---- */
@@ -338,6 +402,7 @@ const struct kv_entry kv_cq_cases[] = {
 	{ "poll-direct", poll_direct },
 	{ "vectors-softirq", vectors_softirq },
 	{ "vectors-workqueue", vectors_workqueue },
+	{ "cpu-comes", cpu_comes, KV_CANNOT_HOTPLUG },
 	{ "resize-under-load", resize_under_load, KV_CANNOT_RESIZE },
 	{ "resize-keeps", resize_keeps, KV_CANNOT_RESIZE },
 	{ "overflow", overflow_ends },
