@@ -118,7 +118,8 @@ static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
  * When the queue has no room the completion is lost, @qp goes into error, and
  * the first time the consumer gets IB_EVENT_CQ_ERR.
  *
- * Context: any; the consumer's handlers run in it, without cq->lock.
+ * Context: any; the consumer's handlers may run in it, without cq->lock. A
+ * handler that is told of a flushed work request does not.
  */
 void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 {
@@ -137,8 +138,9 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
+	/* What a verb completes in its caller's context is flushed. */
 	if (notify)
-		iwm_notify(cq);
+		iwm_notify(cq, wc->status == SIW_WC_WR_FLUSH_ERR);
 	if (unlikely(ret))
 		cq_overflow(cq, qp, first);
 }

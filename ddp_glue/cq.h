@@ -38,7 +38,7 @@ int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 void iwm_notify_init(struct iwm_cq *cq, u32 vector);
 int iwm_notify_stop(struct ib_cq *ibcq);
 bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc);
-void iwm_notify(struct iwm_cq *cq);
+void iwm_notify(struct iwm_cq *cq, bool posting);
 int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec);
 
 #endif /* IWM_CQ_H */

@@ -27,15 +27,31 @@ static void notify_call(void *arg)
 		wake_up_var(&cq->calls);
 }
 
+/* On the vector's CPU this is a function call. */
+static void notify_send(struct iwm_cq *cq)
+{
+	/* It fails when the CPU is offline. */
+	if (smp_call_function_single_async(cq->cpu, &cq->csd))
+		notify_call(cq);
+}
+
+static void notify_work(struct irq_work *work)
+{
+	notify_send(container_of(work, struct iwm_cq, work));
+}
+
 /**
  * iwm_notify() - call the consumer's handler
  * @cq: completion queue, whose arm has been taken
+ * @posting: the caller may be a verb that the consumer has called to post. The
+ *	handler may take a lock that the consumer holds then: it is called from
+ *	an interrupt of its own
  *
  * A call that is on its way and has not begun serves this one too.
  *
  * Context: any that does not hold cq->lock.
  */
-void iwm_notify(struct iwm_cq *cq)
+void iwm_notify(struct iwm_cq *cq, bool posting)
 {
 	if (!cq->ibcq.comp_handler)
 		return;
@@ -46,9 +62,10 @@ void iwm_notify(struct iwm_cq *cq)
 	if (test_and_set_bit(IWM_CQ_CALLED, &cq->flags))
 		return;
 	atomic_inc(&cq->calls);
-	/* It fails when the CPU is offline. */
-	if (smp_call_function_single_async(cq->cpu, &cq->csd))
-		notify_call(cq);
+	if (unlikely(posting))
+		irq_work_queue(&cq->work);
+	else
+		notify_send(cq);
 }
 
 /*
@@ -82,7 +99,7 @@ static enum hrtimer_restart notify_timeout(struct hrtimer *timer)
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (notify)
-		iwm_notify(cq);
+		iwm_notify(cq, false);
 	return HRTIMER_NORESTART;
 }
 
@@ -168,6 +185,7 @@ void iwm_notify_init(struct iwm_cq *cq, u32 vector)
 {
 	cq->cpu = vector_cpu(vector);
 	INIT_CSD(&cq->csd, notify_call, cq);
+	init_irq_work(&cq->work, notify_work);
 	atomic_set(&cq->calls, 0);
 	hrtimer_setup(&cq->mod_timer, notify_timeout, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
@@ -188,5 +206,6 @@ int iwm_notify_stop(struct ib_cq *ibcq)
 
 	hrtimer_cancel(&cq->mod_timer);
 	wait_var_event(&cq->calls, !atomic_read(&cq->calls));
+	irq_work_sync(&cq->work);	/* it is written to after its call */
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
+#include <linux/irq_work.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -206,6 +207,7 @@ enum {
  * @get: next entry to poll, kernel CQ only (@lock)
  * @cpu: CPU of the completion vector: kernel consumers' handlers run there
  * @csd: calls the handler there; IWM_CQ_CALLED keeps it from being used twice
+ * @work: has @csd sent, from an interrupt; IWM_CQ_CALLED likewise
  * @calls: calls of the handler that have not ended
  * @mod_count: completions for which a notification may wait, 0: none (@lock)
  * @mod_usec: how long it may wait (@lock)
@@ -230,6 +232,7 @@ struct iwm_cq {
 	int cpu;
 	unsigned long flags;
 	call_single_data_t csd;
+	struct irq_work work;
 	atomic_t calls;
 	u16 mod_count;
 	u16 mod_usec;

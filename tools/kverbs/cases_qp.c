@@ -454,6 +454,74 @@ static void initiator_uses(struct kv_case *t)
 	kv_disconnect(t);
 }
 
+/* ---- Handlers are not called by what the consumer calls ---- */
+
+/* A receive that is posted to a QP in error, with a lock held. */
+struct posting {
+	struct kv_end *end;
+	struct ib_cq *cq;
+	struct kv_work *recv;
+	struct completion called;
+	int cpu;
+	int ret;
+	bool inside;
+};
+
+/* A handler that runs on the poster's CPU while interrupts are off there */
+static void posting_handler(struct ib_cq *cq, void *context)
+{
+	struct kv_case *t = context;
+	struct posting *p = t->arg;
+
+	if (READ_ONCE(p->cpu) == raw_smp_processor_id())
+		p->inside = true;
+	complete(&p->called);
+}
+
+static long post_locked(void *arg)
+{
+	struct posting *p = arg;
+	struct ib_recv_wr wr = { .wr_cqe = &p->recv->cqe };
+	unsigned long flags;
+
+	local_irq_save(flags);
+	WRITE_ONCE(p->cpu, smp_processor_id());
+	p->ret = ib_post_recv(p->end->id->qp, &wr, NULL);
+	WRITE_ONCE(p->cpu, -1);
+	local_irq_restore(flags);
+	return 0;
+}
+
+/* On the CPU of the vector, where a call of the handler needs no interrupt */
+static void post_flushed(struct kv_case *t)
+{
+	const struct kv_options o = { .handler = posting_handler,
+				      .one_cq = true };
+	struct posting p = { .cpu = -1 };
+	struct ib_wc wc;
+
+	init_completion(&p.called);
+	t->arg = &p;
+	kv_connect(t, &o);
+	p.end = &t->client;
+	p.recv = kv_work(t);
+	if (t->failed)
+		return;
+	rdma_disconnect(t->client.id);
+	kv_expect(t, wait_for_completion_timeout(&t->client.gone, KV_WAIT),
+		  "the connection does not end");
+	while (ib_poll_cq(t->client.scq, 1, &wc) > 0)
+		;
+	ib_req_notify_cq(t->client.scq, IB_CQ_NEXT_COMP);
+	work_on_cpu(cpumask_first(cpu_online_mask), post_locked, &p);
+	kv_expect(t, !p.ret, "ib_post_recv: %d", p.ret);
+	kv_expect(t, wait_for_completion_timeout(&p.called, KV_WAIT),
+		  "no handler is called");
+	kv_expect(t, !p.inside, "the handler is called by ib_post_recv()");
+	/* It uses the stack. */
+	kv_disconnect(t);
+}
+
 /* ---- Memory for connections ---- */
 
 #ifdef CONFIG_KPROBES
@@ -510,6 +578,7 @@ const struct kv_entry kv_qp_cases[] = {
 	{ "drain-srq", drained_srq },
 	{ "drain-idle", drained_idle },
 	{ "reserves", initiator_uses },
+	{ "post-flushed", post_flushed },
 	{ "connect-noio", connect_noio, CANNOT_PROBE },
 	{ }
 };

@@ -181,7 +181,7 @@ static void make_qp(struct kv_end *end, const struct kv_options *o,
 	}
 	end->pd = pd;
 	end->scq = make_cq(end, o, handler);
-	end->rcq = make_cq(end, o, NULL);
+	end->rcq = o->one_cq ? end->scq : make_cq(end, o, NULL);
 	if (o->srq)
 		make_srq(end, o->depth);
 	attr.send_cq = end->scq;
@@ -260,7 +260,8 @@ static void free_end(struct kv_end *end)
 		ib_destroy_srq(end->srq);
 	/* Only a CQ of ib_alloc_cq() has room for polled completions. */
 	free_cq(end->scq, end->scq && !end->scq->wc);
-	free_cq(end->rcq, false);
+	if (end->rcq != end->scq)
+		free_cq(end->rcq, false);
 	if (end->pd)
 		ib_dealloc_pd(end->pd);
 	if (end->id)

@@ -74,6 +74,7 @@ struct kv_end {
  * @srq: receives come from an SRQ
  * @one_domain: both ends are in the client's protection domain
  * @alike: the server's end is made of the same, not of the default
+ * @one_cq: receives complete on the send CQ
  * @handler: the send CQ is not polled by the core, but this is called
  */
 struct kv_options {
@@ -86,6 +87,7 @@ struct kv_options {
 	bool srq;
 	bool one_domain;
 	bool alike;
+	bool one_cq;
 	ib_comp_handler handler;
 };
 
