@@ -47,6 +47,17 @@ check "so a user can open a device" opens "${nobody[@]}"
 chgrp rdma /dev/infiniband/uverbs* && chmod 660 /dev/infiniband/uverbs*
 refused "not when uverbs is a group's" "Failed to open device" "${nobody[@]}" ibv_devinfo -d rd1
 check "its members can" opens setpriv --reuid nobody --regid nogroup --groups rdma
+# rdma_cm alone is enough to listen, on the wildcard address: no device is opened for that.
+server=(ip netns exec h2 "${nobody[@]}" timeout 60 rping -s -p 7175)
+"${server[@]}" >"$WORK/rping" 2>&1 &
+check "a user without a device listens" until_true 40 listening h2 7175
+kill $!; wait $!
+in2 sysctl -qw net.ipv4.ip_unprivileged_port_start=8000
+refused "not below ip_unprivileged_port_start" "Permission denied" "${server[@]}"
+in2 sysctl -qw net.ipv4.ip_unprivileged_port_start=1024
+chgrp rdma /dev/infiniband/rdma_cm && chmod 660 /dev/infiniband/rdma_cm
+refused "not when rdma_cm is a group's" "failed to create RDMA CM event channel" "${server[@]}"
+chmod 666 /dev/infiniband/rdma_cm
 chmod 666 /dev/infiniband/uverbs*
 # With the package's rule. Another driver's device is none of its business.
 ip link add other up type dummy && modprobe rdma_rxe && rdma link add other type rxe netdev other || fail "no other driver's device"
