@@ -44,7 +44,7 @@
 #define IWM_MAX_SRQ_WR		65536
 #define IWM_MAX_MR		1048576
 #define IWM_MAX_MR_PAGES	(INT_MAX / sizeof(void *))	/* kvmalloc()'s limit */
-#define IWM_MAX_PD		1048576
+#define IWM_MAX_PD		(IWM_MAX_QP + IWM_MAX_SRQ)	/* one for each */
 #define IWM_MAX_SGE		SIW_MAX_SGE	/* of an entry of a ring */
 #define IWM_MAX_SEND_SGE	16	/* of a kernel consumer's entry */
 #define IWM_MAX_SGE_RD		IWM_MAX_SGE	/* one Read Request each */

@@ -108,6 +108,11 @@ check "the second attempt to connect takes the user's way, too" in1 timeout -k 5
 ip -n h2 rule delete uidrange 65534-65534 table 100
 ip -n h2 route delete 10.9.0.1/32 via 10.9.0.77 dev wire
 
+# The core's part of an object is charged to nobody.
+limit_of() { ibv_devinfo -v -d rd2 | awk -v name="$1:" '$1 == name { print $2 }'; }
+check "no more protection domains than one for each queue pair and each shared receive queue" \
+  test "$(limit_of max_pd)" -le $(($(limit_of max_qp) + $(limit_of max_srq)))
+
 say "the rdma cgroup"
 group=/sys/fs/cgroup/users
 mount -t cgroup2 none /sys/fs/cgroup && echo +rdma >/sys/fs/cgroup/cgroup.subtree_control && mkdir $group || fail "no rdma cgroup"
