@@ -420,6 +420,35 @@ static void responseWrong(Context& c) {
   wrongResponse(c, [](Segment& m) { m.payload.resize(996); }, {term::taggedBounds, term::unspecified, term::streamCatastrophe});
 }
 
+/**
+ * A response that goes on behind the READ's length, in segments none of which is the last: each has its right place and length, all
+ * of them together are too much. The memory behind the sink has all rights.
+ */
+static void responseOverrun(Context& c) {
+  constexpr std::size_t length = 1000, whole = 3 * length;
+
+  for (const std::size_t part : {400u, 1000u}) {
+    Session s(c, Options(c.config));
+    Bytes want(whole); /* what the memory is to hold in the end */
+    std::size_t at = 0;
+
+    c.target.command(format("read %zu 0x%x 0x%llx", length, sinkStag, static_cast<unsigned long long>(sinkTo)));
+    const auto r = s.takeReadRequest(length);
+    for (; at + part <= length; at += part) {
+      const Bytes data = patternData(part, at + 4);
+
+      std::copy(data.begin(), data.end(), want.begin() + static_cast<std::ptrdiff_t>(at));
+      s.send(makeReadResponse(r.sinkStag, r.sinkTo + at, data, false));
+    }
+    const Segment more = makeReadResponse(r.sinkStag, r.sinkTo + at, patternData(part, at + 4), false);
+    s.send(more);
+    s.expectTerminate({term::taggedBounds}, &more);
+    const Line wc = c.target.expectEvent("wc");
+    expect(wc.at("status") != "SUCCESS", "the READ was completed: " + wc.text);
+    expectEqual(c.target.command(format("sink %zu", whole)).number("sum"), test::checksum(want), "checksum of the READ's memory");
+  }
+}
+
 /** A response must not reach memory other than what the READ named, even memory that has all rights. */
 static void responseElsewhere(Context& c) {
   Session s(c, Options(c.config));
@@ -551,6 +580,7 @@ static const WireCase table[] = {
     {"rdmap-version", asBoth, "", "RDMAP versions 0, 2 and 3", rdmapVersion},
     {"rdmap-response-unexpected", asBoth, "", "READ response without a request", responseUnexpected, "RFC5040-7"},
     {"rdmap-response-wrong", asBoth, "", "READ response with another STag, TO, length", responseWrong},
+    {"rdmap-response-overrun", asBoth, "", "READ response that goes on behind the READ's length", responseOverrun},
     {"rdmap-response-elsewhere", asBoth, "", "READ response to memory that the READ did not name", responseElsewhere},
     {"rdmap-device-sends", asBoth, "FRM-01 FRM-02 FRM-03 CRC-01 CRC-02", "the device SENDs 0 to 100000 octets", deviceSends},
     {"rdmap-device-writes", asBoth, "", "the device WRITEs 0 to 100000 octets", deviceWrites},
