@@ -108,6 +108,72 @@ static void map_too_much(struct kv_case *t)
 	ib_dereg_mr(mr);
 }
 
+#define BLOCK_ORDER	3
+#define BLOCK_PAGES	BIT(BLOCK_ORDER)
+#define BLOCK_OFFSET	100
+
+/* Give @there a block of neighbouring pages, as pages of @size octets. */
+static void map_block(struct kv_region *there, struct page *block, u32 size)
+{
+	struct kv_case *t = there->end->t;
+	struct scatterlist sg;
+	int n;
+
+	sg_init_table(&sg, 1);
+	sg_set_page(&sg, block, BLOCK_PAGES * PAGE_SIZE - BLOCK_OFFSET,
+		    BLOCK_OFFSET);
+	n = ib_dma_map_sg(t->dev, &sg, 1, DMA_BIDIRECTIONAL);
+	kv_expect(t, n == 1, "ib_dma_map_sg: %d", n);
+	n = ib_map_mr_sg(there->mr, &sg, 1, NULL, size);
+	kv_expect(t, n == 1, "ib_map_mr_sg, pages of %u: %d", size, n);
+}
+
+/* What is written with one page size is read with another. */
+static void map_sizes(struct kv_case *t, struct page *block)
+{
+	static const u32 sizes[] = { PAGE_SIZE / 8, PAGE_SIZE, 4 * PAGE_SIZE };
+	u32 len = BLOCK_PAGES * PAGE_SIZE - BLOCK_OFFSET, i;
+	struct kv_region *from, *there, *back;
+	struct ib_sge to, in;
+
+	kv_connect(t, &workqueue);
+	from = kv_region(&t->client, BLOCK_PAGES);
+	back = kv_region(&t->client, BLOCK_PAGES);
+	there = kv_region(&t->server, 8 * BLOCK_PAGES);
+	kv_register(from, IB_ACCESS_LOCAL_WRITE);
+	kv_register(back, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	to = kv_sge(from, 0, len);
+	in = kv_sge(back, 0, len);
+	for (i = 0; i < ARRAY_SIZE(sizes) && !t->failed; i++) {
+		map_block(there, block, sizes[i]);
+		kv_register(there, REMOTE);
+		kv_fill(from, i + 1);
+		kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_WRITE, &to, 1, there,
+				   0), IB_WC_SUCCESS);
+		kv_sync(t);
+		kv_invalidate(there);
+		map_block(there, block, sizes[(i + 1) % ARRAY_SIZE(sizes)]);
+		kv_register(there, REMOTE);
+		kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, &in, 1, there,
+				   0), IB_WC_SUCCESS);
+		kv_compare(back, 0, len, i + 1, 0);
+		kv_invalidate(there);
+	}
+	kv_disconnect(t);
+}
+
+static void page_sizes(struct kv_case *t)
+{
+	struct page *block = alloc_pages(GFP_KERNEL, BLOCK_ORDER);
+
+	if (!block) {
+		kv_fail(t, "no memory");
+		return;
+	}
+	map_sizes(t, block);
+	__free_pages(block, BLOCK_ORDER);
+}
+
 /* The key changes with each registration; the old one is good for nothing. */
 static void new_key(struct kv_case *t)
 {
@@ -494,6 +560,7 @@ const struct kv_entry kv_mr_cases[] = {
 	{ "register-256", reg_256 },
 	{ "register-1024", reg_1024 },
 	{ "map-too-much", map_too_much },
+	{ "page-sizes", page_sizes },
 	{ "new-key", new_key },
 	{ "use-after-invalidation", use_after_invalidation },
 	{ "use-before-registration", use_before_registration },
