@@ -10,8 +10,8 @@ load_modules || finish
 two_hosts || finish
 v() { bounded 250 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns h1; }
 
-queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads read-order fence shared-cq srq srq-domain srq-last
-  posted-together ping-pong"
+queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads depths-stay read-order fence shared-cq srq srq-size srq-domain
+  srq-last posted-together ping-pong"
 errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long deregister
   deregister-many deregister-source flush error-under-load send-invalidate"
 connections="private-data reject server-goes client-goes nobody-listens posted-early graceful abortive both-disconnect wildcard other-space cycles many-connections"

@@ -136,6 +136,35 @@ void manyReads(Context& c) {
     expectSame(client.memory.span(i * page, length), server.memory.span(i * page, length), format("READ %zu", i));
 }
 
+/** READ depths are the connection's: what a program asks for afterwards changes nothing, READs under way least of all. */
+void depthsStay(Context& c) {
+  constexpr unsigned depth = 4, count = 60;
+  EndOptions few;
+  few.connect = {.responderResources = depth, .initiatorDepth = depth};
+  Pair pair(c.place, few, few);
+  Region client(pair.client->pd(), page), server(pair.server->pd(), page);
+
+  test::fill(server.memory.span(), 3);
+  for (unsigned i = 0; i < count; i++) {
+    pair.client->postRead(i, {client.sge(0, page)}, server.rkey(), server.memory.address());
+    for (End* end : {pair.client.get(), pair.server.get()}) {
+      ibv_qp_attr attr{};
+      attr.max_rd_atomic = attr.max_dest_rd_atomic = static_cast<std::uint8_t>(i);
+      (void)ibv_modify_qp(end->qp(), &attr, IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC); /* it may say no */
+    }
+  }
+  for (const auto& wc : pair.client->sends().wait(count))
+    expectWc(wc, IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "READ");
+  expectSame(client.memory.span(), server.memory.span(), "what was read");
+  for (End* end : {pair.client.get(), pair.server.get()}) {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    checkVerbs(ibv_query_qp(end->qp(), &attr, IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC, &init), "ibv_query_qp");
+    expectEqual(unsigned{attr.max_rd_atomic}, depth, "ORD");
+    expectEqual(unsigned{attr.max_dest_rd_atomic}, depth, "IRD");
+  }
+}
+
 /** A request behind a READ completes behind it, although it was done before. */
 void readOrder(Context& c) {
   Pair pair(c.place);
@@ -285,6 +314,32 @@ void sharedReceives(Context& c) {
   }
 }
 
+/** An SRQ keeps its size: a program that asks for another one is refused, and all that it has posted is used. */
+void sharedKeepsSize(Context& c) {
+  constexpr unsigned entries = 16;
+  const Pair probe(c.place);
+  ibv_srq_init_attr init{};
+  init.attr = {entries, 1, 0};
+  const Srq srq(check(ibv_create_srq(probe.server->pd(), &init), "ibv_create_srq"));
+  EndOptions options;
+  options.srq = srq.get();
+  options.pd = probe.server->pd();
+  Pair pair(c.place, {}, options);
+  const Region client(pair.client->pd(), page), server(probe.server->pd(), page);
+  ibv_srq_attr attr{};
+
+  for (unsigned i = 0; i < entries; i++)
+    postShared(srq.get(), i, server.sge(0, page));
+  for (const unsigned size : {1U, 2 * entries, ~0U}) {
+    attr = {.max_wr = size, .max_sge = 1, .srq_limit = 0};
+    expect(ibv_modify_srq(srq.get(), &attr, IBV_SRQ_MAX_WR) != 0, format("an SRQ has become one of %u", size));
+  }
+  for (unsigned i = 0; i < entries; i++)
+    pair.client->postSend(i, {client.sge(0, 64)});
+  for (const auto& wc : pair.server->recvs().wait(entries))
+    expectWc(wc, IBV_WC_SUCCESS, IBV_WC_RECV, "receive");
+}
+
 /** Receive buffers belong to the SRQ's protection domain, whatever that of the queue pair is. */
 void sharedElsewhere(Context& c) {
   Pair probe(c.place);
@@ -367,11 +422,13 @@ const VerbsCase table[] = {
     {"send-queue-full", "", "a full send queue refuses more and loses nothing", queueFull},
     {"receive-queue-full", "", "a full receive queue refuses more", receiveQueueFull},
     {"many-reads", "ENH-03", "100 READs where 4 may be outstanding", manyReads},
+    {"depths-stay", "", "a program that sets other READ depths while READs are under way", depthsStay},
     {"read-order", "", "completions in order behind READs", readOrder},
     {"fence", "", "a fenced WRITE waits for the READ before it", fence},
     {"shared-cq", "", "one CQ for both queues of two connections", sharedCq},
     {"srq-last", "", "a QP that was never connected takes no more from its SRQ", lastOfShared},
     {"srq-domain", "", "an SRQ of another protection domain than the QP's", sharedElsewhere},
+    {"srq-size", "", "an SRQ that is to have another size", sharedKeepsSize},
     {"srq", "", "one SRQ for two connections, with its limit event", sharedReceives},
     {"posted-together", "TX-02 TX-09", "64 SENDs of 64 octets posted in one call", postedTogether},
     {"ping-pong", "", "messages one by one, by notification (--count)", pingPong},
