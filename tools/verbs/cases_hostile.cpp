@@ -5,10 +5,14 @@
  * of another user's. Another connection on the same device goes on with right data in each.
  */
 #include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <grp.h>
 #include <linux/capability.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/siw-abi.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -331,6 +335,155 @@ void receiverNotReady(Context& c) {
   bystander.exchange();
 }
 
+/* --- rings --- */
+
+/** The QP of a connection whose rings are written to by hand. They are the only ones of their sizes in this process. */
+class Scribbler {
+public:
+  explicit Scribbler(const Context& c)
+      : pair(c.place,
+             {.cap = {.max_send_wr = sends, .max_recv_wr = receives, .max_send_sge = 6, .max_recv_sge = 6, .max_inline_data = 0}}),
+        region(pair.client->pd(), page), sends_(ring<siw_sqe>(sends)), receives_(ring<siw_rqe>(receives)) {}
+
+  /** Puts @p entry where the device looks next, and rings the doorbell. Once for a Scribbler. */
+  void send(siw_sqe entry) {
+    hand(sends_, entry);
+    struct {
+      ib_uverbs_cmd_hdr header;
+      ib_uverbs_post_send body;
+    } command{};
+    ib_uverbs_post_send_resp answer{};
+
+    command.header = {.command = IB_USER_VERBS_CMD_POST_SEND, .in_words = sizeof(command) / 4, .out_words = sizeof(answer) / 4};
+    command.body.response = reinterpret_cast<std::uintptr_t>(&answer);
+    command.body.qp_handle = pair.client->qp()->handle;
+    command.body.wqe_size = sizeof(ib_uverbs_send_wr);
+    if (write(pair.client->id->context()->cmd_fd, &command, sizeof(command)) != sizeof(command))
+      test::throwErrno("doorbell");
+  }
+  /** As send(), for the receive queue, which has no doorbell. */
+  void receive(siw_rqe entry) { hand(receives_, entry); }
+
+  siw_sge sge(std::uint32_t length) const { return {.laddr = region.memory.address(), .length = length, .lkey = region.lkey()}; }
+
+  Pair pair;
+  Region region;
+
+private:
+  static constexpr unsigned sends = 256, receives = 512;
+
+  template <typename Entry> static Entry* ring(std::size_t entries) {
+    std::ifstream maps("/proc/self/maps");
+    const std::size_t size = (entries * sizeof(Entry) + page - 1) / page * page;
+    Entry* found = nullptr;
+
+    for (std::string line; std::getline(maps, line);) {
+      std::uintptr_t from, to;
+      if (line.find("uverbs") == std::string::npos || std::sscanf(line.c_str(), "%lx-%lx", &from, &to) != 2 || to - from != size)
+        continue;
+      expect(!found, "two rings of a size");
+      found = reinterpret_cast<Entry*>(from);
+    }
+    expect(found, "a ring is not mapped");
+    return found;
+  }
+
+  /** The flag that gives it to the device goes last. */
+  template <typename Entry> static void hand(Entry* ring, Entry entry) {
+    const auto flags = static_cast<std::uint16_t>(entry.flags | SIW_WQE_VALID);
+
+    entry.flags = 0;
+    *ring = entry;
+    std::atomic_ref(ring->flags).store(flags, std::memory_order_release);
+  }
+
+  siw_sqe* sends_;
+  siw_rqe* receives_;
+};
+
+/** Work requests that no library would write: each ends its own connection, with the right error. */
+void malformedSends(Context& c) {
+  constexpr std::uint64_t id = 77, nowhere = 0xdead000000000100;
+  struct Row {
+    const char* what;
+    std::uint8_t opcode, elements;
+    std::uint16_t flags;
+    std::uint32_t length;
+    ibv_wc_status want;
+  };
+  static const Row rows[] = {
+      {"local invalidation, which is the kernel's", SIW_OP_INVAL_STAG, 0, 0, 0, IBV_WC_LOC_QP_OP_ERR},
+      {"registration, with an address in the kernel", SIW_OP_REG_MR, 0, 0, 0, IBV_WC_LOC_QP_OP_ERR},
+      {"READ with invalidation, which is the kernel's", SIW_OP_READ_LOCAL_INV, 1, 0, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"a receive", SIW_OP_RECEIVE, 1, 0, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"one element too many", SIW_OP_SEND, SIW_MAX_SGE + 1, 0, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"255 elements", SIW_OP_SEND, 255, 0, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"a WRITE of 255 elements", SIW_OP_WRITE, 255, 0, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"a READ of 255 elements", SIW_OP_READ, 255, 0, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"one octet inline too many", SIW_OP_SEND, 1, SIW_WQE_INLINE, SIW_MAX_INLINE + 1, IBV_WC_LOC_LEN_ERR},
+      {"4 GiB inline", SIW_OP_SEND, 1, SIW_WQE_INLINE, ~0U, IBV_WC_LOC_LEN_ERR},
+      {"a READ inline", SIW_OP_READ, 1, SIW_WQE_INLINE, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"six elements of 4 GiB", SIW_OP_SEND, SIW_MAX_SGE, 0, ~0U, IBV_WC_LOC_PROT_ERR},
+  };
+  Bystander bystander(c);
+
+  for (const Row& row : rows) {
+    Scribbler s(c);
+    siw_sqe entry{.id = id,
+                  .flags = row.flags,
+                  .num_sge = row.elements,
+                  .opcode = row.opcode,
+                  .rkey = s.region.rkey(),
+                  .raddr = nowhere,
+                  .sge = {}};
+
+    for (auto& sge : entry.sge)
+      sge = s.sge(row.length);
+    s.send(entry);
+    const ibv_wc wc = s.pair.client->sends().next();
+    expect(wc.status == row.want, format("%s: %s", row.what, statusName(wc.status).c_str()));
+    expectEqual(wc.wr_id, id, "the work request's id");
+    s.pair.expectDown();
+  }
+  bystander.exchange();
+}
+
+/** Receives that no library would write: each ends its own connection, unless what the peer sends fits. */
+void malformedReceives(Context& c) {
+  constexpr std::uint64_t id = 78;
+  struct Row {
+    const char* what;
+    std::uint8_t elements;
+    std::uint32_t length;
+    ibv_wc_status want;
+  };
+  static const Row rows[] = {
+      {"one element too many", SIW_MAX_SGE + 1, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"255 elements", 255, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"no element", 0, 8, IBV_WC_LOC_LEN_ERR},
+      {"six elements of nothing", SIW_MAX_SGE, 0, IBV_WC_LOC_LEN_ERR},
+      {"six elements of 4 GiB", SIW_MAX_SGE, ~0U, IBV_WC_SUCCESS},
+  };
+  Bystander bystander(c);
+
+  for (const Row& row : rows) {
+    Scribbler s(c);
+    const Region from(s.pair.server->pd(), page);
+    siw_rqe entry{.id = id, .flags = 0, .num_sge = row.elements, .opcode = 0, .unused = 0, .sge = {}};
+
+    for (auto& sge : entry.sge)
+      sge = s.sge(row.length);
+    s.receive(entry);
+    s.pair.server->postSend(1, {from.sge(0, 64)});
+    const ibv_wc wc = s.pair.client->recvs().next();
+    expect(wc.status == row.want, format("%s: %s", row.what, statusName(wc.status).c_str()));
+    expectEqual(wc.wr_id, id, "the work request's id");
+    if (wc.status != IBV_WC_SUCCESS)
+      s.pair.expectDown();
+  }
+  bystander.exchange();
+}
+
 /* --- memory in the kernel --- */
 
 /** Octets that this process's memory cgroup is charged with. */
@@ -646,6 +799,8 @@ const VerbsCase table[] = {
     {"last-address", "", "a region that ends with the last address", lastAddress},
     {"cq-overflow", "", "a completion queue overflows", cqOverflow},
     {"cq-overflow-destroy", "", "its QPs and the queue are destroyed at once", cqOverflowDestroy},
+    {"malformed-sends", "", "send queue entries that no library writes", malformedSends},
+    {"malformed-receives", "", "receive queue entries that no library writes", malformedReceives},
     {"receiver-not-ready", "", "a SEND without a receive, behind one with", receiverNotReady},
     {"peer-killed", "", "the other process is killed", peerKilled},
     {"foreign-connect", "", "another user connects with a QP that is not its own", foreignConnect},
