@@ -306,18 +306,16 @@ static void rejects(Context& c) {
 /* --- slow and cut startups --- */
 
 /** The startup frame in two pieces, cut at every octet, and in single octets. */
-static void cutFrame(Context& c) {
+static void cutRequest(Context& c) {
   Options o(c.config);
   o.privateData = patternData(5, 1);
-  const std::size_t length = startupFrame(FrameKind::Request, o).encode().size();
+  const Bytes frame = startupFrame(FrameKind::Request, o).encode();
 
-  if (c.role != Role::Initiator)
-    throw test::Skip("shown as Initiator");
-  for (std::size_t cut = 1; cut < length; cut++) {
+  for (std::size_t cut = 1; cut < frame.size(); cut++) {
     Stream s = Stream::connect(c.config.address, c.config.port);
     Bytes rest;
 
-    s.send(startupFrame(FrameKind::Request, o).encode(), cut == 1 ? Cuts{1} : Cuts{cut, length});
+    s.send(frame, cut == 1 ? Cuts{1} : Cuts{cut, frame.size()});
     const Line event = c.target.expectEvent("cm");
     expect(event.at("pd") == hex(o.privateData), "Private Data: " + event.text);
     c.target.command("accept");
@@ -325,6 +323,36 @@ static void cutFrame(Context& c) {
     c.target.command("reset");
     c.target.forget();
   }
+}
+
+/** The application hears of a Reply when all of it is there, and once. */
+static void cutReply(Context& c) {
+  const auto& config = c.config;
+  const std::string from = config.ownAddress.empty() ? config.address : config.ownAddress;
+
+  for (std::size_t cut = 1, length = 2; cut < length; cut++) {
+    Bytes rest;
+
+    c.target.command("connect " + from + " " + c.listener.port());
+    Stream s = c.listener.accept(Deadline(milliseconds(10000)));
+    StartupFrame f = replyTo(receiveStartup(s, FrameKind::Request, rest, c.trace), Options(config));
+    f.privateData = patternData(5, 1);
+    const Bytes frame = f.encode();
+    length = frame.size();
+    s.send(frame, cut == 1 ? Cuts{1} : Cuts{cut, length});
+    const Line event = c.target.expectEvent("cm");
+    expect(event.at("event") == "ESTABLISHED", format("a Reply cut at octet %zu: ", cut) + event.text);
+    expect(event.at("pd").starts_with(hex(f.privateData, 1024)), "Private Data: " + event.text);
+    c.target.command("reset");
+    c.target.forget();
+  }
+}
+
+static void cutFrame(Context& c) {
+  if (c.role == Role::Initiator)
+    cutRequest(c);
+  else
+    cutReply(c);
 }
 
 /** Waits at most the bound for the device to close @p s, while @p step is done every second. */
@@ -534,7 +562,7 @@ static const WireCase table[] = {
     {"startup-private-data-edge", asBoth, "STA-08", "251 to 255 octets of Private Data", privateDataEdge},
     {"startup-private-data-large", asInitiator, "STA-08", "256 to 508 octets: more than the connection manager carries",
      privateDataLarge},
-    {"startup-cut", asInitiator, "RCV-03", "the Request cut at every octet", cutFrame},
+    {"startup-cut", asBoth, "RCV-03", "the Request or the Reply cut at every octet", cutFrame},
     {"startup-first-same-segment", asBoth, "STA-19", "the first FPDU right behind the startup frame", firstSameSegment},
     {"startup-first-next-segment", asBoth, "STA-19", "the first FPDU in the next segment", firstNextSegment},
     {"startup-responder-waits", asInitiator, "STA-12", "the Responder sends nothing before the first FPDU", responderWaits},
