@@ -20,6 +20,8 @@ umask 022
 
 die() { echo "${0##*/}: $*" >&2; exit 1; }
 note() { echo "== $*" >&2; }
+# die_with_log LOG TEXT: for a tool that failed; the reason is at the end of what it has written to LOG.
+die_with_log() { tail -n 25 "$1" >&2; die "$2: ${1#"$ROOT"/}"; }
 
 # What stands at the top of a script is its help.
 usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; }
