@@ -11,8 +11,9 @@ SERIES=6.1 # the stock kernel series of the machine this project is tested on; K
 KERNEL=${KERNEL:-$SERIES}
 # One of scripts/vm/build's? Everything may take so many times as long there.
 looks_for_faults() { [[ $KERNEL == @(debug|kcsan) ]]; }
-PATIENCE=1
-! looks_for_faults || PATIENCE=10
+SLOWNESS=1
+! looks_for_faults || SLOWNESS=10
+PATIENCE=$SLOWNESS
 
 # A plain user's PATH on Debian lacks the folders where modprobe, rdma and depmod live.
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C

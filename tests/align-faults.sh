@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Alignment of FPDUs when TCP has to do otherwise: packets are lost, the MTU changes, the window shuts. Data are compared; captures
 # show where alignment is lost, and that it comes back.
-# timeout: 600
 . "$(dirname "$0")/lib/scenario.sh"
 begin "alignment under faults"
 command -v tcpdump >/dev/null || skip "tcpdump is not installed"

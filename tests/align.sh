@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # How FPDUs lie in TCP segments, from captures behind a router: several MTUs, with and without TSO, Markers,
 # packing and timestamps, IPv4 and IPv6. What the devices count has to be what the captures show.
-# timeout: 600
 . "$(dirname "$0")/lib/scenario.sh"
 begin "alignment"
 command -v tcpdump >/dev/null || skip "tcpdump is not installed"

@@ -3,7 +3,6 @@
 # User-space stacks on the device, each between two hosts: rsockets (also below a program that knows nothing of them), many
 # connections, fio, libfabric.
 # suite: applications
-# timeout: 400
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/apps.sh"
 begin "user-space stacks"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # A link is deleted at once, whatever the network does: connects that nobody answers, requests that nobody decides on, transfers
 # whose peer is out of reach. A startup may take two minutes here, and no deletion may wait for one.
-# timeout: 600
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "rdma link delete while the network is silent"

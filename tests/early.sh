@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Segments that TCP holds out of order are placed before the gap closes, and delivered in their turn.
-# timeout: 400
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "early placement"

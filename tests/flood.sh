@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Thousands of startups that never end, against one listener: bounded, in the way of nobody, ended by timeout, forgotten afterwards.
-# timeout: 400
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/leaks.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # iSER: LIO's target and the open-iscsi initiator, with data compared; and LIO's TCP listener, which has the port first.
 # suite: applications debug kcsan
-# timeout: 300
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/iser.sh"
 begin "iSCSI over RDMA (iSER)"

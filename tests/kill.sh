@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Processes are killed at varying moments of a connection's life; nothing of them is left.
-# timeout: 300
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "processes killed in mid-transfer"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # What kernel consumers do with verbs, case by case: fast registration and invalidation, completion queues, draining.
 # suite: applications debug kcsan
-# timeout: 300
 . "$(dirname "$0")/lib/scenario.sh"
 begin "kernel consumers' verbs"
 load_modules || finish

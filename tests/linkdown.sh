@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # The link goes down while a transfer runs, and comes back: the transfer goes on, with right data. A transfer on another link of the
 # same host does not notice.
-# timeout: 300
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "link down in mid-transfer"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # A network namespace that has no way out, but a netdev that looks like one with a device elsewhere: rdma_cm, which knows devices by
 # their link address, takes that device. Connections of another namespace are not to be had.
-# timeout: 120
 . "$(dirname "$0")/lib/scenario.sh"
 begin "a namespace that looks like another"
 [ "$LINKTYPE" = iwmpa ] || skip "siw connects"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The modules load and unload, refuse wrong parameters, and leave nothing half-made behind.
-# timeout: 120
 . "$(dirname "$0")/lib/scenario.sh"
 begin "loading, unloading, parameters"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own modules"

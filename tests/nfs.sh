@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA: the kernel's server and client, NFSv3, v4.0 and v4.2, with data compared, and a server that restarts under I/O.
 # suite: applications debug kcsan
-# timeout: 600
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/nfs.sh"
 begin "NFS over RDMA"

@@ -3,7 +3,6 @@
 # Kernel consumers: NVMe over RDMA, target and host, with data compared. They use what user space cannot: fast registration of
 # pages, local and remote invalidation, the DMA key.
 # suite: applications debug kcsan
-# timeout: 300
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/nvme.sh"
 begin "NVMe over RDMA"

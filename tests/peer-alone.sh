@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # iwmpa-peer over the network, with a listener that accepts as the only help: lines and table, TAP, JUnit.
-# timeout: 400
 . "$(dirname "$0")/lib/scenario.sh"
 begin "iwmpa-peer and a listener that accepts"
 load_modules || finish

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The wire peer against the device: DDP and its errors.
-# timeout: 400
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "wire peer: DDP and its errors"

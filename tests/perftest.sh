@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # The perftest programs through rdma_cm (-R), between two hosts, Markers off and on.
 # suite: applications
-# timeout: 300
 . "$(dirname "$0")/lib/scenario.sh"
 begin "perftest"
 command -v ib_send_bw >/dev/null || skip "perftest is not installed"

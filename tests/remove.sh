@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Things that go while a transfer runs: the link, the netdev, the network namespace, the module, the processes. The programs are
 # told, and end; and programs that do not listen cannot keep the link from going.
-# timeout: 600
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "removal during a running transfer"

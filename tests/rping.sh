@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # rping with verification, IPv4 and IPv6: between two hosts whose interfaces have the same index, over a dummy device, over lo.
 # suite: applications
-# timeout: 300
 . "$(dirname "$0")/lib/scenario.sh"
 begin "rping"
 load_modules || finish

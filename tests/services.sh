@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # MPA where the other side does not speak it: real services that we connect to, and plain clients that connect to us.
-# timeout: 400
 . "$(dirname "$0")/lib/scenario.sh"
 begin "services and clients that do not speak MPA"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own errors and counters"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # What an administrator sees, and chooses for one device: ibv_devinfo, rdma resource, rdma statistic, iwmpa-top.
-# timeout: 150
 . "$(dirname "$0")/lib/scenario.sh"
 begin "what the tools show"
 load_modules || finish

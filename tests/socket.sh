@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # MPA on programs' TCP sockets (TCP_ULP "mpa"): the cases, counters, what ss shows, unloading; mpa.ko alone.
-# timeout: 300
 # suite: debug kcsan
 IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "$0")/.." && pwd -P)}
 MODULES=$IWMPA_DIR/mpa.ko

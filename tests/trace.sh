@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Tracepoints: what they hold of a connection with a known number of messages, of what waits, and of Terminates. Nothing when off.
-# timeout: 150
 . "$(dirname "$0")/lib/scenario.sh"
 begin "tracepoints"
 [ "$LINKTYPE" = iwmpa ] || skip "they are iwmpa's"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything that programs do with verbs: queues, errors, connections, between two hosts.
 # shows requirements by the IDs of its cases
-# timeout: 300
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "verbs"

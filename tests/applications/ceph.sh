@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Ceph with its messenger over RDMA: a monitor and an OSD on h2, its store in memory, and objects that h1 writes and reads.
-# timeout: 600
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # fio's rdma engine: all verbs, several jobs and block sizes, and data that the receiver verifies.
-# timeout: 400
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"

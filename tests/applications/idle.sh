@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Twenty thousand connections at the same time, both ends in one guest: each answers, none slows another down, and what an idle or
 # a once busy one holds is bounded.
-# timeout: 3000
 # suite: applications
+# quiet: 3000
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "20,000 idle connections"
 export PATH=$TOOLS/bench:$PATH

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # iSER at length: an iSCSI/TCP portal beside it, checksums, a file system, logins and logouts, and sessions that are cut off or shut
 # out while data is written.
-# timeout: 600
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/iser.sh"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # libfabric: what it finds on the device, and its ping-pong with both kinds of endpoint that it can have, data compared.
-# timeout: 600
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # QEMU's live migration over RDMA: a machine that runs, with 16 MiB of known memory, goes from h1 to h2; all its memory is pinned at
 # once, or what is sent is registered on the way.
-# timeout: 600
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"

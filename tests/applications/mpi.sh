@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Open MPI between two hosts, a rank on each, over libfabric's verbs;ofi_rxm: collectives and messages compared, then NetPIPE.
-# timeout: 500
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"

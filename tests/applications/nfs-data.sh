@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA at length: metadata storms and, over the versions together, 1 GiB of mixed reads and writes with checksums.
 # Of the public exercisers Debian 12 packages fio and stress-ng; fsx, fsstress and xfstests it does not.
-# timeout: 900
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA at length: trees of files and git, and what breaks while files are written: a server that restarts, connections that
 # are cut, a mount that is forced away.
-# timeout: 900
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # NVMe over RDMA at length, with Debian's nvme-cli: two namespaces, queues of each kind, in-capsule sizes, checksums, a file system,
 # and controllers that are reset, refused or cut off while data is written.
-# timeout: 600
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nvme.sh"

@@ -3,7 +3,6 @@
 # Swap on a disk of NVMe over RDMA: a program has a third of the memory that it writes to a tmpfs, and everything is right when it is
 # read again, also when the controller was reset meanwhile. The target is in the same kernel, so that the program's group alone is
 # short of memory: a target that had to wait for swap on itself would show nothing.
-# timeout: 240
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nvme.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # rdma-core's own tests, through its Python bindings. pyverbs.known says which of them do not pass, and why: anything else has to,
 # and what is known has to stay as it is.
-# timeout: 600
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 known=$(dirname "$0")/pyverbs.known

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # qperf's tests of reliable connections, by rdma_cm (-cm 1); those that want what iWARP has not end with a clear error.
-# timeout: 300
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"

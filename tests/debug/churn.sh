@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # All that can happen to connections and devices happens at once for CHURN_SECONDS, on all CPUs, beside a transfer that is compared
 # from beginning to end; afterwards there is as much of everything as before.
-# timeout: 600
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/leaks.sh"
