@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Sourced by demo-steps: one row of the demo, a program's server on bob and its client on alice. Sets failed when one fails.
-# Wants work (a scratch folder), markers (on or off), DEMO_LOGS and DEMO_LOGS_SHOWN.
+# Wants work (a scratch folder), markers (on or off), DEMO_LOGS and DEMO_LOGS_SHOWN; and PATIENCE, how many times as long everything may take.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/perftest-lib.sh"
 
@@ -10,7 +10,7 @@ row() { printf '%-7s %-12s %-38s %-8s %-26s %7s\n' "$@"; }
 listening() { ip netns exec bob ss -Hltn "sport = :$1" | grep -q .; }
 # within SECONDS COMMAND...: waits until COMMAND succeeds.
 within() {
-  local end=$((SECONDS + $1)); shift
+  local end=$((SECONDS + $1 * PATIENCE)); shift
   until "$@"; do
     [ $SECONDS -lt $end ] || return 1
     sleep 0.1
@@ -21,7 +21,7 @@ ready() { listening "$1" || ! kill -0 "$2" 2>/dev/null; }
 
 # start PROGRAM PORT SECONDS SERVER CLIENT: sets client_status, and status, which is the server's when the client ended well.
 start() {
-  local program=$1 port=$2 limit=$3 server_command=$4 client_command=$5
+  local program=$1 port=$2 limit=$(($3 * PATIENCE)) server_command=$4 client_command=$5
   client_status=0
   (cd "$work" && exec ip netns exec bob timeout -k 2 "$limit" bash -c "$server_command") >"$work/server" 2>&1 </dev/null &
   server=$!
@@ -55,7 +55,7 @@ step() {
   [ $status != 0 ] || figure=$(cd "$work" && eval "$result" 2>>"$log") || { status=1 figure='wrong result'; }
   if [ $status != 0 ]; then
     verdict=FAILED failed=1
-    [ $status != 124 ] || figure="no end in $limit s"
+    [ $status != 124 ] || figure="no end in $((limit * PATIENCE)) s"
     dmesg | tail -20 >>"$log"
   fi
   [ $starts = 1 ] || figure+=", start $starts"

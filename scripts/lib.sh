@@ -13,7 +13,8 @@ KERNEL=${KERNEL:-$SERIES}
 looks_for_faults() { [[ $KERNEL == @(debug|kcsan) ]]; }
 SLOWNESS=1
 ! looks_for_faults || SLOWNESS=10
-PATIENCE=$SLOWNESS
+# What waits in a test for something that has to happen waits so many times as long as that takes: the machine may be busy.
+export PATIENCE=$((SLOWNESS * 10))
 
 # A plain user's PATH on Debian lacks the folders where modprobe, rdma and depmod live.
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C

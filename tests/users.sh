@@ -22,7 +22,7 @@ start_udev() {
   until_true 60 udevadm control --ping || fail "no udev: $(tail -1 "$WORK/udev")"
 }
 stop_udev() { udevadm control --exit && wait $udev || fail "udev does not end"; }
-settled() { "$@" && udevadm settle --timeout=60; }
+settled() { "$@" && udevadm settle --timeout=$((60 * PATIENCE)); }
 uverbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
 is_open_to() { stat -c '%G %a' "/dev/infiniband/$(uverbs_of "$1")" | tee /dev/stderr | grep -x "$2"; }
 becomes_open_to() { until_true 60 is_open_to "$@"; }
@@ -103,7 +103,7 @@ ip -n h2 neigh add 10.9.0.77 lladdr 02:00:00:00:00:77 dev wire nud permanent
 ip -n h2 route add 10.9.0.1/32 via 10.9.0.77 dev wire
 ip -n h2 route add 10.9.0.1/32 dev wire table 100
 ip -n h2 rule add uidrange 65534-65534 table 100
-check "the second attempt to connect takes the user's way, too" in1 timeout -k 5 120 mpa-peer run enhanced-fallback \
+check "the second attempt to connect takes the user's way, too" in1 timeout -k 5 $((120 * PATIENCE)) mpa-peer run enhanced-fallback \
   --addr 10.9.0.2 --own-addr 10.9.0.1 --target "ip netns exec h2 ${nobody[*]} rdma-target"
 ip -n h2 rule delete uidrange 65534-65534 table 100
 ip -n h2 route delete 10.9.0.1/32 via 10.9.0.77 dev wire
@@ -119,7 +119,7 @@ mount -t cgroup2 none /sys/fs/cgroup && echo +rdma >/sys/fs/cgroup/cgroup.subtre
 in_group() { bash -c 'echo $$ >'$group'/cgroup.procs; exec "$@"' - "$@"; }
 echo "rd2 hca_handle=0" >$group/rdma.max
 refused "no open device" "Failed to open device" in_group ibv_devinfo -d rd2
-inline=(in_group timeout -k 5 60 verbs-test run inline --addr 10.9.0.2 --server-ns h2 --client-ns h1)
+inline=(in_group timeout -k 5 $((60 * PATIENCE)) verbs-test run inline --addr 10.9.0.2 --server-ns h2 --client-ns h1)
 echo "rd2 hca_handle=max hca_object=3" >$group/rdma.max
 refused "no more objects than it is given" "temporarily unavailable" "${inline[@]}"
 echo "rd2 hca_object=max" >$group/rdma.max

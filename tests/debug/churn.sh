@@ -29,7 +29,7 @@ removed() {
 }
 no_more_hosts() { removed 3; removed 4; }
 # What loses its device, its memory or its peer may end with any status, but it ends: 124 is timeout's word for what hangs.
-patient() { timeout $((120 * ${PATIENCE:-1})) "$@"; }
+patient() { timeout $((12 * PATIENCE)) "$@"; }
 ended() { # PID WHAT
   local status=0
   wait "$1" || status=$?

@@ -11,6 +11,6 @@ done
 dmesg -n 1 # thousands of stacks: to the log, not to the console
 "$IWMPA_DIR/build/tools/faults/fault-sweep" run "$@" --modules "$modules" --known known --log "$VMOUT/kernel.log" --sites "$VMOUT/sites.tsv" || status=$?
 dmesg -C
-for netdev in wire wire2; do timeout 30 ip link delete $netdev || { echo "$netdev is held"; status=1; }; done
+for netdev in wire wire2; do timeout $((30 * PATIENCE)) ip link delete $netdev || { echo "$netdev is held"; status=1; }; done
 dmesg >>"$VMOUT/kernel.log"
 exit $status

@@ -52,7 +52,7 @@ pair() {
     book skip "$text ($reason)"
     return 0
   fi
-  far "timeout -k 5 $((limit + 30)) $server" >"$WORK/server" 2>&1 &
+  far "timeout -k 5 $((limit * PATIENCE + 30)) $server" >"$WORK/server" 2>&1 &
   spid=$!
   if ! until_true 30 far "listening '' $port"; then
     far "killall -q ${server%% *}"

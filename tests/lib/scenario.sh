@@ -78,17 +78,20 @@ cases() {
   esac
 }
 
-# until_true SECONDS COMMAND...: asks ten times a second; fails when the time is over.
+# PATIENCE, which the runner gives, is how many times as long as on an idle machine and a stock kernel something may take that has to happen.
+PATIENCE=${PATIENCE:-1}
+
+# until_true SECONDS COMMAND...: asks ten times a second; fails when PATIENCE times SECONDS are over.
 until_true() {
-  local end=$((SECONDS + $1 * ${PATIENCE:-1})); shift
+  local end=$((SECONDS + $1 * PATIENCE)); shift
   until "$@" >"$WORK/until" 2>&1; do
     [ $SECONDS -lt $end ] || { cat "$WORK/until"; return 1; }
     sleep 0.1
   done
 }
 
-# bounded SECONDS COMMAND...: like until_true's, these are for a kernel that does not look for faults.
-bounded() { timeout -k 5 $(($1 * ${PATIENCE:-1})) "${@:2}"; }
+# bounded SECONDS COMMAND...: ends it after PATIENCE times SECONDS.
+bounded() { timeout -k 5 $(($1 * PATIENCE)) "${@:2}"; }
 
 # --- modules ---
 
@@ -284,7 +287,7 @@ client_server() {
   local text=$1 limit=$2 port=$3 sns=$4 server=$5 cns=$6 client=$7 start=${8:-1} spid status=0 server_status=0 in_s=() in_c=()
   [ -z "$sns" ] || in_s=(ip netns exec "$sns")
   [ -z "$cns" ] || in_c=(ip netns exec "$cns")
-  timeout -k 5 $((limit * ${PATIENCE:-1})) "${in_s[@]}" bash -c "$server" >"$WORK/server" 2>&1 & # not by a function: a shell would be killed in its stead
+  timeout -k 5 $((limit * PATIENCE)) "${in_s[@]}" bash -c "$server" >"$WORK/server" 2>&1 & # not by a function: a shell would be killed in its stead
   spid=$!
   if ! until_true 20 listening "$sns" "$port"; then
     fail "$text: the server does not listen on port $port"
@@ -348,7 +351,7 @@ answers() {
 
 # ask NAME COMMAND: prints the answer of an rdma-target, which has to be a good one.
 ask() {
-  local answers answer end=$((SECONDS + 30))
+  local answers answer end=$((SECONDS + 30 * PATIENCE))
   answers=$(grep -c '^= ' "$WORK/$1.out")
   echo "$2" >&"${told_by[$1]}"
   until answer=$(grep '^= ' "$WORK/$1.out" | sed -n "$((answers + 1))p") && [ -n "$answer" ]; do

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -56,7 +58,7 @@ template <class A, class B> void expectEqual(A got, B want, const std::string& w
                          static_cast<unsigned long long>(want)));
 }
 
-/** Waits are for kernels that do not look for faults: PATIENCE, when it is set, is how many times as long others may take. */
+/** What has to happen may take this many times as long as it does: PATIENCE, from the scripts, knows the kernel and allows for a busy machine. */
 inline int patience() {
   static const char* const text = std::getenv("PATIENCE");
   static const int times = text ? std::atoi(text) : 1;
@@ -67,17 +69,22 @@ inline int patience() {
 /** A point in time that waiting must not pass; every wait in these programs has one. */
 class Deadline {
 public:
-  explicit Deadline(milliseconds budget) : end_(Clock::now() + budget * patience()) {}
+  explicit Deadline(milliseconds budget) : Deadline(Clock::now() + budget * patience()) {}
+
+  /** A wait for something that must not happen, or for as long as somebody asked for: a busy machine makes it no longer. */
+  static Deadline exactly(milliseconds time) { return Deadline(Clock::now() + time); }
 
   /** Milliseconds left for poll(2), rounded up; 0 when it has passed. */
   int left() const {
     const auto ms = std::chrono::ceil<milliseconds>(end_ - Clock::now()).count();
-    return ms > 0 ? static_cast<int>(ms) : 0;
+    return static_cast<int>(std::clamp<std::int64_t>(ms, 0, std::numeric_limits<int>::max()));
   }
 
   bool passed() const { return left() == 0; }
 
 private:
+  explicit Deadline(Clock::time_point end) : end_(end) {}
+
   Clock::time_point end_;
 };
 

@@ -18,7 +18,7 @@
 #include "compat.h"
 
 #define KV_WORKS	1024
-#define KV_WAIT		(60 * HZ)	/* a wait that is longer has failed */
+#define KV_WAIT		(600 * HZ)	/* a wait that is longer has failed */
 
 /**
  * struct kv_work - a work request on its way

@@ -171,7 +171,7 @@ public:
   /** No second attempt: nobody knocks at the listener. */
   void expectNoOther() {
     try {
-      context_.listener.accept(Deadline(milliseconds(300)));
+      context_.listener.accept(Deadline::exactly(milliseconds(300)));
     } catch (const std::exception&) {
       return;
     }

@@ -162,7 +162,7 @@ static void refusedRequest(Context& c) {
       expect(reply.reject && !reply.enhanced, "the Reply accepts");
       expect(rest.empty(), "more than the Reply came");
       expectFinOnly(s, "refused Request");
-      expect(!c.target.event("cm", Deadline(milliseconds(50))), "the application was told of a connection");
+      expect(!c.target.event("cm", Deadline::exactly(milliseconds(50))), "the application was told of a connection");
     }
 }
 

@@ -124,8 +124,8 @@ static void privateDataLarge(Context& c) {
     s.send(startupFrame(FrameKind::Request, o).encode());
     Bytes answer;
     End end;
-    do
-      end = s.receive(answer, Deadline(milliseconds(5000)));
+    do /* nothing comes when the Request was delivered */
+      end = s.receive(answer, Deadline::exactly(milliseconds(5000)));
     while (end == End::Data);
     const auto event = c.target.event("cm", Deadline(milliseconds(0)));
 
@@ -154,7 +154,7 @@ static void refusedRequest(Context& c, const Bytes& octets, const std::string& w
   const End end = s.receive(answer, Deadline(milliseconds(5000)));
   expect(answer.empty(), what + ": the device answered " + hex(answer));
   expect(end == End::Fin || end == End::Reset, what + ": the device did not close");
-  expect(!c.target.present() || !c.target.event("cm", Deadline(milliseconds(50))),
+  expect(!c.target.present() || !c.target.event("cm", Deadline::exactly(milliseconds(50))),
          what + ": the application was told of a connection");
 }
 
@@ -361,7 +361,7 @@ static void expectCutOff(Context& c, Stream& s, const std::function<void()>& ste
 
   while (!bound.passed()) {
     Bytes octets;
-    const End end = s.receive(octets, Deadline(milliseconds(1000)));
+    const End end = s.receive(octets, Deadline::exactly(milliseconds(1000)));
 
     expect(octets.empty(), "the device answered half a startup frame: " + hex(octets));
     if (end == End::Fin || end == End::Reset)

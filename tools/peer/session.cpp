@@ -339,7 +339,7 @@ ReadRequest Session::takeReadRequest(std::size_t length, Segment* request) {
 
 void Session::expectSilence(milliseconds time) {
   Bytes octets;
-  const End end = stream.receive(octets, Deadline(time));
+  const End end = stream.receive(octets, Deadline::exactly(time));
 
   expect(decoder.idle() && end == End::Open, format("the device should be silent, but: %s %s", endName(end), hex(octets).c_str()));
 }

@@ -494,7 +494,7 @@ static void missingValue(Context& c) {
     setters.emplace_back([&, name] { e.client.set(SOL_MPA, name, page.address(), 4); });
   page.awaitSleepers(static_cast<unsigned>(setters.size()));
   status = std::async(std::launch::async, [&] { return e.client.status(); });
-  const bool came = status.wait_for(patience) == std::future_status::ready;
+  const bool came = status.wait_for(patience * test::patience()) == std::future_status::ready;
   page.come();
   expect(came, "the socket is locked");
   expectEqual(status.get().state, MPA_STATE_STREAMING, "state");

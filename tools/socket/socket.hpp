@@ -78,7 +78,7 @@ public:
   Received receive(std::size_t room = 70000, int flags = 0) const;
 
   /** Waits for one of @p events; returns what poll() said, 0 at the end of @p budget. */
-  short poll(short events, test::milliseconds budget = patience) const;
+  short poll(short events, test::milliseconds budget = patience * test::patience()) const;
   int soError() const;
   /** TCP_INFO; throws std::system_error when there is none. */
   tcp_info tcpInfo() const;

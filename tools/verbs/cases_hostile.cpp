@@ -270,7 +270,7 @@ void expectFlushed(End& end, const Region& memory) {
           return expectWc(wc, IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "a SEND that is posted afterwards");
         expect(wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR, statusName(wc.status));
       }
-    } while (end.sends().notified(Deadline(milliseconds(100))));
+    } while (end.sends().notified(Deadline::exactly(milliseconds(100))));
   } while (!deadline.passed());
   throw test::Failure("a SEND that is posted afterwards does not complete");
 }
@@ -290,7 +290,7 @@ void cqOverflow(Context& c) {
   expectEqual(victim.client->state(), int{IBV_QPS_ERR}, "state of the QP");
   expectEqual(user.client->state(), int{IBV_QPS_RTS}, "state of a QP with another queue");
   expectFlushed(*victim.client, from);
-  expect(!waitAsync(victim.client->id->context(), IBV_EVENT_CQ_ERR, Deadline(milliseconds(200))), "a second CQ_ERR event");
+  expect(!waitAsync(victim.client->id->context(), IBV_EVENT_CQ_ERR, Deadline::exactly(milliseconds(200))), "a second CQ_ERR event");
   neighbour.server->postRead(1, {ours.sge(0, 64)}, theirs.rkey(), theirs.memory.address());
   expectWc(neighbour.server->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "READ from the QP that shares the queue");
   user.sync();

@@ -26,7 +26,7 @@ void solicited(Context& c) {
     pair.server->postRecv(i, {server.sge(0, 64)});
   cq.arm(true);
   pair.client->postSend(1, {client.sge(0, 8)});
-  expect(!cq.notified(Deadline(test::milliseconds(500))), "notified of a message that was not solicited");
+  expect(!cq.notified(Deadline::exactly(test::milliseconds(500))), "notified of a message that was not solicited");
   pair.client->postSend(2, {client.sge(0, 8)}, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
   expect(cq.notified(Deadline(defaultBudget)), "not notified of a solicited message");
   expectEqual(cq.wait(2).size(), 2u, "completions");
@@ -51,7 +51,7 @@ void armedOnce(Context& c) {
     pair.client->postSend(i, {client.sge(0, 8)});
   expect(cq.notified(Deadline(defaultBudget)), "not notified");
   pair.client->sends().wait(8);
-  expect(!cq.notified(Deadline(test::milliseconds(300))), "notified twice for one arming");
+  expect(!cq.notified(Deadline::exactly(test::milliseconds(300))), "notified twice for one arming");
   expectEqual(cq.wait(8).size(), 8u, "completions");
 }
 

@@ -86,8 +86,7 @@ public:
 
   /** Goes on until the time is over or the connection ends; returns why. */
   std::string run() {
-    /* What was asked for, and no patience on top of that. */
-    const Deadline limit(milliseconds(arguments_.seconds ? arguments_.seconds * 1000 : 1 << 30) / test::patience());
+    const Deadline limit = Deadline::exactly(milliseconds(arguments_.seconds ? arguments_.seconds * 1000 : 1 << 30));
 
     for (unsigned i = 0; sending_ && i < arguments_.depth; i++)
       postSend(i);
