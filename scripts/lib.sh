@@ -7,7 +7,8 @@ BUILD=$ROOT/build
 RESULTS=${IWMPA_RESULTS:-$BUILD/results} # what each test has shown: a folder for each stage, files of lines "name, IDs, ok|FAIL|skip, text"
 # Large things that do not depend on this checkout (kernel source, kernels) outlive it, so that a fresh clone starts fast.
 CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
-SERIES=6.1 # the stock kernel series of the machine this project is tested on; KERNEL names another
+# The stock kernel series of this machine's Debian; KERNEL names another.
+case $(sed -n 's/^VERSION_ID=//p' /etc/os-release 2>/dev/null) in '"13"') SERIES=6.12 ;; *) SERIES=6.1 ;; esac
 KERNEL=${KERNEL:-$SERIES}
 # One of scripts/vm/build's? Everything may take so many times as long there.
 looks_for_faults() { [[ $KERNEL == @(debug|kcsan) ]]; }

@@ -36,7 +36,7 @@ stop_rounds() {
 # A part of a kernel tree: what modules are built with, on every machine that builds them.
 make_tree() {
   local from
-  from=$(ls -d /usr/src/linux-headers-6.1*-common | tail -1)
+  from=$(ls -d /usr/src/linux-headers-*-common | tail -1)
   tar -C "$from" -cf "$WORK/tree.tar" include/net include/rdma include/uapi/rdma || return 1
   mkdir "$WORK/tree" && tar -C "$WORK/tree" -xf "$WORK/tree.tar" || return 1
   (cd "$WORK/tree" && find . -type f -print0 | sort -z | xargs -0 md5sum) >"$WORK/tree.sums"
