@@ -9,12 +9,13 @@
 #   ROWS="SELECTION,..."  make bench*: only the rows that have all words of a selection (scripts/bench/run -l lists them)
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
 #   FUZZ_SEED=N           make fuzz: what the inputs are made from (default: another one each time)
+#   FULL=1                make fresh with make check, too
 #   HOURS=N               make soak: how long (default: 1)
 #   IWMPA_CACHE=DIR       where kernel sources and kernels are kept (default: ~/.cache/iwmpa)
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
-export KERNEL KVER T HOST FUZZ_SECONDS FUZZ_SEED ROWS HOURS IWMPA_CACHE
+export KERNEL KVER T HOST FULL FUZZ_SECONDS FUZZ_SEED ROWS HOURS IWMPA_CACHE
 
 ifneq ($(words $(CURDIR)),1)
 $(error the path of this folder holds a space, which the kernel's build cannot handle: move it)
@@ -154,6 +155,10 @@ deb: ## Debian packages of modules (for DKMS) and tools, in build/deb, checked b
 .PHONY: package-check
 package-check: ## these packages in a whole Debian in the emulator: install, reboot, newer kernel, purge (an hour or more)
 	@scripts/package-check
+
+.PHONY: fresh
+fresh: ## make deb and make demo (FULL=1: make check, too) in bare roots of Debian 12 and 13, as root and as a user (T selects)
+	@scripts/fresh
 
 .PHONY: clean
 clean: ## remove everything that was built here; the cache stays
