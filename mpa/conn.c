@@ -158,8 +158,28 @@ static void conn_arm_timer(struct mpa_conn *conn, unsigned int ms)
 		mpa_conn_put(conn);
 }
 
+/* Or sooner, when it is armed already. */
+static void conn_rearm_timer(struct mpa_conn *conn, unsigned int ms)
+{
+	mpa_conn_get(conn);
+	if (mod_delayed_work(workqueue_of(conn), &conn->timer,
+			     msecs_to_jiffies(ms)))
+		mpa_conn_put(conn);
+}
+
 /**
- * mpa_conn_retry() - have the connection's work run in a moment
+ * mpa_conn_pause() - have the connection's work run in a moment
+ * @conn: connection in Full Operation whose last octets wait for TCP
+ *
+ * Context: any; the caller holds a reference.
+ */
+void mpa_conn_pause(struct mpa_conn *conn)
+{
+	conn_rearm_timer(conn, MPA_RETRY_MS);
+}
+
+/**
+ * mpa_conn_retry() - have the connection's work run in a while
  * @conn: connection in Full Operation
  *
  * For want of memory: the work may find none either, and must not spin. A try
@@ -171,10 +191,7 @@ void mpa_conn_retry(struct mpa_conn *conn)
 	unsigned int ms = MPA_RETRY_MS <<
 			  min(conn->rx.tries++, MPA_RETRY_DOUBLINGS);
 
-	mpa_conn_get(conn);
-	if (mod_delayed_work(workqueue_of(conn), &conn->timer,
-			     msecs_to_jiffies(ms)))
-		mpa_conn_put(conn);
+	conn_rearm_timer(conn, ms);
 }
 
 /**

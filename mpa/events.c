@@ -152,7 +152,7 @@ static void conn_write_space(struct sock *sk)
 	if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags)) {
 		/* With nothing on its way TCP may lack memory: do not spin. */
 		if (tcp_rtx_and_write_queues_empty(sk))
-			mpa_conn_retry(conn);
+			mpa_conn_pause(conn);
 		else
 			mpa_conn_queue(conn);
 	} else if (conn->state >= MPA_FULL && conn->ops->writable) {
