@@ -196,13 +196,19 @@ void iwm_sq_release(struct iwm_sq *sq)
 	smp_mb();	/* before looking at the next entry: see above */
 }
 
+/* For the completion: a program may index a table with it. */
+static u8 known_opcode(u8 opcode)
+{
+	return opcode < SIW_NUM_OPCODES ? opcode : SIW_OP_SEND;
+}
+
 u32 iwm_sq_push(struct iwm_sq *sq, const struct siw_sqe *sqe)
 {
 	struct iwm_wqe *wqe = iwm_sq_wqe(sq, sq->fifo_put);
 
 	*wqe = (struct iwm_wqe) {
 		.id = sqe->id,
-		.opcode = sqe->opcode,
+		.opcode = known_opcode(sqe->opcode),
 		.status = SIW_WC_SUCCESS,
 		.signalled = (sqe->flags & SIW_WQE_SIGNALLED) ||
 			     sq->qp->sig_all,
@@ -272,12 +278,10 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 		const struct siw_sqe *sqe = iwm_sq_entry(sq, sq->get);
 		struct iwm_wqe wqe = {
 			.id = READ_ONCE(sqe->id),
-			.opcode = READ_ONCE(sqe->opcode),
+			.opcode = known_opcode(READ_ONCE(sqe->opcode)),
 			.status = SIW_WC_WR_FLUSH_ERR,
 		};
 
-		if (wqe.opcode >= SIW_NUM_OPCODES)
-			wqe.opcode = SIW_OP_SEND;
 		sq_skip(sq);
 		iwm_sq_release(sq);
 		complete_wqe(qp, &wqe);

@@ -416,6 +416,7 @@ void malformedSends(Context& c) {
       {"registration, with an address in the kernel", SIW_OP_REG_MR, 0, 0, 0, IBV_WC_LOC_QP_OP_ERR},
       {"READ with invalidation, which is the kernel's", SIW_OP_READ_LOCAL_INV, 1, 0, 8, IBV_WC_LOC_QP_OP_ERR},
       {"a receive", SIW_OP_RECEIVE, 1, 0, 8, IBV_WC_LOC_QP_OP_ERR},
+      {"an operation that does not exist", 255, 1, 0, 8, IBV_WC_LOC_QP_OP_ERR},
       {"one element too many", SIW_OP_SEND, SIW_MAX_SGE + 1, 0, 8, IBV_WC_LOC_QP_OP_ERR},
       {"255 elements", SIW_OP_SEND, 255, 0, 8, IBV_WC_LOC_QP_OP_ERR},
       {"a WRITE of 255 elements", SIW_OP_WRITE, 255, 0, 8, IBV_WC_LOC_QP_OP_ERR},
