@@ -151,7 +151,7 @@ void iwm_qp_die(struct iwm_qp *qp)
 /*
  * Nothing is sent any more. In CLOSING the peer is received from until it has
  * closed, too, or is late: what has not completed by then is flushed then.
- * Without a connection there is nothing to wait for.
+ * Without a connection, when the Reply could not be sent, it is flushed at once.
  */
 static void qp_shut_down(struct iwm_qp *qp, enum iwm_qp_state state)
 {
@@ -164,6 +164,8 @@ static void qp_shut_down(struct iwm_qp *qp, enum iwm_qp_state state)
 	mutex_unlock(&qp->conn_lock);
 	if (wait)
 		iwm_qp_queue_close(qp, IWM_CLOSE_MAX_MS);
+	else if (state == IWM_QP_CLOSING)
+		iwm_qp_disconnect(qp, false, -ECONNABORTED);
 }
 
 /* A startup that has failed leaves a connection behind. */
