@@ -326,6 +326,8 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 	mpa_rx_head(conn, &run.cur);
 	result = deliver_run(&run);
 	*err = run.err;
+	/* TCP sends an ACK below, which may have us place what is early. */
+	conn->rx.stopped = result == MPA_RX_ENDED;
 	if (run.done) {
 		mpa_rx_consume(conn, run.fpdus, run.done);
 		if (conn->ops->receive_done)
