@@ -72,11 +72,16 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 			mpa_conn_end(conn, err, -EBADMSG);
 		break;
 	case MPA_RX_NO_MEMORY:
-		/* The worker can wait for it; when it got none, in a moment. */
+		/*
+		 * The worker can wait for it. When it got none, it tries again
+		 * in a while, whatever the peer sends.
+		 */
 		if (gfpflags_allow_blocking(gfp))
 			mpa_conn_retry(conn);
-		else
+		else if (!conn->rx.tries)
 			mpa_conn_queue(conn);
+		else
+			mpa_conn_watch(conn);
 		fallthrough;
 	case MPA_RX_IDLE:
 		if (peer_has_closed(conn->sk))

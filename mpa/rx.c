@@ -118,6 +118,7 @@ void mpa_rx_consume(struct mpa_conn *conn, u32 fpdus, u32 octets)
 	mpa_count(conn, MPA_STAT_RX_PASSES, 1);
 	rx->fpdus += fpdus;
 	rx->octets += octets;
+	rx->tries = 0;
 	/* The stash is the beginning of one FPDU: all of it goes or none. */
 	if (rx->stash_len) {
 		octets -= rx->stash_len;
