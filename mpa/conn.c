@@ -168,19 +168,24 @@ static void conn_rearm_timer(struct mpa_conn *conn, unsigned int ms)
 }
 
 /**
- * mpa_conn_pause() - have the connection's work run in a moment
- * @conn: connection in Full Operation whose last octets wait for TCP
+ * mpa_conn_queue_push() - have the connection's work hand over what waits
+ * @conn: connection in Full Operation; TCP has called sk_write_space()
  *
- * Context: any; the caller holds a reference.
+ * TCP does that, too, when it refuses its only buffer for want of memory, in
+ * the call that hands over. Then the work pauses, or it would spin.
+ * Context: socket lock held; the caller holds a reference.
  */
-void mpa_conn_pause(struct mpa_conn *conn)
+void mpa_conn_queue_push(struct mpa_conn *conn)
 {
-	conn_rearm_timer(conn, MPA_RETRY_MS);
+	if (conn->tx.pushing)
+		conn_rearm_timer(conn, MPA_RETRY_MS);
+	else
+		mpa_conn_queue(conn);
 }
 
 /**
  * mpa_conn_retry() - have the connection's work run in a while
- * @conn: connection in Full Operation
+ * @conn: connection in Full Operation that lacks memory for its stash
  *
  * For want of memory: the work may find none either, and must not spin. A try
  * has a full cgroup reclaim, so each wait is longer than the one before.

@@ -127,7 +127,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 void mpa_conn_set_params(struct mpa_conn *conn,
 			 const struct mpa_params *params);
 void mpa_conn_queue(struct mpa_conn *conn);
-void mpa_conn_pause(struct mpa_conn *conn);
+void mpa_conn_queue_push(struct mpa_conn *conn);
 void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_watch(struct mpa_conn *conn);
 void mpa_conn_released(struct mpa_conn *conn);

@@ -410,7 +410,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_shutdown, MPA_NS);
  * @conn: connection
  *
  * mpa_consumer_ops.closed() with -ECONNABORTED comes before this returns, unless
- * the end was reported already. Context: process, may sleep; takes the socket
+ * the end was reported already, or so much is queued that the worker has to
+ * deliver the rest first. Context: process, may sleep; takes the socket
  * lock.
  */
 void mpa_abort(struct mpa_conn *conn)

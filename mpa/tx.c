@@ -496,7 +496,9 @@ int mpa_tx_push(struct mpa_conn *conn, bool more)
 	/* On a program's socket TCP may be told to wait for more. */
 	if (conn->sock || (!more && !tx->nagle))
 		mpa_plan_end_segment(plan);
+	tx->pushing = true;
 	ret = mpa_plan_push(conn, mss, more);
+	tx->pushing = false;
 	mpa_plan_set_mss(plan, mss);
 	update_large(conn);
 	if (!ret)

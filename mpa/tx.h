@@ -108,6 +108,8 @@ struct mpa_tx_counts {
  *	has received one (RFC 5044 7.1.2 rule 4); without startup frames always
  * @ready: Full Operation has begun and TCP can still be written to
  * @packing: several FPDUs may share a segment
+ * @pushing: within mpa_tx_push(), which TCP may answer by sk_write_space();
+ *	socket lock
  * @nagle: TCP says when a segment that is not full leaves
  * @large: octets of the stream that an FPDU may take across segments; 0: it has
  *	to fit one
@@ -130,6 +132,7 @@ struct mpa_tx {
 	bool allowed;
 	bool ready;
 	bool packing;
+	bool pushing;
 	bool nagle;
 	u32 large;
 	u32 fpdus;

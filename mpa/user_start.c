@@ -134,7 +134,7 @@ static void user_writable(void *consumer)
 
 	if (conn->tx.ready && mpa_plan_pending(&conn->tx.plan)) {
 		set_bit(MPA_CONN_PUSH_WANTED, &conn->flags);
-		mpa_conn_queue(conn);
+		mpa_conn_queue_push(conn);
 		return;
 	}
 	mpa_user_wake_all(user);
