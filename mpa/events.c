@@ -154,15 +154,10 @@ static void conn_write_space(struct sock *sk)
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if (!conn)
 		return;
-	if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags)) {
-		/* With nothing on its way TCP may lack memory: do not spin. */
-		if (tcp_rtx_and_write_queues_empty(sk))
-			mpa_conn_pause(conn);
-		else
-			mpa_conn_queue(conn);
-	} else if (conn->state >= MPA_FULL && conn->ops->writable) {
+	if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
+		mpa_conn_queue_push(conn);
+	else if (conn->state >= MPA_FULL && conn->ops->writable)
 		conn->ops->writable(conn->consumer);
-	}
 }
 
 /**
