@@ -474,9 +474,12 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	/* While we are the owner: iwm_sq_stop() is not over before. */
 	if (*result == TX_NO_MEMORY)
 		iwm_sq_defer(sq, SQ_NO_MEMORY_NS);
-	if (test_bit(SQ_TERMINATE, &sq->flags) && send_terminate(qp, conn)) {
-		clear_bit(SQ_TERMINATE, &sq->flags);
-		terminated = true;
+	if (test_bit(SQ_TERMINATE, &sq->flags)) {
+		terminated = send_terminate(qp, conn);
+		if (terminated)
+			clear_bit(SQ_TERMINATE, &sq->flags);
+		else if (test_bit(SQ_DEFERRED, &sq->flags))
+			*result = TX_NO_MEMORY;
 	}
 	if (test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_flush_all(qp))
 		*result = TX_BUDGET;
@@ -559,8 +562,12 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 			iwm_qp_terminated(qp);
 		if (unlikely(test_bit(SQ_BROKEN, &sq->flags)))
 			qp_broken(qp);
-		/* The timer looks at SQ_AGAIN: TCP sets it without a pause. */
-		if (result == TX_NO_MEMORY)
+		/*
+		 * TCP has set SQ_AGAIN in the call that it refused. The timer
+		 * looks, unless it has fired meanwhile and found an owner.
+		 */
+		if (result == TX_NO_MEMORY &&
+		    test_bit(SQ_DEFERRED, &sq->flags))
 			return;
 		if (result == TX_BUDGET ||
 		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||

@@ -27,9 +27,11 @@
  * RUN user-ring-reused   -DUSER -DPOSTS=3 -DLEAN
  * RUN user-lists         -DUSER -DPOSTS=3 -DLEAN -DBATCH=2 -DRING=4
  * RUN user-stop          -DUSER -DSTOP -DLEAN
+ * RUN user-no-memory     -DUSER -DLEAN -DNO_MEMORY
  * RUN kernel             -DKERNEL
  * RUN kernel-ring-reused -DKERNEL -DPOSTS=3 -DLEAN
  * RUN kernel-stop        -DKERNEL -DSTOP -DLEAN
+ * RUN kernel-no-memory   -DKERNEL -DLEAN -DNO_MEMORY
  * PROGRESS user          -DUSER -DLEAN
  * PROGRESS kernel        -DKERNEL -DLEAN
  * MUTANT libsiw-looks-at-once     -DUSER -DNO_POSTER_MB
@@ -46,6 +48,7 @@
  * MUTANT stop-without-waiting     -DUSER -DSTOP -DLEAN -DNO_STOP_WAIT
  * MUTANT owner-ignores-stop       -DUSER -DSTOP -DLEAN -DNO_STOPPED
  * MUTANT end-without-barrier      -DUSER -DSTOP -DLEAN -DNO_END_MB
+ * MUTANT no-memory-leaves-at-once -DKERNEL -DLEAN -DNO_MEMORY -DNO_MEMORY_LEAVES
  * MUTANT claim-ends-late          -DUSER -DSTOP -DLEAN -DCLAIM_ENDS_LATE
  */
 #ifndef POSTS
@@ -57,7 +60,11 @@
 #ifndef BATCH
 #define BATCH	1
 #endif
-/* -DLEAN: Sends only, and TCP always has room. */
+/*
+ * -DLEAN: Sends only, and TCP always has room. -DNO_MEMORY: TCP has no memory
+ * for its only buffer, as often as NO_MEMORY_MAX says.
+ */
+#define NO_MEMORY_MAX	2
 
 /* Words of memory, and the bits of iwm_sq.flags. */
 #define VALID(i)	((i) % RING)
@@ -92,6 +99,7 @@ bool finished[POSTS], sending[POSTS];
 byte reading = NONE;		/* a Read of ours, whose Response is to come */
 bool queued, timer, tcp_full;	/* the work, the timer, TCP has no room */
 bool waiting, woken, conn_gone, poster_done, stop_done;
+byte refused;			/* buffers for want of memory */
 
 #define store(w, v)	sb[me]!w, v
 #define mb()		empty(sb[me])
@@ -237,6 +245,21 @@ inline transmit()
 		look();
 		if
 		:: valid && may_start -> take(body)
+#ifdef NO_MEMORY
+		:: valid && may_start && refused < NO_MEMORY_MAX ->
+			/* sk_write_space() within hand_over(); iwm_sq_defer() */
+			refused++;
+			no_memory = true;
+			iwm_sq_kick();
+			atomic {
+				mb();
+				if
+				:: mem[DEFERRED]
+				:: else -> mem[DEFERRED] = 1; timer = true
+				fi
+			};
+			break
+#endif
 #ifndef LEAN
 		:: valid && may_start && get > released && !tcp_full ->
 			tcp_full = true;
@@ -344,6 +367,15 @@ inline iwm_sq_run()
 		:: else
 		fi;
 		own_release();
+#ifdef NO_MEMORY
+#ifndef NO_MEMORY_LEAVES
+		no_memory = no_memory && test_bit(DEFERRED);
+#endif
+		if
+		:: no_memory -> no_memory = false; break
+		:: else
+		fi;
+#endif
 		if
 		:: budget ->
 			budget = false;
@@ -366,7 +398,7 @@ inline iwm_sq_run()
 active proctype poster()
 {
 	byte me = POSTER, body, n;
-	bool valid, got, budget;
+	bool valid, got, budget, no_memory;
 
 	do
 	:: posted < POSTS ->
@@ -421,7 +453,7 @@ active proctype poster()
 active proctype worker()
 {
 	byte me = WORKER, body;
-	bool valid, got, budget;
+	bool valid, got, budget, no_memory;
 
 end:	do
 	:: queued ->
