@@ -70,6 +70,8 @@ static enum hrtimer_restart burst_end(struct hrtimer *timer)
  */
 void iwm_sq_flush(struct iwm_qp *qp)
 {
+	/* Pairs with end_receiving(): the state is seen by later upcalls. */
+	smp_mb__before_atomic();
 	set_bit(SQ_FLUSH, &qp->sq->flags);
 	iwm_sq_kick(qp);
 }
