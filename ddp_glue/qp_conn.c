@@ -184,7 +184,8 @@ static void drop_dead_conn(struct iwm_qp *qp)
  */
 static void wait_for_peer(struct iwm_qp *qp)
 {
-	bool reset = READ_ONCE(qp->state) != IWM_QP_CLOSING;
+	bool reset = READ_ONCE(qp->state) != IWM_QP_CLOSING &&
+		     !READ_ONCE(qp->peer_closed);
 	long left;
 
 	smp_rmb();	/* pairs with iwm_qp_send_fin() */
@@ -274,6 +275,7 @@ static void tcp_lost(struct iwm_qp *qp, int status)
 		iwm_qp_tell_cm(qp, status ? status : -ECONNRESET);
 		return;
 	}
+	WRITE_ONCE(qp->peer_closed, !status);
 	if (iwm_qp_move(qp, IWM_QP_ERROR, &from))
 		iwm_qp_queue_close(qp, 0);
 	if (status && iwm_qp_is_up(from))

@@ -169,6 +169,24 @@ static void slowReader(Context& c) {
   s.expectFin();
 }
 
+/** The peer has closed, and reads so slowly that the device stops waiting for it: everything arrives nevertheless. */
+static void closedSlowReader(Context& c) {
+  if (c.config.markers || !c.config.crc)
+    throw test::Skip("seven seconds, with one framing only");
+  Session s(c, Options(c.config));
+
+  s.stream.receiveBuffer(4096);
+  c.target.command("send 30000 4");
+  s.expectCompletion("SEND");
+  s.stream.finish();
+  s.expectDown();
+  /* More than IWM_CLOSE_MAX_MS: nothing tells when the device gives up. */
+  expect(!c.target.event("cm", test::Deadline::exactly(milliseconds(7000))), "a second event of the connection");
+  s.stream.receiveBuffer(1 << 20);
+  expect(s.receiveMessage() == patternData(30000, 4), "SEND came changed");
+  s.expectFin();
+}
+
 static const WireCase table[] = {
     {"end-device-closes", asBoth, "END-01 END-02", "disconnect after 100000 octets: all of them, then FIN", deviceCloses},
     {"end-half-closed", asBoth, "END-01", "what comes behind the device's FIN is received", halfClosed},
@@ -182,6 +200,7 @@ static const WireCase table[] = {
     {"end-dies-with-data", asBoth, "END-01", "the QP is destroyed in RTS with completed SENDs on the way: all of them come",
      diesWithDataOnTheWay},
     {"end-slow-reader", asInitiator, "END-01", "the device gives up waiting for the peer's FIN: all of it comes", slowReader},
+    {"end-closed-slow-reader", asInitiator, "END-01", "the same when the peer has closed first", closedSlowReader},
     {"end-application-goes", asBoth, "", "the application destroys its QP", applicationGoes},
 };
 
