@@ -138,7 +138,7 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
-	/* What a verb completes in its caller's context is flushed. */
+	/* What a verb that posts completes in its caller's context is flushed. */
 	if (notify)
 		iwm_notify(cq, wc->status == SIW_WC_WR_FLUSH_ERR);
 	if (unlikely(ret))
