@@ -171,7 +171,7 @@ struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag)
 	if (!mr)
 		return NULL;
 	/* Pairs with the release in mr_set_valid() */
-	if (smp_load_acquire(&mr->valid) && READ_ONCE(mr->stag) == stag)
+	if (smp_load_acquire(&mr->loan.valid) && READ_ONCE(mr->stag) == stag)
 		return mr;
 	iwm_mr_put(mr);
 	return NULL;
@@ -191,7 +191,7 @@ void iwm_mr_put(struct iwm_mr *mr)
 	} else {
 		/* Pairs with mr_quiesce(): let go, then look */
 		smp_mb__after_atomic();
-		if (unlikely(!READ_ONCE(mr->valid) ||
+		if (unlikely(!READ_ONCE(mr->loan.valid) ||
 			     atomic_read(&mr->waiting)))
 			wake_up_var(&mr->users);
 	}
@@ -229,7 +229,7 @@ static void mr_quiesce(struct iwm_mr *mr)
 static void mr_set_valid(struct iwm_mr *mr)
 {
 	/* All that a reader needs is written: see iwm_mr_get() */
-	smp_store_release(&mr->valid, true);
+	smp_store_release(&mr->loan.valid, true);
 }
 
 /*
@@ -255,7 +255,7 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
 	if (mr->dma)
 		return -EACCES;
 	spin_lock_bh(&mr->lock);
-	WRITE_ONCE(mr->valid, false);
+	mpa_loan_end(&mr->loan);
 	spin_unlock_bh(&mr->lock);
 	return 0;
 }
@@ -265,8 +265,8 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
  * @ibqp: QP that the peer asks on
  * @stag: the whole STag
  *
- * Nothing is placed in the region any more when this returns, on no
- * connection, and what is being copied from it is not sent.
+ * When this returns nothing is placed in the region any more, and nothing is
+ * read from it, on any connection.
  *
  * Context: any.
  * Return: 0; -ENOENT: there is no valid region of this STag; -EPERM: not of
@@ -336,7 +336,7 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 		return -EINVAL;
 	if (ibmr->pd != ibqp->pd)
 		return -EPERM;
-	if (READ_ONCE(mr->valid))
+	if (READ_ONCE(mr->loan.valid))
 		return -EBUSY;
 
 	/* Those in mr_quiesce(), too: a valid region is not quiet any more. */
@@ -383,7 +383,7 @@ struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access)
 		return ERR_CAST(mr);
 	mr->dma = true;
 	mr->len = U64_MAX;
-	mr->valid = true;
+	mr->loan.valid = true;
 
 	ret = mr_publish(mr, 0);
 	if (ret)
@@ -585,7 +585,7 @@ int iwm_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct iwm_mr *mr = to_iwm_mr(ibmr);
 
-	WRITE_ONCE(mr->valid, false);
+	WRITE_ONCE(mr->loan.valid, false);
 	mr_withdraw(mr);
 	mr_free(mr);
 	return 0;

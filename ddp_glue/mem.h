@@ -13,7 +13,7 @@ void iwm_mr_put(struct iwm_mr *mr);
 /* Is @mr, which may be NULL, the valid region of @stag? Held, or under RCU. */
 static inline bool iwm_mr_is(const struct iwm_mr *mr, u32 stag)
 {
-	return mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid);
+	return mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->loan.valid);
 }
 
 /*
@@ -73,7 +73,7 @@ static inline bool iwm_mr_is_lent_elsewhere(const struct iwm_mr *mr,
 static inline int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd,
 			       u64 addr, u64 len, int access)
 {
-	if (!READ_ONCE(mr->valid))
+	if (!READ_ONCE(mr->loan.valid))
 		return -ENOENT;
 	if (mr->ibmr.pd != pd)
 		return -EPERM;

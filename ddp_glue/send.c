@@ -31,7 +31,7 @@
  * @err: why there are no more; it counts when a segment needs them
  * @held: regions they are in, but for that in the cache, with a reference each
  * @num_held: elements in it
- * @lent: of each of these regions, whether it is valid
+ * @lent: those of these regions that a peer can take away
  * @out: what MPA is to send of them
  */
 struct tx_run {
@@ -41,7 +41,7 @@ struct tx_run {
 	int err;
 	struct iwm_mr *held[IWM_MAX_SEND_SGE];
 	unsigned int num_held;
-	const bool *lent[IWM_MAX_SEND_SGE + 1];
+	struct mpa_loan *lent[IWM_MAX_SEND_SGE + 1];
 	struct mpa_message out;
 };
 
@@ -109,20 +109,23 @@ static void run_add_elements(struct iwm_qp *qp, struct tx_run *run, u32 left)
 	}
 }
 
-/*
- * What has to hold still when the octets have been copied: the peer can
- * invalidate what it was lent, and then the consumer uses the memory for
- * something else.
- */
-static u32 run_note_regions(struct iwm_qp *qp, struct tx_run *run)
+/* A peer can take a fast-register region away. Others wait for our reference. */
+static void run_note_region(struct tx_run *run, struct iwm_mr *mr)
+{
+	if (mr->staged)
+		run->lent[run->out.num_lent++] = &mr->loan;
+}
+
+static void run_note_regions(struct iwm_qp *qp, struct tx_run *run)
 {
 	u32 i;
 
+	run->out.lent = run->lent;
+	run->out.num_lent = 0;
 	for (i = 0; i < run->num_held; i++)
-		run->lent[i] = &run->held[i]->valid;
+		run_note_region(run, run->held[i]);
 	if (run->len && !qp->sq->msg.in_body && qp->sq->mr)
-		run->lent[i++] = &qp->sq->mr->valid;
-	return i;
+		run_note_region(run, qp->sq->mr);
 }
 
 /* The segments to come, as MPA is told of them. */
@@ -141,8 +144,7 @@ static void run_describe(struct iwm_qp *qp, struct tx_run *run)
 	out->left = msg->left;
 	out->avail = run->len;
 	out->src = run->span;
-	out->lent = run->lent;
-	out->num_lent = run_note_regions(qp, run);
+	run_note_regions(qp, run);
 }
 
 /* Where the message's next octets lie. */

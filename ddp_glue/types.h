@@ -148,7 +148,8 @@ struct iwm_pd {
 /**
  * struct iwm_mr - a memory region (or the local DMA key's)
  * @stag: key as seen on the wire: index << 8 | consumer key octet
- * @valid: cleared by invalidation; segments check it
+ * @loan: its flag is cleared by invalidation; segments check it. What is sent of
+ *	a fast-register region is copied under it
  * @users: short-term references while octets are copied. The region is gone
  *	only when it has dropped to zero: dereg waits for @drained. A consumer's
  *	invalidation waits until there are only those that wait, too
@@ -165,13 +166,13 @@ struct iwm_pd {
  * @dma: DMA MR: addresses are kernel virtual addresses
  * @lent_on: fast-register MR: number of the QP that it was registered on
  * @lock: held while octets are placed from other connections than that of
- *	@lent_on, and while @valid is cleared
+ *	@lent_on, and while @loan is ended
  */
 struct iwm_mr {
 	struct ib_mr ibmr;
 	struct iwm_dev *dev;
 	u32 stag;
-	bool valid;
+	struct mpa_loan loan;
 	bool dma;
 	int access;			/* IB_ACCESS_* */
 	refcount_t users;

@@ -26,8 +26,8 @@ struct sent_message {
 	u32 len;
 };
 
-static const bool lent = true;
-static const bool *const all_lent[] = { &lent };
+static struct mpa_loan lent = { .valid = true };
+static struct mpa_loan *const all_lent[] = { &lent };
 
 /* Payload lies behind the octets that a ULPDU of the reference is built in. */
 #define MESSAGE_AT	4096
@@ -160,34 +160,44 @@ static void ddp_01_message_that_waits(struct kunit *test)
 }
 
 /*
- * Memory that is taken away while it is copied: the flag that says so lies where
- * the octets of the ULPDU, zeros, are written to. What was copied is not sent.
+ * Nothing is copied of memory that was taken away. Other memory is held while
+ * it is copied: the loan lies in the payload, whose copy shows the reader.
  */
-static void message_taken(struct kunit *test, struct tx_env *env)
+static void message_lent(struct kunit *test, struct tx_env *env)
 {
-	struct mpa_tx *tx = &env->conn->tx;
-	bool *mine = (bool *)tx->ring.mem + tx->ring.off + 100;
-	const bool *const some_lent[] = { &lent, mine };
-	u64 written = tx->written;
+	u64 written = env->conn->tx.written;
+	struct mpa_loan *some_lent[2];
+	struct mpa_loan *mine;
 	struct sent_message m;
 
 	message_start(env, &m, true, 1300, 1000);
-	memset(env->ulpdu + MESSAGE_AT, 0, 1300);
+	mine = (struct mpa_loan *)PTR_ALIGN(env->ulpdu + MESSAGE_AT, sizeof(long));
+	*mine = (struct mpa_loan){ };
+	some_lent[0] = &lent;
+	some_lent[1] = mine;
 	m.msg.lent = some_lent;
 	m.msg.num_lent = ARRAY_SIZE(some_lent);
-	*mine = true;
 	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), -ESTALE);
-	KUNIT_EXPECT_FALSE(test, *mine);
 	KUNIT_EXPECT_EQ(test, m.msg.left, 1300);
 	KUNIT_EXPECT_EQ(test, m.msg.hdr[0], m.hdr[0]);
 	KUNIT_EXPECT_EQ(test, mpa_tx_written(env->conn), written);
 
-	message_start(env, &m, true, 1300, 1000);
-	message_send(test, env, &m);
+	mine->valid = true;
+	KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m.msg), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mine->readers), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&lent.readers), 0);
+	atomic_set(&mine->readers, 1);
+	message_expect(env, &m, m.len - m.msg.left);
+	mpa_loan_end(&lent);
+	lent.valid = true;
+	if (m.msg.left) {
+		m.msg.num_lent = 0;
+		message_send(test, env, &m);
+	}
 }
 
 /* In one piece, and over the end of a chunk: the first one is a page. */
-static void ddp_01_message_taken_while_copied(struct kunit *test)
+static void ddp_01_message_is_lent(struct kunit *test)
 {
 	static const u32 before[] = { 1000, 2200 };
 	struct tx_env *env = test->priv;
@@ -199,7 +209,7 @@ static void ddp_01_message_taken_while_copied(struct kunit *test)
 			tx_start(env, way & 1, way & 2, 1448);
 			message_start(env, &m, true, before[i], 777);
 			message_send(test, env, &m);
-			message_taken(test, env);
+			message_lent(test, env);
 			KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
 			KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
 		}
@@ -210,7 +220,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ddp_01_siz_05_messages),
 	KUNIT_CASE(tx_03_message_at_once),
 	KUNIT_CASE(ddp_01_message_that_waits),
-	KUNIT_CASE(ddp_01_message_taken_while_copied),
+	KUNIT_CASE(ddp_01_message_is_lent),
 	{}
 };
 

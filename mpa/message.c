@@ -104,20 +104,50 @@ static __always_inline struct kvec *span_advance(struct kvec *span, size_t len)
 	return span;
 }
 
-/*
- * May what has been copied be sent? The consumer's memory may have become
- * somebody else's before it was copied, or while.
- */
-static __always_inline bool is_lent(const struct mpa_message *msg)
+static void loans_release(const struct mpa_message *msg)
 {
 	u32 i;
 
-	/* Who takes the memory away clears the flag before it is used anew. */
-	smp_rmb();
+	smp_mb__before_atomic();	/* what was lent has been read */
 	for (i = 0; i < msg->num_lent; i++)
-		if (unlikely(!READ_ONCE(*msg->lent[i])))
-			return false;
-	return true;
+		atomic_dec(&msg->lent[i]->readers);
+	preempt_enable();
+	local_bh_enable();
+}
+
+/*
+ * Hold what is lent while an FPDU is copied. The upcall by which a peer takes
+ * memory away waits for this CPU, so it must not interrupt it: PREEMPT_RT needs
+ * preemption off for that. False: some of it is the consumer's again.
+ */
+static bool loans_acquire(const struct mpa_message *msg)
+{
+	bool valid = true;
+	u32 i;
+
+	local_bh_disable();
+	preempt_disable();
+	for (i = 0; i < msg->num_lent; i++)
+		atomic_inc(&msg->lent[i]->readers);
+	/* Pairs with mpa_loan_end(): counted, then looked at */
+	smp_mb__after_atomic();
+	for (i = 0; i < msg->num_lent; i++)
+		valid = valid && READ_ONCE(msg->lent[i]->valid);
+	if (!valid)
+		loans_release(msg);
+	return valid;
+}
+
+/* Most memory is not lent. */
+static __always_inline bool loans_begin(const struct mpa_message *msg)
+{
+	return !msg || likely(!msg->num_lent) || loans_acquire(msg);
+}
+
+static __always_inline void loans_end(const struct mpa_message *msg)
+{
+	if (msg && unlikely(msg->num_lent))
+		loans_release(msg);
 }
 
 /* An FPDU that does not lie in one piece. */
@@ -131,15 +161,16 @@ static int write_pieces(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu,
 			  ulpdu->hdr_len + ulpdu->len);
 	if (ret)
 		return ret;
+	if (!loans_begin(msg)) {
+		mpa_tx_cancel(conn);
+		return -ESTALE;
+	}
 	for (; left; left -= n) {
 		n = min_t(size_t, left, ulpdu->src->iov_len);
 		mpa_tx_put(conn, ulpdu->src->iov_base, n);
 		ulpdu->src = span_advance(ulpdu->src, n);
 	}
-	if (msg && !is_lent(msg)) {
-		mpa_tx_cancel(conn);
-		return -ESTALE;
-	}
+	loans_end(msg);
 	mpa_tx_close(conn);
 	return 0;
 }
@@ -186,9 +217,10 @@ static __always_inline int write_fpdu(struct mpa_conn *conn,
 	piece.off = tx->ring.off;
 	fpdu = tx->ring.mem + piece.off;
 	line.out = fpdu;
-	end = write_line(&line, ulpdu, markers);
-	if (msg && unlikely(!is_lent(msg)))
+	if (!loans_begin(msg))
 		return -ESTALE;
+	end = write_line(&line, ulpdu, markers);
+	loans_end(msg);
 	if (writer->crc)
 		crc = mpa_crc_digest(fpdu, end - fpdu);
 	put_unaligned(crc, (__be32 *)end);
@@ -281,9 +313,8 @@ static __always_inline int write_message(struct mpa_conn *conn,
  * Context: transmit owner, may sleep.
  * Return: 0 when the message is written, or @msg->max_fpdus of it. When no
  * FPDU more could be written: -EAGAIN, there is no room, as with mpa_tx_room();
- * -ENODATA, @msg->src has too little for the next one; -ESTALE, @msg->lent does
- * not hold any more, and @msg->src may have been moved on too far; -ENOMEM. In
- * each case what was written before stays.
+ * -ENODATA, @msg->src has too little for the next one; -ESTALE, some of
+ * @msg->lent is not valid any more; -ENOMEM. In each case what was written before stays.
  */
 int mpa_tx_message(struct mpa_conn *conn, struct mpa_message *msg)
 {

@@ -222,6 +222,33 @@ struct mpa_ulpdu {
 };
 
 /**
+ * struct mpa_loan - memory that a peer can take away, in any context
+ * @valid: it may be read
+ * @readers: CPUs that are copying from it. They have bottom halves and
+ *	preemption off, so that mpa_loan_end() can wait for them in softirq
+ */
+struct mpa_loan {
+	bool valid;
+	atomic_t readers;
+};
+
+/**
+ * mpa_loan_end() - take lent memory away
+ * @loan: the memory; no octet is read from it any more when this returns
+ *
+ * Waits for one FPDU to be copied at most, on each CPU. Context: any.
+ */
+static inline void mpa_loan_end(struct mpa_loan *loan)
+{
+	WRITE_ONCE(loan->valid, false);
+	/* Pairs with loans_begin(): they see the flag, or are seen here */
+	smp_mb();
+	while (atomic_read(&loan->readers))
+		cpu_relax();
+	smp_mb();	/* what they read is read before what follows */
+}
+
+/**
  * struct mpa_message - a message to be sent, in as many ULPDUs as it takes
  * @hdr: header of the next one, which tells its place in the message
  * @hdr_len: octets of it, up to MPA_TX_HDR_SIZE
@@ -233,7 +260,7 @@ struct mpa_ulpdu {
  * @left: octets of payload that have not been sent
  * @avail: those of them that are at @src
  * @src: where the next ones lie; moved on
- * @lent: flags; a ULPDU is sent only if they all hold when it has been copied
+ * @lent: loans that the payload is in; a ULPDU is copied only if all are valid
  * @num_lent: elements in it
  */
 struct mpa_message {
@@ -247,7 +274,7 @@ struct mpa_message {
 	u32 left;
 	u32 avail;
 	struct kvec *src;
-	const bool *const *lent;
+	struct mpa_loan *const *lent;
 	u32 num_lent;
 };
 
