@@ -554,6 +554,38 @@ static void late_writes_flush(struct kv_case *t)
 	}
 }
 
+/* Nor is anything written when the QP is destroyed, though its region is valid. */
+static void late_writes_destroy(struct kv_case *t)
+{
+	struct kv_work *last = NULL;
+	struct kv_region *from, *here;
+	struct ib_sge sge;
+	int round, i;
+
+	for (round = 0; round < 4 && !t->failed; round++) {
+		kv_connect(t, &workqueue);
+		from = kv_region(&t->server, 16);
+		here = kv_region(&t->client, 16);
+		kv_register(from, 0);
+		kv_register(here, REMOTE);
+		kv_fill(from, 6);
+		sge = kv_sge(from, 0, 16 * PAGE_SIZE);
+		for (i = 0; i < 60; i++)
+			last = kv_rdma(&t->server, IB_WR_RDMA_WRITE, &sge, 1,
+				       here, 0);
+		if (t->failed)
+			return;
+		rdma_destroy_qp(t->client.id);
+		kv_fill(here, 7);
+		/* Sent or flushed: nothing is on its way any more. */
+		kv_expect(t, wait_for_completion_timeout(&last->done, KV_WAIT),
+			  "the last WRITE does not complete");
+		wait_for_completion_timeout(&t->server.gone, KV_WAIT);
+		kv_compare(here, 0, 16 * PAGE_SIZE, 7, 0);
+		kv_disconnect(t);
+	}
+}
+
 const struct kv_entry kv_mr_cases[] = {
 	{ "limits", limits },
 	{ "register-1", reg_1 },
@@ -578,5 +610,6 @@ const struct kv_entry kv_mr_cases[] = {
 	{ "read-with-invalidate-elsewhere", read_with_invalidate_elsewhere },
 	{ "late-writes", late_writes },
 	{ "late-writes-flush", late_writes_flush },
+	{ "late-writes-destroy", late_writes_destroy },
 	{ }
 };
