@@ -462,39 +462,71 @@ static void fill_now(struct kv_work *work)
 	kv_fill(work->arg, 7);
 }
 
+struct much_written {
+	struct kv_region *region;
+	struct kv_work *last;		/* WRITE to it */
+};
+
+/* The peer of @end WRITEs to a region there again and again. */
+static struct much_written write_much(struct kv_end *end)
+{
+	struct kv_case *t = end->t;
+	struct kv_end *peer = end == &t->client ? &t->server : &t->client;
+	struct much_written w = { .region = kv_region(end, 16) };
+	struct kv_region *from = kv_region(peer, 16);
+	struct ib_sge sge;
+	int i;
+
+	kv_register(from, 0);
+	kv_register(w.region, REMOTE);
+	kv_fill(from, 6);
+	sge = kv_sge(from, 0, 16 * PAGE_SIZE);
+	for (i = 0; i < 60; i++)
+		w.last = kv_rdma(peer, IB_WR_RDMA_WRITE, &sge, 1, w.region, 0);
+	return w;
+}
+
+/* LOCAL_INV, whose completion has the region filled anew */
+static struct kv_work *invalidate_and_fill(struct kv_region *r)
+{
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = r->mr->rkey,
+	};
+	struct kv_work *work;
+
+	if (!r->end)
+		return NULL;
+	work = kv_work(r->end->t);
+	work->hook = fill_now;
+	work->arg = r;
+	kv_post(r->end, work, &wr);
+	return work;
+}
+
+/* When the connection has ended, too, the region is as it was filled. */
+static void expect_filled(struct kv_end *end, const struct kv_region *r)
+{
+	if (!end->t->failed)
+		wait_for_completion_timeout(&end->gone, KV_WAIT);
+	kv_compare(r, 0, 16 * PAGE_SIZE, 7, 0);
+	kv_disconnect(end->t);
+}
+
 /*
  * A consumer that has invalidated a region uses its memory for something
  * else, whatever its peer may be writing at that moment.
  */
 static void late_writes(struct kv_case *t)
 {
-	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
-	struct kv_region *from, *there;
-	struct kv_work *work;
-	struct ib_sge sge;
-	int round, i;
+	struct kv_region *there;
+	int round;
 
 	for (round = 0; round < 8 && !t->failed; round++) {
 		kv_connect(t, &workqueue);
-		from = kv_region(&t->client, 16);
-		there = kv_region(&t->server, 16);
-		kv_register(from, 0);
-		kv_register(there, REMOTE);
-		kv_fill(from, 6);
-		sge = kv_sge(from, 0, 16 * PAGE_SIZE);
-		for (i = 0; i < 60; i++)
-			kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1, there,
-				0);
-		inv.ex.invalidate_rkey = there->mr->rkey;
-		work = kv_work(t);
-		work->hook = fill_now;
-		work->arg = there;
-		kv_post(&t->server, work, &inv);
-		kv_wait(t, work, IB_WC_SUCCESS);
-		if (!t->failed)
-			wait_for_completion_timeout(&t->server.gone, KV_WAIT);
-		kv_compare(there, 0, 16 * PAGE_SIZE, 7, 0);
-		kv_disconnect(t);
+		there = write_much(&t->server).region;
+		kv_wait(t, invalidate_and_fill(there), IB_WC_SUCCESS);
+		expect_filled(&t->server, there);
 	}
 }
 
@@ -517,72 +549,44 @@ static void poll_at_once(struct ib_cq *cq, void *context)
 static void late_writes_flush(struct kv_case *t)
 {
 	static const struct kv_options o = { .handler = poll_at_once };
-	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
 	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
-	struct kv_region *from, *here;
+	struct kv_region *here;
 	struct kv_work *work;
-	struct ib_sge sge;
-	int round, i;
+	int round;
 
 	for (round = 0; round < 8 && !t->failed; round++) {
 		kv_connect(t, &o);
 		if (!t->failed)
 			poll_at_once(t->client.scq, NULL);
-		from = kv_region(&t->server, 16);
-		here = kv_region(&t->client, 16);
-		kv_register(from, 0);
-		kv_register(here, REMOTE);
-		kv_fill(from, 6);
-		sge = kv_sge(from, 0, 16 * PAGE_SIZE);
-		for (i = 0; i < 60; i++)
-			kv_rdma(&t->server, IB_WR_RDMA_WRITE, &sge, 1, here,
-				0);
-		work = kv_work(t);
-		work->hook = fill_now;
-		work->arg = here;
-		inv.ex.invalidate_rkey = here->mr->rkey;
-		kv_post(&t->client, work, &inv);
+		here = write_much(&t->client).region;
+		work = invalidate_and_fill(here);
 		if (t->failed)
 			return;
 		/* The worker may be quicker: that is as good an end. */
 		ib_modify_qp(t->client.id->qp, &error, IB_QP_STATE);
 		kv_expect(t, wait_for_completion_timeout(&work->done, KV_WAIT),
 			  "LOCAL_INV does not complete");
-		wait_for_completion_timeout(&t->client.gone, KV_WAIT);
-		kv_compare(here, 0, 16 * PAGE_SIZE, 7, 0);
-		kv_disconnect(t);
+		expect_filled(&t->client, here);
 	}
 }
 
 /* Nor is anything written when the QP is destroyed, though its region is valid. */
 static void late_writes_destroy(struct kv_case *t)
 {
-	struct kv_work *last = NULL;
-	struct kv_region *from, *here;
-	struct ib_sge sge;
-	int round, i;
+	struct much_written w;
+	int round;
 
 	for (round = 0; round < 4 && !t->failed; round++) {
 		kv_connect(t, &workqueue);
-		from = kv_region(&t->server, 16);
-		here = kv_region(&t->client, 16);
-		kv_register(from, 0);
-		kv_register(here, REMOTE);
-		kv_fill(from, 6);
-		sge = kv_sge(from, 0, 16 * PAGE_SIZE);
-		for (i = 0; i < 60; i++)
-			last = kv_rdma(&t->server, IB_WR_RDMA_WRITE, &sge, 1,
-				       here, 0);
+		w = write_much(&t->client);
 		if (t->failed)
 			return;
 		rdma_destroy_qp(t->client.id);
-		kv_fill(here, 7);
+		kv_fill(w.region, 7);
 		/* Sent or flushed: nothing is on its way any more. */
-		kv_expect(t, wait_for_completion_timeout(&last->done, KV_WAIT),
+		kv_expect(t, wait_for_completion_timeout(&w.last->done, KV_WAIT),
 			  "the last WRITE does not complete");
-		wait_for_completion_timeout(&t->server.gone, KV_WAIT);
-		kv_compare(here, 0, 16 * PAGE_SIZE, 7, 0);
-		kv_disconnect(t);
+		expect_filled(&t->server, w.region);
 	}
 }
 
