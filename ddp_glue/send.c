@@ -604,14 +604,15 @@ void iwm_sq_stop(struct iwm_qp *qp, bool flush)
 	struct mpa_conn *conn = sq_conn_get(qp);
 	bool more = false;
 
+	smp_mb__before_atomic();	/* as iwm_sq_flush() */
+	if (flush)
+		set_bit(SQ_FLUSH, &sq->flags);
 	set_bit(SQ_STOPPED, &sq->flags);
 	own_begin(sq);
 	if (test_and_clear_bit(SQ_TERMINATE, &sq->flags))
 		send_terminate(qp, conn);
-	if (flush) {
-		set_bit(SQ_FLUSH, &sq->flags);
+	if (flush)
 		more = iwm_sq_flush_all(qp);
-	}
 	sq_note_blocked(sq, SQ_BLOCKED_NOT);
 	own_end(sq, more);
 	if (conn)

@@ -314,7 +314,8 @@ static __always_inline int write_message(struct mpa_conn *conn,
  * Return: 0 when the message is written, or @msg->max_fpdus of it. When no
  * FPDU more could be written: -EAGAIN, there is no room, as with mpa_tx_room();
  * -ENODATA, @msg->src has too little for the next one; -ESTALE, some of
- * @msg->lent is not valid any more; -ENOMEM. In each case what was written before stays.
+ * @msg->lent is not valid any more; -ENOMEM. In each case what was written
+ * before stays.
  */
 int mpa_tx_message(struct mpa_conn *conn, struct mpa_message *msg)
 {

@@ -499,9 +499,10 @@ active proctype stopper()
 	byte me = STOPPER, body;
 	bool valid, got;
 
+	mem[FLUSH] = 1;
 	mem[STOPPED] = 1;
 #ifdef NO_STOP_WAIT
-	mem[FLUSH] = 1;
+	skip;
 #else
 	/* wait_on_bit_lock(): on the queue, full barrier, then look */
 	mem[CLAIMS] = 1;
@@ -519,7 +520,6 @@ active proctype stopper()
 		fi
 	od;
 	waiting = false;
-	mem[FLUSH] = 1;
 	iwm_sq_flush_all();
 #ifndef CLAIM_ENDS_LATE
 	store(CLAIMS, 0);

@@ -389,13 +389,13 @@ inline flush_all()
 
 inline sq_stop(flushes)
 {
-	d_step { use_qp; stopped = true };
+	d_step { use_qp; flush = flush || flushes; stopped = true };
 #ifndef NO_STOP_WAIT
 	atomic { !owned; use_qp; owned = true; term = false };
 #endif
 #ifndef NO_STOP_FLUSH
 	if
-	:: flushes -> flush = true; flush_all()
+	:: flushes -> flush_all()
 	:: else
 	fi;
 #endif
