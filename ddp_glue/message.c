@@ -39,11 +39,10 @@ static int check_sge(struct iwm_qp *qp, const struct iwm_sge *sge, int access)
 	return iwm_mr_check(mr, qp->ibqp.pd, sge->addr, sge->len, access);
 }
 
-static int check_sink(struct iwm_qp *qp, const struct iwm_sge *sge)
+/* The element that was checked last is a READ's. */
+static int take_sink(struct iwm_qp *qp, const struct iwm_sge *sge)
 {
-	int ret = check_sge(qp, sge, IB_ACCESS_LOCAL_WRITE);
-
-	return ret || !sge->len ? ret : iwm_mr_take_sink(qp->sq->mr, &qp->ibqp);
+	return sge->len ? iwm_mr_take_sink(qp->sq->mr, &qp->ibqp) : 0;
 }
 
 /*
@@ -113,8 +112,9 @@ static enum siw_wc_status take_sges(struct iwm_qp *qp, struct tx_msg *msg,
 	for (i = 0; i < sqe->num_sge; i++) {
 		take_sge(sq, sqe, i);
 		len += sq->sge[i].len;
-		if (read ? check_sink(qp, &sq->sge[i]) :
-			   check_sge(qp, &sq->sge[i], 0))
+		if (check_sge(qp, &sq->sge[i],
+			      read ? IB_ACCESS_LOCAL_WRITE : 0) ||
+		    (read && take_sink(qp, &sq->sge[i])))
 			return SIW_WC_LOC_PROT_ERR;
 	}
 	if (sqe->opcode == SIW_OP_READ_LOCAL_INV) {
