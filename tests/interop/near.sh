@@ -116,7 +116,7 @@ programs() {
   pair "ib_write_bw" 90 18515 "ib_write_bw -R -F -d rd0 -n 100 -s 65536" "ib_write_bw -R -F -d rd0 -n 100 -s 65536 $far"
   pair "ib_read_bw" 90 18515 "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536" "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536 $far"
   server_first
-  pair "rstream" 60 7471 "rstream -b $far -S 65536 -I 10 -C 10" "rstream -s $far -S 65536 -I 10 -C 10"
+  pair "rstream" 10 7471 "rstream -b $far -S 65536 -I 10 -C 10" "rstream -s $far -S 65536 -I 10 -C 10"
 }
 
 # iwmpa-peer, as anybody has it: all it needs of the other side is a program that accepts. siw's startup is
