@@ -424,8 +424,9 @@ static void read_with_invalidate_dma(struct kv_case *t)
 	kv_wait(t, kv_send(&t->client, &sge), IB_WC_WR_FLUSH_ERR);
 }
 
-/* Nor one that the peer of another connection may be writing to. */
-static void read_with_invalidate_elsewhere(struct kv_case *t)
+/* A READ, by @opcode, into a region of another connection with @access */
+static void refused_sink(struct kv_case *t, enum ib_wr_opcode opcode,
+			 int access)
 {
 	struct kv_region *sink, *there;
 	struct ib_sge sge;
@@ -433,27 +434,23 @@ static void read_with_invalidate_elsewhere(struct kv_case *t)
 	kv_connect(t, &one_domain);
 	sink = kv_region(&t->server, 1);
 	there = kv_region(&t->server, 1);
-	kv_register(sink, REMOTE);
+	kv_register(sink, access);
 	kv_register(there, REMOTE);
 	sge = kv_sge(sink, 0, PAGE_SIZE);
-	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ_WITH_INV, &sge, 1,
-			   there, 0), IB_WC_LOC_PROT_ERR);
+	kv_wait(t, kv_rdma(&t->client, opcode, &sge, 1, there, 0),
+		IB_WC_LOC_PROT_ERR);
+}
+
+/* Nor one of another connection, whether its peer may write to it or not. */
+static void read_with_invalidate_elsewhere(struct kv_case *t)
+{
+	refused_sink(t, IB_WR_RDMA_READ_WITH_INV, IB_ACCESS_LOCAL_WRITE);
 }
 
 /* A sink that the peer of another connection may be writing to is refused. */
 static void read_into_elsewhere(struct kv_case *t)
 {
-	struct kv_region *sink, *there;
-	struct ib_sge sge;
-
-	kv_connect(t, &one_domain);
-	sink = kv_region(&t->server, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(sink, REMOTE);
-	kv_register(there, REMOTE);
-	sge = kv_sge(sink, 0, PAGE_SIZE);
-	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, &sge, 1, there, 0),
-		IB_WC_LOC_PROT_ERR);
+	refused_sink(t, IB_WR_RDMA_READ, REMOTE);
 }
 
 /* From here on nothing may be written any more. */
