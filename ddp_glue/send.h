@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The transmit owner of a queue pair (send.c), what it sends next (message.c)
- * and what wakes it (post.c). See sq.h.
+ * The transmit owner of a queue pair (owner.c), how it sends (send.c), what it
+ * sends next (message.c) and what wakes it (post.c). See sq.h.
  */
 #ifndef IWM_SEND_H
 #define IWM_SEND_H
@@ -12,7 +12,7 @@
 int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);
 
-/* send.c */
+/* owner.c */
 void iwm_sq_run(struct iwm_qp *qp, bool worker);
 void iwm_sq_work(struct work_struct *work);
 
@@ -20,6 +20,21 @@ void iwm_sq_work(struct work_struct *work);
 void iwm_sq_stop(struct iwm_qp *qp, bool flush);
 void iwm_sq_pause(struct iwm_qp *qp);
 void iwm_sq_resume(struct iwm_qp *qp);
+
+/* When there was no memory, it is tried again after so long. */
+#define IWM_SQ_NO_MEMORY_NS	(10 * NSEC_PER_MSEC)
+
+enum tx_result {
+	TX_IDLE,	/* nothing more to send */
+	TX_BLOCKED,	/* an upcall will kick */
+	TX_BUDGET,	/* there may be more, somebody else's turn */
+	TX_NO_MEMORY,	/* the burst timer will kick */
+};
+
+/* send.c; transmit owner */
+enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
+			       bool worker);
+bool iwm_sq_send_terminate(struct iwm_qp *qp, struct mpa_conn *conn);
 
 /* message.c; transmit owner */
 bool iwm_msg_next(struct iwm_qp *qp, bool worker);

@@ -20,7 +20,8 @@
  *           completion, lifetime
  * post.c    kernel consumers' posts and the doorbell
  * message.c what is sent next: work requests, Read Responses, RTR
- * send.c    the transmit owner: segments, Terminate, hand-over to TCP
+ * owner.c   the transmit owner: one at a time; its end
+ * send.c    segments, Terminate, hand-over to TCP
  */
 #ifndef IWM_SQ_H
 #define IWM_SQ_H

@@ -2,9 +2,9 @@
 /*
  * The doorbell: posters, and the one transmit owner at a time.
  *
- * Code: ddp_glue/post.c (post_list(), iwm_post_send()), ddp_glue/send.c
- * (iwm_sq_run(), transmit(), own_begin(), own_end(), iwm_sq_stop()), ddp_glue/sq.c
- * (iwm_sq_kick(), iwm_sq_defer(), burst_end(), iwm_sq_release(),
+ * Code: ddp_glue/post.c (post_list(), iwm_post_send()), ddp_glue/owner.c
+ * (iwm_sq_run(), own_begin(), own_end(), iwm_sq_stop()), ddp_glue/send.c
+ * (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(), iwm_sq_defer(), burst_end(), iwm_sq_release(),
  * iwm_sq_flush_all()), and siw_post_send() of libsiw.
  *
  * Properties (Documentation/locking.md, "The transmit owner"):

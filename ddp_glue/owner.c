@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The transmit owner of a queue pair: one context at a time sends, ends and
+ * completes; all others leave a note. See sq.h.
+ */
+#include <linux/wait_bit.h>
+#include "mem.h"
+#include "qp_ref.h"
+#include "qp_state.h"
+#include "send.h"
+#include "trace.h"
+
+/* The connection, with a reference, while it may be written to. */
+static struct mpa_conn *sq_conn_get(struct iwm_qp *qp)
+{
+	if (test_bit(SQ_STOPPED, &qp->sq->flags))
+		return NULL;
+	return iwm_qp_conn_get(qp);
+}
+
+static enum sq_blocked sq_why_blocked(const struct iwm_sq *sq,
+				      const struct mpa_conn *conn,
+				      enum tx_result result)
+{
+	if (result == TX_NO_MEMORY)
+		return SQ_BLOCKED_MEMORY;
+	if (result == TX_BLOCKED) {
+		if (mpa_tx_written(conn) != mpa_tx_accepted(conn))
+			return SQ_BLOCKED_TCP;
+		if (sq->msg.kind != MSG_NONE)
+			return SQ_BLOCKED_STARTUP;
+	}
+	if (result == TX_IDLE && test_bit(SQ_WAIT_READ, &sq->flags))
+		return SQ_BLOCKED_READ;
+	return SQ_BLOCKED_NOT;
+}
+
+/* Say when what is to be sent has to wait, and when it need not any more. */
+static void sq_note_blocked(struct iwm_sq *sq, enum sq_blocked why)
+{
+	if (likely(why == sq->blocked))
+		return;
+	if (sq->blocked)
+		trace_iwm_sq_unblocked(sq->qp, sq->blocked);
+	if (why)
+		trace_iwm_sq_blocked(sq->qp, why);
+	WRITE_ONCE(sq->blocked, why);
+}
+
+/* The connection was idle for a while. */
+static void sq_rest(struct iwm_sq *sq, struct mpa_conn *conn)
+{
+	clear_bit(SQ_REST, &sq->flags);
+	if (conn)
+		mpa_tx_rest(conn);
+}
+
+/*
+ * A program may have written its ring before its connect has ended: what is
+ * posted waits until the depths are agreed on, and behind the RTR.
+ */
+static bool sq_may_transmit(const struct iwm_qp *qp)
+{
+	/* Pairs with set_state() */
+	return smp_load_acquire(&qp->state) != IWM_QP_IDLE &&
+	       !test_bit(SQ_FLUSH, &qp->sq->flags);
+}
+
+/* What an owner does. True when the Terminate has been dealt with. */
+static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
+{
+	struct mpa_conn *conn = sq_conn_get(qp);
+	struct iwm_sq *sq = qp->sq;
+	enum sq_blocked why = SQ_BLOCKED_NOT;
+	bool terminated = false;
+
+	*result = TX_IDLE;
+	if (conn && sq_may_transmit(qp)) {
+		*result = iwm_sq_transmit(qp, conn, worker);
+		why = sq_why_blocked(sq, conn, *result);
+	}
+	sq_note_blocked(sq, why);
+	/* While we are the owner: iwm_sq_stop() is not over before. */
+	if (*result == TX_NO_MEMORY)
+		iwm_sq_defer(sq, IWM_SQ_NO_MEMORY_NS);
+	if (test_bit(SQ_TERMINATE, &sq->flags)) {
+		terminated = iwm_sq_send_terminate(qp, conn);
+		if (terminated)
+			clear_bit(SQ_TERMINATE, &sq->flags);
+		else if (test_bit(SQ_DEFERRED, &sq->flags))
+			*result = TX_NO_MEMORY;
+	}
+	if (test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_flush_all(qp))
+		*result = TX_BUDGET;
+	iwm_mr_drop_cache(&sq->mr);
+	if (unlikely(test_bit(SQ_REST, &sq->flags)))
+		sq_rest(sq, conn);
+	if (conn)
+		mpa_conn_put(conn);
+	/* Still the owner: what is posted meanwhile goes out in one batch. */
+	cond_resched();
+	return terminated;
+}
+
+/*
+ * A consumer that does not know of all completions cannot go on, nor behind a
+ * Read whose sink was not invalidated.
+ */
+static void qp_broken(struct iwm_qp *qp)
+{
+	clear_bit(SQ_BROKEN, &qp->sq->flags);
+	iwm_qp_local_error(qp);
+}
+
+/* Release SQ_OWNED, and wake a caller of own_begin(). */
+static void own_release(struct iwm_sq *sq)
+{
+	clear_bit_unlock(SQ_OWNED, &sq->flags);
+	/* Pairs with own_begin(): release the bit, then read the claims */
+	smp_mb__after_atomic();
+	if (unlikely(atomic_read(&sq->claims)))
+		wake_up_bit(&sq->flags, SQ_OWNED);
+}
+
+/*
+ * Wait until the current owner releases SQ_OWNED, then take it. Others do not
+ * try meanwhile: threads that ring the doorbell again and again could keep the
+ * bit from this caller.
+ */
+static void own_begin(struct iwm_sq *sq)
+{
+	might_sleep();
+	atomic_inc(&sq->claims);
+	smp_mb__after_atomic();	/* see own_release() */
+	wait_on_bit_lock(&sq->flags, SQ_OWNED, TASK_UNINTERRUPTIBLE);
+}
+
+/* The worker looks at what others have noted meanwhile, and @more. */
+static void own_end(struct iwm_sq *sq, bool more)
+{
+	atomic_dec(&sq->claims);
+	own_release(sq);
+	if (more || test_bit(SQ_AGAIN, &sq->flags))
+		iwm_sq_kick(sq->qp);
+}
+
+/*
+ * Be the owner while there is something to do, but not for as long as others
+ * see to that; or, when somebody else is, leave: the caller has set SQ_AGAIN,
+ * and the owner looks at it after it has let go.
+ */
+void iwm_sq_run(struct iwm_qp *qp, bool worker)
+{
+	struct iwm_sq *sq = qp->sq;
+	unsigned int rounds = 16;
+	enum tx_result result;
+
+	do {
+		bool terminated;
+
+		/* A claim goes first: its end looks at SQ_AGAIN. */
+		if (unlikely(atomic_read(&sq->claims)) ||
+		    test_and_set_bit_lock(SQ_OWNED, &sq->flags))
+			return;
+		clear_bit(SQ_AGAIN, &sq->flags);
+		/* Pairs with iwm_sq_kick(): what is noted from here on counts */
+		smp_mb__after_atomic();
+		terminated = sq_serve(qp, worker, &result);
+		own_release(sq);
+		if (terminated)
+			iwm_qp_terminated(qp);
+		if (unlikely(test_bit(SQ_BROKEN, &sq->flags)))
+			qp_broken(qp);
+		/*
+		 * TCP has set SQ_AGAIN in the call that it refused. The timer
+		 * looks, unless it has fired meanwhile and found an owner.
+		 */
+		if (result == TX_NO_MEMORY &&
+		    test_bit(SQ_DEFERRED, &sq->flags))
+			return;
+		if (result == TX_BUDGET ||
+		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||
+		    !--rounds) {
+			/* With the note: a claim may be in the worker's way. */
+			iwm_sq_kick(qp);
+			return;
+		}
+	} while (test_bit(SQ_AGAIN, &sq->flags));
+}
+
+void iwm_sq_work(struct work_struct *work)
+{
+	struct iwm_sq *sq = container_of(work, struct iwm_sq, work);
+
+	iwm_sq_run(sq->qp, true);
+}
+
+/**
+ * iwm_sq_stop() - keep the transmit owner off the connection for good
+ * @qp: QP
+ * @flush: the QP is in TERMINATE or ERROR: complete all work requests, and
+ *	later ones as soon as they are posted. Without it they wait for
+ *	iwm_sq_flush(), for as long as the peer is received from
+ *
+ * A Terminate that waits goes out first, if TCP takes it. Context: process, may
+ * sleep; may be called again.
+ */
+void iwm_sq_stop(struct iwm_qp *qp, bool flush)
+{
+	struct iwm_sq *sq = qp->sq;
+	struct mpa_conn *conn = sq_conn_get(qp);
+	bool more = false;
+
+	smp_mb__before_atomic();	/* as iwm_sq_flush() */
+	if (flush)
+		set_bit(SQ_FLUSH, &sq->flags);
+	set_bit(SQ_STOPPED, &sq->flags);
+	own_begin(sq);
+	if (test_and_clear_bit(SQ_TERMINATE, &sq->flags))
+		iwm_sq_send_terminate(qp, conn);
+	if (flush)
+		more = iwm_sq_flush_all(qp);
+	sq_note_blocked(sq, SQ_BLOCKED_NOT);
+	own_end(sq, more);
+	if (conn)
+		mpa_conn_put(conn);
+}
+
+/**
+ * iwm_sq_pause() - keep the transmit owner out for a moment
+ * @qp: QP, without a connection, which the owner may not have noticed yet
+ *
+ * Context: process, may sleep; no owner takes conn_lock.
+ */
+void iwm_sq_pause(struct iwm_qp *qp)
+{
+	own_begin(qp->sq);
+}
+
+/* Let the owner work again. */
+void iwm_sq_resume(struct iwm_qp *qp)
+{
+	own_end(qp->sq, false);
+}
