@@ -240,7 +240,7 @@ static __always_inline int write_fpdu(struct mpa_conn *conn,
  * @ulpdu: its octets, up to MPA_MAX_ULPDU; @ulpdu->src is moved on. More than
  *	mpa_tx_room() said is framed correctly, but across segments (DDP-04)
  *
- * Context: transmit owner, may sleep.
+ * Context: transmit owner; may sleep, but after mpa_tx_set_atomic().
  * Return: 0, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU (DDP-03) or -ENOMEM;
  * nothing is written then.
  */
@@ -310,7 +310,7 @@ static __always_inline int write_message(struct mpa_conn *conn,
  * @conn: connection
  * @msg: the message; says afterwards what is left of it
  *
- * Context: transmit owner, may sleep.
+ * Context: transmit owner; may sleep, but after mpa_tx_set_atomic().
  * Return: 0 when the message is written, or @msg->max_fpdus of it. When no
  * FPDU more could be written: -EAGAIN, there is no room, as with mpa_tx_room();
  * -ENODATA, @msg->src has too little for the next one; -ESTALE, some of

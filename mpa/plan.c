@@ -110,8 +110,9 @@ static void extent_accepted(struct mpa_plan *plan, struct mpa_extent *ext,
  * @mss: TCP's effective MSS
  * @more: more follows at once
  *
- * Context: process, socket lock held. Return: 0 when TCP has taken everything,
- * -EAGAIN when it has no room, or another errno.
+ * Context: process or softirq, socket lock held.
+ * Return: 0 when TCP has taken everything, -EAGAIN when it has no room, or
+ * another errno.
  */
 int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more)
 {

@@ -371,8 +371,8 @@ static int piece_flags(const struct sock *sk,
  *	full, and when they do so in this push, with all
  *
  * When a segment leaves that is not full is ours to say on our own sockets,
- * and the program's on its own. Context: process, socket lock held. Does not
- * block.
+ * and the program's on its own. Context: process or softirq, socket lock held.
+ * Does not block.
  * Return: octets taken, which may be less than there are for no lack of room;
  * -EAGAIN when TCP has no room, or another errno. Then TCP has been pushed, or
  * waits for an ACK.

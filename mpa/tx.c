@@ -29,6 +29,12 @@ static bool chunk_is_free(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
+/* An owner that may not sleep leaves it to one that may, and reserves alone. */
+static gfp_t ring_gfp(const struct mpa_tx_ring *ring)
+{
+	return (ring->atomic ? GFP_NOWAIT : ring->gfp) | __GFP_NOWARN;
+}
+
 /*
  * A worker may be the transmit owner: then the kernel knows of no process. The
  * first chunk is a page, which is enough for those that say little.
@@ -36,7 +42,7 @@ static bool chunk_is_free(struct page *page)
 static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
 {
 	struct mem_cgroup *active = set_active_memcg(ring->memcg);
-	gfp_t gfp = ring->gfp | __GFP_COMP | __GFP_NOWARN, large;
+	gfp_t gfp = ring_gfp(ring) | __GFP_COMP, large;
 	struct page *page = NULL;
 
 	/* Reserves are for what must be had, and the rest need not wait. */
@@ -57,7 +63,7 @@ static int store_create(struct mpa_conn *conn)
 	struct mpa_tx *tx = &conn->tx;
 	struct mem_cgroup *active = set_active_memcg(tx->ring.memcg);
 	struct mpa_tx_store *store = kzalloc(sizeof(*store),
-					     tx->ring.gfp | __GFP_NOWARN);
+					     ring_gfp(&tx->ring));
 
 	set_active_memcg(active);
 	if (!store)
@@ -315,7 +321,7 @@ int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len)
  *	than mpa_tx_room() said is framed correctly, but across segments
  *	(DDP-04)
  *
- * Context: transmit owner, may sleep.
+ * Context: transmit owner; may sleep, but after mpa_tx_set_atomic().
  * Return: 0, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU (DDP-03) or -ENOMEM;
  * nothing is begun then.
  */
@@ -481,7 +487,7 @@ static void count_batch(struct mpa_conn *conn, u64 octets)
  * @conn: connection
  * @more: the transmit owner has more to write at once
  *
- * Context: process, socket lock held.
+ * Context: process or softirq, socket lock held.
  * Return: 0 when TCP has taken everything; -EAGAIN when the socket is full
  * (mpa_consumer_ops.writable() follows); another errno when it is dead.
  */
@@ -518,33 +524,85 @@ void mpa_tx_update_emss(struct mpa_conn *conn)
 	mpa_plan_set_mss(&conn->tx.plan, mpa_sock_emss(conn->sk));
 }
 
+/* Context: process or softirq, socket lock held. Return: as mpa_tx_flush(). */
+static int push_locked(struct mpa_conn *conn, bool more)
+{
+	int ret;
+
+	if (!conn->tx.ready)
+		return -EPIPE;
+	ret = mpa_tx_push(conn, more);
+	/* No ACK will come to tell of room. */
+	if (unlikely(ret == -EAGAIN) &&
+	    tcp_rtx_and_write_queues_empty(conn->sk))
+		ret = -ENOMEM;
+	return ret;
+}
+
+/*
+ * Under the socket's spinlock alone, as TLS offload sends when TCP has room
+ * again. The lock is not waited for: this CPU may hold it, in an upcall of the
+ * connection in which the consumer posts.
+ */
+static int flush_atomic(struct mpa_conn *conn, bool more)
+{
+	struct sock *sk = conn->sk;
+	int ret = -EBUSY;
+	gfp_t gfp;
+
+	if (!spin_trylock(&sk->sk_lock.slock))
+		return -EBUSY;
+	if (!sock_owned_by_user(sk)) {
+		gfp = sk->sk_allocation;
+		sk->sk_allocation = GFP_ATOMIC | (gfp & __GFP_MEMALLOC);
+		ret = push_locked(conn, more);
+		sk->sk_allocation = gfp;
+	}
+	spin_unlock(&sk->sk_lock.slock);
+	return ret;
+}
+
 /**
  * mpa_tx_flush() - hand what is written to TCP
  * @conn: connection
  * @more: more will be written at once
  *
- * Context: transmit owner, process; takes the socket lock.
+ * Context: transmit owner, process; takes the socket lock. After
+ * mpa_tx_set_atomic() with softirqs disabled.
  * Return: as mpa_tx_push(); -ENOMEM when TCP had no memory for its only buffer:
  * mpa_consumer_ops.writable() has come already, so that the caller has to pause
- * before it tries again; -EPIPE when the connection is closed.
+ * before it tries again; -EPIPE when the connection is closed; -EBUSY when the
+ * owner may not sleep and the socket is in use: what is written waits.
  */
 int mpa_tx_flush(struct mpa_conn *conn, bool more)
 {
-	unsigned int reserves = mpa_params_use_reserves(&conn->params);
-	struct sock *sk = conn->sk;
-	int ret = -EPIPE;
+	unsigned int reserves;
+	int ret;
 
-	lock_sock(sk);
-	if (conn->tx.ready)
-		ret = mpa_tx_push(conn, more);
-	/* No ACK will come to tell of room. */
-	if (unlikely(ret == -EAGAIN) && tcp_rtx_and_write_queues_empty(sk))
-		ret = -ENOMEM;
-	release_sock(sk);
+	if (conn->tx.ring.atomic)
+		return flush_atomic(conn, more);
+	reserves = mpa_params_use_reserves(&conn->params);
+	lock_sock(conn->sk);
+	ret = push_locked(conn, more);
+	release_sock(conn->sk);
 	memalloc_noreclaim_restore(reserves);
 	return ret;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_flush, MPA_NS);
+
+/**
+ * mpa_tx_set_atomic() - say whether the transmit owner may sleep
+ * @conn: connection whose memory for FPDUs no cgroup pays for
+ * @atomic: it may not, until it says otherwise. Then there is only memory that
+ *	is free at once: -ENOMEM says no more than that
+ *
+ * Context: transmit owner.
+ */
+void mpa_tx_set_atomic(struct mpa_conn *conn, bool atomic)
+{
+	conn->tx.ring.atomic = atomic;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_set_atomic, MPA_NS);
 
 /* Stream position behind the last closed FPDU. Context: transmit owner. */
 u64 mpa_tx_written(const struct mpa_conn *conn)

@@ -58,6 +58,7 @@ struct mpa_tx_writer {
  * @slots: number of @chunk in use, 1..MPA_TX_RING
  * @gfp: how their memory is got
  * @memcg: cgroup that pays for it, the connection's, or NULL
+ * @atomic: the transmit owner may not sleep: mpa_tx_set_atomic()
  * @slot: index of the chunk that is being written
  * @off: octets used of it, the open FPDU's included
  * @mem: where it is
@@ -69,6 +70,7 @@ struct mpa_tx_ring {
 	unsigned int slots;
 	gfp_t gfp;
 	struct mem_cgroup *memcg;
+	bool atomic;
 	unsigned int slot;
 	u32 off;
 	u32 size;

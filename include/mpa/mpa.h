@@ -354,6 +354,7 @@ u32 mpa_tx_room(struct mpa_conn *conn, u32 min);
 int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu);
 int mpa_tx_message(struct mpa_conn *conn, struct mpa_message *msg);
 int mpa_tx_flush(struct mpa_conn *conn, bool more);
+void mpa_tx_set_atomic(struct mpa_conn *conn, bool atomic);
 void mpa_tx_rest(struct mpa_conn *conn);
 u64 mpa_tx_written(const struct mpa_conn *conn);
 u64 mpa_tx_accepted(const struct mpa_conn *conn);
