@@ -93,9 +93,14 @@ static void cq_error_event(struct iwm_cq *cq)
 		.device = ibcq->device,
 		.element.cq = ibcq,
 	};
+	unsigned long flags;
 
-	if (ibcq->event_handler)
-		ibcq->event_handler(&event, ibcq->cq_context);
+	if (!ibcq->event_handler)
+		return;
+	/* As completion handlers: sq->lock may be held, see may_send(). */
+	local_irq_save(flags);
+	ibcq->event_handler(&event, ibcq->cq_context);
+	local_irq_restore(flags);
 }
 
 /* A completion is lost, and its queue pair with it. Others may go on. */
@@ -119,7 +124,8 @@ static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
  * the first time the consumer gets IB_EVENT_CQ_ERR.
  *
  * Context: any; the consumer's handlers may run in it, without cq->lock. A
- * handler that is told of a flushed work request does not.
+ * handler that is told of a flushed work request does not, nor with
+ * @wc->posting.
  */
 void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 {
@@ -138,9 +144,9 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
-	/* What a verb that posts completes in its caller's context is flushed. */
+	/* ib_post_recv() completes, too: what is flushed. */
 	if (notify)
-		iwm_notify(cq, wc->status == SIW_WC_WR_FLUSH_ERR);
+		iwm_notify(cq, wc->posting || wc->status == SIW_WC_WR_FLUSH_ERR);
 	if (unlikely(ret))
 		cq_overflow(cq, qp, first);
 }

@@ -16,6 +16,7 @@ struct iwm_wc {
 	u32 inval_stag;
 	bool invalidated;		/* @inval_stag is valid */
 	bool solicited;
+	bool posting;			/* completed within ib_post_send() */
 };
 
 /* Does the newest completion wait to be polled? A hint; any context. */

@@ -34,6 +34,7 @@
 #include "cep.h"
 #include "cm.h"
 #include "cq.h"
+#include "gather.h"
 #include "mem.h"
 #include "mmap.h"
 #include "netdev.h"
@@ -607,12 +608,17 @@ static int __init iwmpa_init(void)
 		ret = -ENOMEM;
 		goto err_destroy_user_wq;
 	}
-	ret = register_netdevice_notifier(&netdev_notifier);
+	ret = iwm_gather_module_init();
 	if (ret)
 		goto err_destroy_dev_wq;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret)
+		goto err_exit_gather;
 	rdma_link_register(&link_ops);
 	return 0;
 
+err_exit_gather:
+	iwm_gather_module_exit();
 err_destroy_dev_wq:
 	destroy_workqueue(iwm_dev_wq);
 err_destroy_user_wq:
@@ -628,6 +634,7 @@ static void __exit iwmpa_exit(void)
 	rdma_link_unregister(&link_ops);
 	dev_remove_all();
 	unregister_netdevice_notifier(&netdev_notifier);
+	iwm_gather_module_exit();
 	destroy_workqueue(iwm_dev_wq);
 	destroy_workqueue(iwm_user_wq);
 	destroy_workqueue(iwm_wq);

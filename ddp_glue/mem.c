@@ -312,6 +312,24 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 	return ret;
 }
 
+/* Of a region that is not valid: nobody but its creator holds it. */
+static bool mr_is_unused(const struct iwm_mr *mr)
+{
+	return refcount_read(&mr->users) <= 1;
+}
+
+/**
+ * iwm_mr_enables_at_once() - will iwm_mr_enable() not have to wait?
+ * @ibqp: as there
+ * @ibmr: as there
+ *
+ * Context: any.
+ */
+bool iwm_mr_enables_at_once(const struct ib_qp *ibqp, struct ib_mr *ibmr)
+{
+	return ibmr->device != ibqp->device || mr_is_unused(to_iwm_mr(ibmr));
+}
+
 /**
  * iwm_mr_enable() - register a fast-register region (IB_WR_REG_MR)
  * @ibqp: QP that it is posted on; only its peer may invalidate the region
@@ -321,8 +339,8 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
  *
  * Waits for accesses through the STag that a peer has invalidated.
  *
- * Context: process, one caller at a time per region: the order of its work
- * queue.
+ * Context: process, or any after iwm_mr_enables_at_once(). One caller at a time
+ * per region: the order of its work queue.
  * Return: 0; -EINVAL: no fast-register region, or @key is not of it;
  * -EPERM: not of this protection domain; -EBUSY: it is still valid.
  */
@@ -340,7 +358,8 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 		return -EBUSY;
 
 	/* Those in mr_quiesce(), too: a valid region is not quiet any more. */
-	wait_var_event(&mr->users, refcount_read(&mr->users) <= 1);
+	if (!mr_is_unused(mr))
+		wait_var_event(&mr->users, mr_is_unused(mr));
 	/* Without a new list the one that was in force is used again. */
 	if (mr->staged_pages) {
 		swap(mr->pages, mr->staged);

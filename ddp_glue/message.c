@@ -3,6 +3,7 @@
  * Messages: what a QP sends next. A work request is copied from the ring,
  * checked, and becomes a message; so does a Read that the peer asked for.
  */
+#include <linux/sizes.h>
 #include <mpa/startup.h>
 #include "mem.h"
 #include "qp_state.h"
@@ -266,12 +267,15 @@ static enum siw_wc_status local_operation(struct iwm_qp *qp,
 	return ret ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS;
 }
 
-/* A bad work request ends the stream: the QP goes into error. */
+/*
+ * A bad work request ends the stream: the QP goes into error, when no lock of
+ * the consumer's can be held any more.
+ */
 void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe, enum siw_wc_status status)
 {
 	iwm_sq_wqe_done(qp->sq, wqe, status);
 	iwm_count(qp->dev, IWM_STAT_LOCAL_ERRORS);
-	iwm_qp_local_error(qp);
+	set_bit(SQ_BROKEN, &qp->sq->flags);
 }
 
 /* Reads that may be outstanding. With an ORD of 0 none are to be posted. */
@@ -376,13 +380,43 @@ static bool next_sink(struct iwm_qp *qp)
 	struct iwm_sq *sq = qp->sq;
 	struct tx_msg *msg = &sq->msg;
 
-	if (test_bit(SQ_FLUSH, &sq->flags) || !may_go_on(qp))
+	if (iwm_sq_is_over(sq) || !may_go_on(qp))
 		return false;
 	clear_message(msg);
 	msg->wqe = sq->rest.wqe;
 	prepare_read_request(sq, msg);
 	msg->kind = MSG_WQE;
 	return true;
+}
+
+/* Octets of a message for whose copy softirqs may be disabled */
+#define ATOMIC_OCTETS	SZ_32K
+
+static bool is_small(struct iwm_sq *sq, const struct siw_sqe *sqe)
+{
+	u64 len = 0;
+	u32 i;
+
+	if (sqe->flags & SIW_WQE_INLINE || iwm_sq_is_read(sqe->opcode))
+		return true;
+	for (i = 0; i < sqe->num_sge; i++)
+		len += i < IWM_MAX_SGE ? sqe->sge[i].length :
+					 iwm_sq_more(sq, sq->get, i)->length;
+	return len <= ATOMIC_OCTETS;
+}
+
+/* A kernel consumer's: does it neither wait for anything nor take long? */
+static bool may_be_atomic(struct iwm_qp *qp, const struct siw_sqe *sqe)
+{
+	switch (sqe->opcode) {
+	case SIW_OP_REG_MR:
+		return iwm_mr_enables_at_once(&qp->ibqp, (struct ib_mr *)
+					      (uintptr_t)sqe->base_mr);
+	case SIW_OP_INVAL_STAG:
+		return false;
+	default:
+		return is_small(qp->sq, sqe);
+	}
 }
 
 /* The next work request that has something to send, if there is one. */
@@ -392,13 +426,17 @@ static bool next_wqe(struct iwm_qp *qp)
 
 	if (iwm_sq_has_rest(sq))
 		return next_sink(qp);
-	while (!test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_posted(sq)) {
+	while (!iwm_sq_is_over(sq) && iwm_sq_posted(sq)) {
 		struct siw_sqe sqe __uninitialized;
 
 		memcpy(&sqe, iwm_sq_entry(sq, sq->get), sizeof(sqe));
 		barrier();	/* from here on only the copy is looked at */
 		if (!may_start(qp, sqe.opcode, sqe.flags))
 			return false;
+		if (sq->context && !may_be_atomic(qp, &sqe)) {
+			sq->for_worker = true;
+			return false;
+		}
 		if (take_entry(qp, &sqe))
 			return true;
 	}

@@ -13,7 +13,7 @@
 #include <linux/wait_bit.h>
 #include "cq.h"
 
-/* On the vector's CPU with interrupts off, or where that was not possible. */
+/* Interrupts are off. On the vector's CPU, where that is possible. */
 static void notify_call(void *arg)
 {
 	struct iwm_cq *cq = arg;
@@ -30,9 +30,14 @@ static void notify_call(void *arg)
 /* On the vector's CPU this is a function call. */
 static void notify_send(struct iwm_cq *cq)
 {
-	/* It fails when the CPU is offline. */
-	if (smp_call_function_single_async(cq->cpu, &cq->csd))
-		notify_call(cq);
+	unsigned long flags;
+
+	if (likely(!smp_call_function_single_async(cq->cpu, &cq->csd)))
+		return;
+	/* The CPU is offline. With interrupts off here, too: see may_send(). */
+	local_irq_save(flags);
+	notify_call(cq);
+	local_irq_restore(flags);
 }
 
 static void notify_work(struct irq_work *work)

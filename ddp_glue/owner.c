@@ -144,6 +144,86 @@ static void own_end(struct iwm_sq *sq, bool more)
 		iwm_sq_kick(sq->qp);
 }
 
+/* Begin to look: what is noted from here on counts. Context: owner. */
+static u32 own_look(struct iwm_sq *sq)
+{
+	struct iwm_gather *gather = &sq->gather;
+	u32 seen = gather->seen;
+
+	clear_bit(SQ_AGAIN, &sq->flags);
+	/* Pairs with iwm_sq_kick() and iwm_gather_posted() */
+	smp_mb__after_atomic();
+	gather->seen = READ_ONCE(gather->posts);
+	WRITE_ONCE(gather->octets_seen, READ_ONCE(gather->octets));
+	return gather->seen - seen;
+}
+
+/* Is there something that an owner has to be able to sleep for? */
+static bool needs_worker(const struct iwm_sq *sq)
+{
+	return sq->msg.kind != MSG_NONE ||
+	       READ_ONCE(sq->flags) & (BIT(SQ_STOPPED) | BIT(SQ_FLUSH) |
+				       BIT(SQ_BROKEN) | BIT(SQ_TERMINATE) |
+				       BIT(SQ_DEFERRED) | BIT(SQ_REST));
+}
+
+/* As sq_serve(). */
+static enum tx_result serve_atomic(struct iwm_qp *qp)
+{
+	enum tx_result result = TX_IDLE;
+	struct iwm_sq *sq = qp->sq;
+	struct mpa_conn *conn;
+
+	if (needs_worker(sq))
+		return TX_BUDGET;
+	conn = sq_conn_get(qp);
+	if (!conn)
+		return TX_IDLE;
+	if (sq_may_transmit(qp)) {
+		mpa_tx_set_atomic(conn, true);
+		result = iwm_sq_transmit(qp, conn, false);
+		mpa_tx_set_atomic(conn, false);
+		sq_note_blocked(sq, sq_why_blocked(sq, conn, result));
+	}
+	iwm_mr_drop_cache(&sq->mr);
+	/* Not the last reference: iwm_sq_stop() waits for the owner. */
+	mpa_conn_put(conn);
+	return result;
+}
+
+/**
+ * iwm_sq_run_atomic() - be the owner, and send little
+ * @qp: kernel QP
+ * @context: where the caller is
+ *
+ * The worker does what remains: much data, what has to wait, and all that does
+ * not belong to posts. When another context is the owner this leaves: the
+ * caller has set SQ_AGAIN.
+ *
+ * Context: softirqs disabled. Return: posts that nobody had looked at.
+ */
+u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
+{
+	struct iwm_sq *sq = qp->sq;
+	enum tx_result result;
+	u32 found;
+
+	if (unlikely(atomic_read(&sq->claims)) ||
+	    test_and_set_bit_lock(SQ_OWNED, &sq->flags))
+		return 0;
+	found = own_look(sq);
+	WRITE_ONCE(sq->context, context);
+	result = serve_atomic(qp);
+	WRITE_ONCE(sq->context, SQ_PROCESS);
+	sq->for_worker = false;
+	own_release(sq);
+	if (result == TX_BUDGET || result == TX_NO_MEMORY ||
+	    READ_ONCE(sq->flags) & (BIT(SQ_AGAIN) | BIT(SQ_BROKEN)) ||
+	    iwm_sq_responses(sq))
+		iwm_sq_kick(qp);
+	return found;
+}
+
 /*
  * Be the owner while there is something to do, but not for as long as others
  * see to that; or, when somebody else is, leave: the caller has set SQ_AGAIN,
@@ -162,9 +242,7 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		if (unlikely(atomic_read(&sq->claims)) ||
 		    test_and_set_bit_lock(SQ_OWNED, &sq->flags))
 			return;
-		clear_bit(SQ_AGAIN, &sq->flags);
-		/* Pairs with iwm_sq_kick(): what is noted from here on counts */
-		smp_mb__after_atomic();
+		own_look(sq);
 		terminated = sq_serve(qp, worker, &result);
 		own_release(sq);
 		if (terminated)

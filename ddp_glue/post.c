@@ -5,6 +5,7 @@
  */
 #include <linux/sched/clock.h>
 #include "cq.h"
+#include "gather.h"
 #include "recv.h"
 #include "send.h"
 #include "trace.h"
@@ -37,6 +38,7 @@ static int fill_sges(struct iwm_sq *sq, struct siw_sqe *sqe,
 		     const struct ib_send_wr *wr)
 {
 	u32 max = iwm_sq_is_read(sqe->opcode) ? IWM_MAX_SGE_RD : sq->max_sge;
+	u32 octets = 0;
 	int i;
 
 	if (wr->num_sge > max)
@@ -50,7 +52,10 @@ static int fill_sges(struct iwm_sq *sq, struct siw_sqe *sqe,
 		sge->laddr = wr->sg_list[i].addr;
 		sge->length = wr->sg_list[i].length;
 		sge->lkey = wr->sg_list[i].lkey;
+		if (!iwm_sq_is_read(sqe->opcode))
+			octets += sge->length;
 	}
+	WRITE_ONCE(sq->gather.octets, sq->gather.octets + octets);
 	sqe->num_sge = wr->num_sge;
 	return 0;
 }
@@ -118,6 +123,7 @@ static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 	int ret = 0;
 
 	spin_lock_irqsave(&sq->post_lock, irq);
+	WRITE_ONCE(sq->gather.posts, sq->gather.posts + 1);
 	for (; wr; wr = wr->next) {
 		struct siw_sqe *sqe = iwm_sq_entry(sq, sq->put);
 
@@ -183,7 +189,7 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	iwm_count(qp->dev, IWM_STAT_DOORBELLS);
 	if (!qp->user) {
 		ret = post_list(sq, wr, bad_wr);
-		iwm_sq_kick(qp);
+		iwm_gather_posted(qp);
 		return ret;
 	}
 	if (in_burst(qp)) {

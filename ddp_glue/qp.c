@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
+#include "gather.h"
 #include "mmap.h"
 #include "netdev.h"
 #include "qp.h"
@@ -82,6 +83,7 @@ static int create_queues(struct iwm_qp *qp)
 	ret = iwm_sq_create(qp, iwm_sq_work);
 	if (ret)
 		return ret;
+	iwm_gather_init(qp);
 	ret = iwm_rx_create(qp);
 	if (ret)
 		goto err_destroy_sq;
@@ -106,6 +108,7 @@ static void destroy_queues(struct iwm_qp *qp)
 	iwm_mmap_remove(qp->sq_entry);
 	if (!qp->srq)
 		iwm_rq_free(&qp->rq);
+	iwm_gather_stop(qp);
 	iwm_rx_destroy(qp);
 	iwm_sq_destroy(qp);
 }

@@ -15,6 +15,8 @@
 
 /* Octets that one call may transmit before it lets others run. */
 #define SQ_BUDGET		SZ_1M
+/* Where it may not sleep. */
+#define SQ_BUDGET_ATOMIC	SZ_64K
 
 /* Octets of a message that are looked up, checked and sent in one go. */
 #define RUN_OCTETS		SZ_128K
@@ -297,6 +299,8 @@ static int hand_over(struct iwm_qp *qp, struct mpa_conn *conn, bool more)
 /* @ret: of hand_over() */
 static enum tx_result why_not_sent(int ret)
 {
+	if (ret == -EBUSY)
+		return TX_BUDGET;
 	return ret == -ENOMEM ? TX_NO_MEMORY : TX_BLOCKED;
 }
 
@@ -312,12 +316,12 @@ enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			       bool worker)
 {
 	struct iwm_sq *sq = qp->sq;
-	u32 sent = 0;
+	u32 budget = sq->context ? SQ_BUDGET_ATOMIC : SQ_BUDGET, sent = 0;
 
-	while (!test_bit(SQ_FLUSH, &sq->flags)) {
+	while (!iwm_sq_is_over(sq)) {
 		int ret;
 
-		if (sq->msg.kind == MSG_NONE && sent >= SQ_BUDGET) {
+		if (sq->msg.kind == MSG_NONE && sent >= budget) {
 			hand_over(qp, conn, false);
 			return TX_BUDGET;
 		}
@@ -325,11 +329,13 @@ enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			ret = hand_over(qp, conn, false);
 			if (ret)
 				return why_not_sent(ret);
+			if (sq->for_worker)
+				return TX_BUDGET;
 			/* Posted while we were busy, without a doorbell? */
 			if ((!iwm_sq_posted(sq) && !iwm_sq_has_rest(sq)) ||
 			    iwm_msg_wait_read(qp))
 				return TX_IDLE;
-			if (sent >= SQ_BUDGET)
+			if (sent >= budget)
 				return TX_BUDGET;
 			sent += MPA_MIN_MULPDU;	/* user space may repeat it */
 			continue;
@@ -339,7 +345,7 @@ enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			ret = hand_over(qp, conn, true);
 			if (ret || !mpa_tx_room(conn, 1))
 				return why_not_sent(ret);
-			if (sent >= SQ_BUDGET)
+			if (sent >= budget)
 				return TX_BUDGET;
 		} else if (ret == -ENOMEM) {
 			hand_over(qp, conn, true);

@@ -14,6 +14,7 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 
 /* owner.c */
 void iwm_sq_run(struct iwm_qp *qp, bool worker);
+u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context);
 void iwm_sq_work(struct work_struct *work);
 
 /* Keep the transmit owner off qp->conn, for good or for a moment. Process. */

@@ -134,6 +134,7 @@ static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
 		.opcode = wqe->opcode,
 		.status = wqe->status,
 		.bytes = wqe->bytes,
+		.posting = READ_ONCE(qp->sq->context) == SQ_POSTING,
 	};
 
 	if (READ_ONCE(qp->dying))

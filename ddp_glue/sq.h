@@ -3,7 +3,7 @@
  * The transmit side of a QP: work requests from the ring to TCP.
  *
  * One context at a time is a QP's transmit owner (SQ_OWNED): the one that
- * rang the doorbell, or the worker. All others leave a note (SQ_AGAIN) and
+ * posts, the worker, or what gather.c has look for posts. All others leave a note (SQ_AGAIN) and
  * go. The owner takes entries from the ring, serialises them, hands them over
  * and completes in order what TCP has taken. A user's ring is shared memory:
  * an entry is copied once, and the copy is checked and used.
@@ -20,6 +20,7 @@
  *           completion, lifetime
  * post.c    kernel consumers' posts and the doorbell
  * message.c what is sent next: work requests, Read Responses, RTR
+ * gather.c  when kernel consumers' posts are sent
  * owner.c   the transmit owner: one at a time; its end
  * send.c    segments, Terminate, hand-over to TCP
  */
@@ -40,6 +41,7 @@ enum {
 	SQ_WAIT_READ,	/* a Read must finish first */
 	SQ_DEFERRED,	/* the burst timer is going to look */
 	SQ_REST,	/* memory for FPDUs can be given back */
+	SQ_GATHERING,	/* posts wait for more to come: gather.c looks */
 };
 
 /* Why what is to be sent has to wait. */
@@ -50,6 +52,43 @@ enum sq_blocked {
 	SQ_BLOCKED_READ,	/* a Read must finish first: fence, or ORD */
 	SQ_BLOCKED_MEMORY,	/* none was to be had: soon again */
 	SQ_NUM_BLOCKED
+};
+
+/* Where the transmit owner is. */
+enum sq_context {
+	SQ_PROCESS,	/* it may sleep */
+	SQ_ATOMIC,	/* it may not */
+	SQ_POSTING,	/* nor call the consumer: within ib_post_send() */
+};
+
+/**
+ * struct iwm_gather - posts of a kernel consumer, and how long they wait
+ * @entry: in the list of @on (its lock)
+ * @on: the CPU whose list the queue is in, or NULL
+ * @users: senders that know of the queue by @on
+ * @timer: ends the wait
+ * @posts: calls of ib_post_send(), counted up (post_lock)
+ * @octets: octets that they have to send, counted up (post_lock)
+ * @seen: @posts when the owner looked last (owner)
+ * @octets_seen: @octets then (owner)
+ * @singles: times in succession that waiting has found one post
+ * @lease: posts that need not wait any more
+ * @activity: what had happened when @timer was started
+ * @steps: times that it has been started for this wait
+ */
+struct iwm_gather {
+	struct list_head entry;
+	struct gather_cpu *on;
+	atomic_t users;
+	struct hrtimer timer;
+	u32 posts;
+	u32 octets;
+	u32 seen;
+	u32 octets_seen;
+	u32 singles;
+	u32 lease;
+	u32 activity;
+	u32 steps;
 };
 
 /**
@@ -174,7 +213,10 @@ struct tx_msg {
  * @mr: memory that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
  * @blocked: enum sq_blocked, as last seen by the owner
+ * @context: enum sq_context (owner; written with WRITE_ONCE())
+ * @for_worker: what is to be sent next is for an owner that may sleep (owner)
  * @response_turn: a Response goes before the next work request (owner)
+ * @gather: posts of a kernel consumer that wait
  * @burst_timer: looks at what a burst has posted, or tries again
  * @bell_time: when the doorbell rang last, in ns of local_clock()
  * @bell_segments: segments that had been received then
@@ -217,7 +259,10 @@ struct iwm_sq {
 	struct iwm_mr *mr;
 	u32 msn[DDP_NUM_QUEUES];
 	u8 blocked;
+	u8 context;
+	bool for_worker;
 	bool response_turn;
+	struct iwm_gather gather;
 	struct hrtimer burst_timer;
 	u64 bell_time;
 	u64 bell_segments;
@@ -266,6 +311,12 @@ static inline bool iwm_sq_posted(struct iwm_sq *sq)
 static inline bool iwm_sq_has_rest(const struct iwm_sq *sq)
 {
 	return sq->rest.cur != sq->rest.num_sge;
+}
+
+/* Is no further message to be begun? */
+static inline bool iwm_sq_is_over(const struct iwm_sq *sq)
+{
+	return READ_ONCE(sq->flags) & (BIT(SQ_FLUSH) | BIT(SQ_BROKEN));
 }
 
 static inline bool iwm_sq_is_read(u8 opcode)

@@ -2,10 +2,12 @@
 /*
  * The doorbell: posters, and the one transmit owner at a time.
  *
- * Code: ddp_glue/post.c (post_list(), iwm_post_send()), ddp_glue/owner.c
- * (iwm_sq_run(), own_begin(), own_end(), iwm_sq_stop()), ddp_glue/send.c
- * (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(), iwm_sq_defer(), burst_end(), iwm_sq_release(),
- * iwm_sq_flush_all()), and siw_post_send() of libsiw.
+ * Code: ddp_glue/post.c (post_list(), iwm_post_send()), ddp_glue/gather.c
+ * (iwm_gather_posted(), gather_link(), gather_send()), ddp_glue/owner.c
+ * (iwm_sq_run(), iwm_sq_run_atomic(), own_begin(), own_end(), iwm_sq_stop()),
+ * ddp_glue/send.c (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(),
+ * iwm_sq_defer(), burst_end(), iwm_sq_release(), iwm_sq_flush_all()), and
+ * siw_post_send() of libsiw.
  *
  * Properties (Documentation/locking.md, "The transmit owner"):
  * - no lost doorbell: when nobody has anything left to do, everything that was
@@ -43,13 +45,19 @@
  * MUTANT valid-before-complete    -DKERNEL -DNO_RELEASE_STORE
  * MUTANT look-without-acquire     -DKERNEL -DNO_ACQUIRE
  * MUTANT complete-before-release  -DKERNEL -DCOMPLETE_EARLY
- * MUTANT wait-without-barrier     -DKERNEL -DPOSTS=3 -DNO_WAIT_MB
+ * MUTANT wait-without-barrier     -DKERNEL -DPOSTS=3 -DMUCH -DNO_WAIT_MB
  * MUTANT timer-clears-late        -DUSER -DTIMER_CLEARS_LATE
  * MUTANT stop-without-waiting     -DUSER -DSTOP -DLEAN -DNO_STOP_WAIT
  * MUTANT owner-ignores-stop       -DUSER -DSTOP -DLEAN -DNO_STOPPED
  * MUTANT end-without-barrier      -DUSER -DSTOP -DLEAN -DNO_END_MB
  * MUTANT no-memory-leaves-at-once -DKERNEL -DLEAN -DNO_MEMORY -DNO_MEMORY_LEAVES
  * MUTANT claim-ends-late          -DUSER -DSTOP -DLEAN -DCLAIM_ENDS_LATE
+ * MUTANT posted-without-barrier   -DKERNEL -DLEAN -DNO_POSTED_MB
+ * MUTANT gather-clears-late       -DKERNEL -DLEAN -DGATHER_CLEARS_LATE
+ * MUTANT gather-without-barrier   -DKERNEL -DSTOP -DLEAN -DNO_GATHER_MB
+ * MUTANT atomic-ignores-notes     -DKERNEL -DLEAN -DNO_ATOMIC_AGAIN
+ * MUTANT atomic-keeps-the-rest    -DKERNEL -DLEAN -DNO_ATOMIC_KICK
+ * MUTANT atomic-ignores-stop      -DKERNEL -DSTOP -DLEAN -DNO_ATOMIC_STOPPED
  */
 #ifndef POSTS
 #define POSTS	2
@@ -77,18 +85,20 @@
 #define WAIT_READ	(2 * RING + 5)
 #define RELEASED	(2 * RING + 6)	/* sq->released, as others see it */
 #define CLAIMS		(2 * RING + 7)	/* sq->claims: one at most here */
-#define NUM_WORDS	(2 * RING + 8)
+#define GATHERING	(2 * RING + 8)
+#define NUM_WORDS	(2 * RING + 9)
 
 /* CPUs */
 #define POSTER		0
 #define WORKER		1
 #define SOFTIRQ		2
 #define STOPPER		3
+#define GATHERER	4
 
 #define NONE		255
 
 byte mem[NUM_WORDS];
-chan sb[4] = [3] of { byte, byte };
+chan sb[5] = [3] of { byte, byte };
 
 /* sq->get and sq->released: the owner's; SQ_OWNED hands them on. */
 byte get, released, owners;
@@ -98,6 +108,7 @@ byte fifo_get;			/* completed ones */
 bool finished[POSTS], sending[POSTS];
 byte reading = NONE;		/* a Read of ours, whose Response is to come */
 bool queued, timer, tcp_full;	/* the work, the timer, TCP has no room */
+bool linked;			/* the queue is in a CPU's list */
 bool waiting, woken, conn_gone, poster_done, stop_done;
 byte refused;			/* buffers for want of memory */
 
@@ -107,7 +118,7 @@ byte refused;			/* buffers for want of memory */
 /* No operation of ours on the flags is on its way. */
 #define word_free	(!sb[me]??[eval(AGAIN), 0] && !sb[me]??[eval(AGAIN), 1] && \
 			 !sb[me]??[eval(DEFERRED), 0] && !sb[me]??[eval(WAIT_READ), 0] && \
-			 !sb[me]??[eval(WAIT_READ), 1])
+			 !sb[me]??[eval(WAIT_READ), 1] && !sb[me]??[eval(GATHERING), 0])
 #define test_bit(b)	(mem[b])
 
 inline load(w, v)
@@ -245,6 +256,9 @@ inline transmit()
 		look();
 		if
 		:: valid && may_start -> take(body)
+		/* What is next is the worker's. The socket may be in use. */
+		:: atomic_owner -> budget = true; hand_over(); break
+		:: atomic_owner -> budget = true; break
 #ifdef NO_MEMORY
 		:: valid && may_start && refused < NO_MEMORY_MAX ->
 			/* sk_write_space() within hand_over(); iwm_sq_defer() */
@@ -270,7 +284,7 @@ inline transmit()
 			hand_over();
 			break
 #endif
-		:: else ->
+		:: !(valid && may_start) ->
 			hand_over();
 #ifdef NO_LOOK_AGAIN
 			break;
@@ -394,11 +408,102 @@ inline iwm_sq_run()
 	od
 }
 
+/* iwm_sq_run_atomic() */
+inline iwm_sq_run_atomic()
+{
+	if
+	:: mem[CLAIMS]
+	:: else ->
+		own();
+		if
+		:: !got
+		:: else ->
+			relaxed_bit(AGAIN, 0);
+			mb();
+			if
+#ifndef NO_ATOMIC_STOPPED
+			:: test_bit(STOPPED) || test_bit(FLUSH) ||
+			   test_bit(DEFERRED) -> budget = true
+#endif
+			:: else ->
+				atomic_owner = true;
+				transmit();
+				atomic_owner = false
+			fi;
+			own_release();
+			word_free;
+			if
+#ifndef NO_ATOMIC_KICK
+			:: budget || no_memory -> iwm_sq_kick()
+#endif
+#ifndef NO_ATOMIC_AGAIN
+			:: test_bit(AGAIN) -> iwm_sq_kick()
+#endif
+			:: else
+			fi;
+			budget = false;
+			no_memory = false
+		fi
+	fi
+}
+
+/* iwm_gather_posted(): much (-DMUCH: always), within a lease, or neither */
+inline iwm_gather_posted()
+{
+	if
+	:: iwm_sq_kick()
+#ifndef MUCH
+	:: true ->
+#ifndef NO_POSTED_MB
+		mb();
+#endif
+		relaxed_bit(AGAIN, 1);
+		word_free;
+		if
+		:: test_bit(OWNED)
+		:: else ->
+			if
+			:: iwm_sq_run_atomic()
+			:: atomic {
+				mb();
+				if
+				:: mem[GATHERING]
+				:: else -> mem[GATHERING] = 1; linked = true
+				fi
+			   }
+			fi
+		fi
+#endif
+	fi
+}
+
+/* gather_send(), of the thread or the timer */
+active proctype gatherer()
+{
+	byte me = GATHERER, body;
+	bool valid, got, budget, no_memory, atomic_owner;
+
+end:	do
+	:: linked ->
+		linked = false;
+#ifdef GATHER_CLEARS_LATE
+		iwm_sq_run_atomic();
+		relaxed_bit(GATHERING, 0)
+#else
+		relaxed_bit(GATHERING, 0);
+#ifndef NO_GATHER_MB
+		mb();
+#endif
+		iwm_sq_run_atomic()
+#endif
+	od
+}
+
 /* iwm_post_send(), and in front of it what user space does by itself. */
 active proctype poster()
 {
 	byte me = POSTER, body, n;
-	bool valid, got, budget, no_memory;
+	bool valid, got, budget, no_memory, atomic_owner;
 
 	do
 	:: posted < POSTS ->
@@ -442,7 +547,7 @@ active proctype poster()
 		fi
 #else
 		posted = posted + n;
-		iwm_sq_kick()
+		iwm_gather_posted()
 #endif
 	:: else -> break
 	od;
@@ -453,7 +558,7 @@ active proctype poster()
 active proctype worker()
 {
 	byte me = WORKER, body;
-	bool valid, got, budget, no_memory;
+	bool valid, got, budget, no_memory, atomic_owner;
 
 end:	do
 	:: queued ->
@@ -547,6 +652,7 @@ end:	do
 	:: atomic { sb[POSTER]?w, v -> mem[w] = v; w = 0; v = 0 }
 	:: atomic { sb[WORKER]?w, v -> mem[w] = v; w = 0; v = 0 }
 	:: atomic { sb[SOFTIRQ]?w, v -> mem[w] = v; w = 0; v = 0 }
+	:: atomic { sb[GATHERER]?w, v -> mem[w] = v; w = 0; v = 0 }
 #ifdef STOP
 	:: atomic { sb[STOPPER]?w, v -> mem[w] = v; w = 0; v = 0 }
 #endif

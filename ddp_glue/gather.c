@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When a kernel consumer's posts are sent.
+ *
+ * Posts that are sent together cost a fraction of what each costs alone: TCP is
+ * called once, segments are full, and the peer is woken once. A post that no
+ * other follows is only late when it waits. So posts wait until the CPU has
+ * nothing else to do: each CPU has a thread of policy SCHED_IDLE, which runs
+ * then, and sends. A timer ends the wait of a CPU that always has something to
+ * do.
+ *
+ * A consumer that waits for each answer before it posts again gains nothing.
+ * Waiting finds a single post then, time after time, and the consumer is given
+ * a lease: its next posts are sent within ib_post_send(). At the end of the
+ * lease one post waits again, so that a consumer that has come to have more
+ * under way is found out.
+ *
+ * Poster, thread and timer send with softirqs disabled and do not sleep. So the
+ * thread, which others can keep from running, never does so as the transmit
+ * owner. What takes longer or has to wait is the worker's.
+ */
+#include <linux/interrupt.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
+#include <linux/smpboot.h>
+#include <linux/wait_bit.h>
+#include <uapi/linux/sched.h>
+#include <uapi/linux/sched/types.h>
+#include "gather.h"
+#include "recv.h"
+#include "send.h"
+
+/* For so long posts wait on a busy CPU when nothing happens at the queue. */
+#define GATHER_STEP_NS		(100 * NSEC_PER_USEC)
+/* When something does, for so many times as long. */
+#define GATHER_STEPS		10
+/* More octets make no cheaper batch: the worker sends at once. */
+#define GATHER_OCTETS		SZ_64K
+/* A single post so many times in succession brings a lease */
+#define GATHER_SINGLES		4
+/* of so many posts. */
+#define GATHER_LEASE		32
+
+/**
+ * struct gather_cpu - queues that wait for a CPU to have nothing else to do
+ * @lock: guards @list, and entry and on of the queues in it
+ * @list: struct iwm_gather, by entry
+ */
+struct gather_cpu {
+	spinlock_t lock;		/* see above */
+	struct list_head list;
+};
+
+static DEFINE_PER_CPU(struct gather_cpu, gather_cpus);
+static DEFINE_PER_CPU(struct task_struct *, gather_threads);
+
+static struct iwm_qp *gather_qp(struct iwm_gather *gather)
+{
+	return container_of(gather, struct iwm_sq, gather)->qp;
+}
+
+static void unlink_locked(struct gather_cpu *on, struct iwm_gather *gather)
+{
+	lockdep_assert_held(&on->lock);
+	list_del(&gather->entry);
+	WRITE_ONCE(gather->on, NULL);
+}
+
+/* The caller sends, with the reference, or nobody does: false. */
+static bool gather_unlink(struct iwm_gather *gather)
+{
+	struct gather_cpu *on;
+	unsigned long flags;
+	bool linked = false;
+
+	/* The thread may take it off meanwhile, and a poster to another CPU. */
+	while (!linked && (on = READ_ONCE(gather->on))) {
+		spin_lock_irqsave(&on->lock, flags);
+		linked = gather->on == on;
+		if (linked)
+			unlink_locked(on, gather);
+		spin_unlock_irqrestore(&on->lock, flags);
+	}
+	return linked;
+}
+
+static void gather_put(struct iwm_gather *gather)
+{
+	if (atomic_dec_and_test(&gather->users))
+		wake_up_var(&gather->users);
+}
+
+/* Posts, and segments of the peer: a hint whether more posts are to come. */
+static u32 gather_activity(struct iwm_gather *gather)
+{
+	return READ_ONCE(gather->posts) +
+	       (u32)iwm_rx_segments(gather_qp(gather));
+}
+
+static void gather_start_timer(struct iwm_gather *gather, u32 steps)
+{
+	WRITE_ONCE(gather->steps, steps);
+	WRITE_ONCE(gather->activity, gather_activity(gather));
+	hrtimer_start(&gather->timer, ns_to_ktime(GATHER_STEP_NS),
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+/* Was it worth waiting? */
+static void gather_learn(struct iwm_gather *gather, u32 found)
+{
+	u32 singles = READ_ONCE(gather->singles) + 1;
+
+	if (found > 1)
+		singles = 0;
+	else if (!found)
+		return;
+	if (singles >= GATHER_SINGLES) {
+		singles = GATHER_SINGLES;
+		WRITE_ONCE(gather->lease, GATHER_LEASE);
+	}
+	WRITE_ONCE(gather->singles, singles);
+}
+
+/* Of a queue that is off its list. Context: softirqs disabled. */
+static void gather_send(struct iwm_gather *gather)
+{
+	struct iwm_qp *qp = gather_qp(gather);
+
+	/* Cleared first: a poster that finds it set is seen by own_look(). */
+	clear_bit(SQ_GATHERING, &qp->sq->flags);
+	/* Later posters find it clear even when a claim has us leave at once. */
+	smp_mb__after_atomic();
+	gather_learn(gather, iwm_sq_run_atomic(qp, SQ_ATOMIC));
+	gather_put(gather);
+}
+
+/* The CPU is busy, or another one than the thread's. Context: softirq. */
+static enum hrtimer_restart gather_timeout(struct hrtimer *timer)
+{
+	struct iwm_gather *gather = container_of(timer, struct iwm_gather,
+						 timer);
+	u32 steps = READ_ONCE(gather->steps) + 1;
+
+	/* Started here, and not by its return: a poster may have done so. */
+	if (READ_ONCE(gather->on) && steps < GATHER_STEPS &&
+	    gather_activity(gather) != READ_ONCE(gather->activity))
+		gather_start_timer(gather, steps);
+	else if (gather_unlink(gather))
+		gather_send(gather);
+	return HRTIMER_NORESTART;
+}
+
+static struct iwm_gather *gather_take(struct gather_cpu *here)
+{
+	struct iwm_gather *gather;
+
+	spin_lock_irq(&here->lock);
+	gather = list_first_entry_or_null(&here->list, struct iwm_gather,
+					  entry);
+	if (gather)
+		unlink_locked(here, gather);
+	spin_unlock_irq(&here->lock);
+	return gather;
+}
+
+static int thread_should_run(unsigned int cpu)
+{
+	return !list_empty(&per_cpu_ptr(&gather_cpus, cpu)->list);
+}
+
+/* Nothing else wants to run on this CPU. */
+static void thread_run(unsigned int cpu)
+{
+	struct iwm_gather *gather;
+
+	local_bh_disable();
+	gather = gather_take(per_cpu_ptr(&gather_cpus, cpu));
+	if (gather) {
+		hrtimer_try_to_cancel(&gather->timer);
+		gather_send(gather);
+	}
+	local_bh_enable();
+	cond_resched();
+}
+
+/*
+ * With PREEMPT_RT a thread can be preempted with softirqs disabled, and is not
+ * to be so while it is the transmit owner and others go first.
+ */
+static void thread_setup(unsigned int cpu)
+{
+	const struct sched_attr attr = {
+		.size = sizeof(attr),
+		.sched_policy = SCHED_IDLE,
+	};
+
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		WARN_ON_ONCE(sched_setattr_nocheck(current, &attr));
+}
+
+static struct smp_hotplug_thread gather_hotplug = {
+	.store			= &gather_threads,
+	.thread_should_run	= thread_should_run,
+	.thread_fn		= thread_run,
+	.setup			= thread_setup,
+	.thread_comm		= "iwmpa/%u",
+};
+
+/* Put a queue whose SQ_GATHERING has just been set into this CPU's list. */
+static void gather_link(struct iwm_gather *gather)
+{
+	struct gather_cpu *here;
+	unsigned long flags;
+
+	atomic_inc(&gather->users);
+	local_irq_save(flags);
+	here = this_cpu_ptr(&gather_cpus);
+	spin_lock(&here->lock);
+	list_add_tail(&gather->entry, &here->list);
+	WRITE_ONCE(gather->on, here);
+	spin_unlock(&here->lock);
+	gather_start_timer(gather, 0);
+	wake_up_process(this_cpu_read(gather_threads));
+	local_irq_restore(flags);
+}
+
+/*
+ * Not with interrupts off: softirqs may run at the end. And not in a handler of
+ * a completion, which is called with interrupts off: this CPU may hold sq->lock.
+ */
+static bool may_send(void)
+{
+	return !irqs_disabled() && !in_hardirq() && !in_nmi();
+}
+
+/**
+ * iwm_gather_posted() - see that what a kernel consumer has posted is sent
+ * @qp: QP
+ *
+ * Context: any.
+ */
+void iwm_gather_posted(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+	struct iwm_gather *gather = &sq->gather;
+	u32 lease = READ_ONCE(gather->lease);
+	u32 octets = READ_ONCE(gather->octets) - READ_ONCE(gather->octets_seen);
+
+	if (octets >= GATHER_OCTETS) {
+		iwm_sq_kick(qp);
+		return;
+	}
+	/*
+	 * Pairs with own_look(): an owner that finds the note, or comes after
+	 * gather_send() has cleared SQ_GATHERING, finds what is posted.
+	 */
+	smp_mb__before_atomic();
+	set_bit(SQ_AGAIN, &sq->flags);
+	if (test_bit(SQ_OWNED, &sq->flags))
+		return;
+	if (lease && may_send()) {
+		WRITE_ONCE(gather->lease, lease - 1);
+		local_bh_disable();
+		iwm_sq_run_atomic(qp, SQ_POSTING);
+		local_bh_enable();
+	} else if (!test_and_set_bit(SQ_GATHERING, &sq->flags)) {
+		gather_link(gather);
+	}
+}
+
+/* Context: process. */
+void iwm_gather_init(struct iwm_qp *qp)
+{
+	hrtimer_setup(&qp->sq->gather.timer, gather_timeout, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * iwm_gather_stop() - see the last sender leave
+ * @qp: QP that nothing is posted to any more
+ *
+ * Context: process, may sleep.
+ */
+void iwm_gather_stop(struct iwm_qp *qp)
+{
+	struct iwm_gather *gather = &qp->sq->gather;
+
+	hrtimer_cancel(&gather->timer);
+	if (gather_unlink(gather))
+		gather_put(gather);
+	wait_var_event(&gather->users, !atomic_read(&gather->users));
+}
+
+/* Context: process, may sleep. Return: 0 or a negative errno. */
+int iwm_gather_module_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct gather_cpu *gather = per_cpu_ptr(&gather_cpus, cpu);
+
+		spin_lock_init(&gather->lock);
+		INIT_LIST_HEAD(&gather->list);
+	}
+	return smpboot_register_percpu_thread(&gather_hotplug);
+}
+
+/* There are no queues any more. Context: process, may sleep. */
+void iwm_gather_module_exit(void)
+{
+	smpboot_unregister_percpu_thread(&gather_hotplug);
+}

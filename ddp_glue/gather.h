@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* When a kernel consumer's posts are sent (gather.c). */
+#ifndef IWM_GATHER_H
+#define IWM_GATHER_H
+
+#include "sq.h"
+
+void iwm_gather_posted(struct iwm_qp *qp);	/* any context */
+
+void iwm_gather_init(struct iwm_qp *qp);
+void iwm_gather_stop(struct iwm_qp *qp);
+int iwm_gather_module_init(void);
+void iwm_gather_module_exit(void);
+
+#endif /* IWM_GATHER_H */
