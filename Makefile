@@ -139,6 +139,8 @@ files = \
   tools/link/iwmpa-link:$(PREFIX)/sbin/iwmpa-link \
   tools/link/iwmpa@.service:$(PREFIX)/lib/systemd/system/iwmpa@.service \
   $(foreach f,90-iwmpa.rules 90-iwmpa-uverbs.rules,tools/link/$f:$(PREFIX)/lib/udev/rules.d/$f) \
+  tools/nfs/90-iwmpa-nfs.rules:$(PREFIX)/lib/udev/rules.d/90-iwmpa-nfs.rules \
+  tools/nfs/10-iwmpa-nfs.conf:$(PREFIX)/lib/sysctl.d/10-iwmpa-nfs.conf \
   tools/link/completion:$(PREFIX)/share/bash-completion/completions/iwmpa-link \
   build/mpa.pc:$(PREFIX)/share/pkgconfig/mpa.pc
 .PHONY: build/mpa.pc install-files
