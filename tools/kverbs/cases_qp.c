@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queue pairs: the DMA key, many elements of a WRITE, several sinks of a READ,
- * posting from atomic context, draining, memory reserves.
+ * posting from atomic context, when a post is sent, draining, memory reserves.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -324,6 +324,68 @@ static void atomic_post(struct kv_case *t)
 	collect(&p, recv + 4);
 }
 
+/* ---- When a post is sent ---- */
+
+static void not_called(struct ib_cq *cq, void *context)
+{
+}
+
+/* By hand: the send CQ is never armed. */
+static void wait_sent(struct kv_case *t, struct ib_wc *wc)
+{
+	unsigned long end = jiffies + KV_WAIT;
+
+	while (!t->failed && ib_poll_cq(t->client.scq, 1, wc) != 1) {
+		if (time_after(jiffies, end))
+			kv_fail(t, "a SEND does not complete");
+		usleep_range(1000, 2000);
+	}
+}
+
+/* Has ib_post_send() sent? Nothing else runs on this CPU meanwhile. */
+static bool sent_at_once(struct kv_case *t, const struct ib_sge *out,
+			 const struct ib_sge *in)
+{
+	struct kv_work *recv = kv_recv(&t->server, in);
+	struct ib_wc wc = { };
+	bool at_once;
+
+	if (t->failed)
+		return false;
+	local_bh_disable();
+	kv_send(&t->client, out);
+	at_once = ib_poll_cq(t->client.scq, 1, &wc) == 1;
+	local_bh_enable();
+	kv_wait(t, recv, IB_WC_SUCCESS);
+	if (!at_once)
+		wait_sent(t, &wc);
+	kv_expect(t, wc.status == IB_WC_SUCCESS, "SEND: %s",
+		  ib_wc_status_msg(wc.status));
+	return at_once;
+}
+
+/*
+ * Posts wait for others until it is known that none follow: then they are sent
+ * in the call, but for one now and then. The socket may be in use, too.
+ */
+static void post_alone(struct kv_case *t)
+{
+	static const struct kv_options o = { .handler = not_called };
+	struct ib_sge in, out;
+	int i, sent = 0;
+
+	kv_connect(t, &o);
+	in = kv_dma_sge(kv_region(&t->server, 1), 64);
+	out = kv_dma_sge(kv_region(&t->client, 1), 64);
+	for (i = 0; i < 4; i++)
+		kv_expect(t, !sent_at_once(t, &out, &in),
+			  "post %d does not wait for others", i);
+	for (i = 0; i < 100 && !t->failed; i++)
+		sent += sent_at_once(t, &out, &in);
+	kv_expect(t, sent, "no post is sent at once");
+	kv_expect(t, sent < i, "no post waits any more");
+}
+
 /* ---- Draining ---- */
 
 static void expect_once(struct kv_case *t, struct kv_work **work, int num)
@@ -572,6 +634,7 @@ const struct kv_entry kv_qp_cases[] = {
 	{ "read-bad-sink", read_bad_sink },
 	{ "read-bad-source", read_bad_source },
 	{ "atomic-post", atomic_post },
+	{ "post-alone", post_alone },
 	{ "drain-softirq", drained_softirq },
 	{ "drain-workqueue", drained_workqueue },
 	{ "drain-direct", drained_direct },
