@@ -3,17 +3,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
 #include <tuple>
+#include <utility>
 
 namespace bench {
 namespace {
 
 constexpr double toleratedSpread = 0.01; // plus or minus 0.5 %
 constexpr double notableIdle = 0.02;
+constexpr int headlineDelay = 20; // microseconds each way
 
 using Line = std::vector<std::string>;
 
@@ -31,16 +34,21 @@ std::string setting(std::optional<bool> value) {
   return value ? (*value ? "on" : "off") : "-";
 }
 
+std::string microseconds(int count) {
+  return std::to_string(count) + " µs";
+}
+
 /** The characters of a UTF-8 text, which is what a column's width counts. */
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 /** The first columns; large: FPDUs larger than a TCP segment. The figures follow. */
-constexpr std::array settingColumns{"transport", "MTU", "CRC", "Markers", "large", "CPUs"};
+constexpr std::array settingColumns{"transport", "MTU", "CRC", "Markers", "large", "CPUs", "delay", "bunches"};
 
 bool isFigure(const Line& heading, std::size_t column) {
-  return heading[column] == "MTU" || heading[column] == "CPUs" || !std::ranges::count(settingColumns, heading[column]);
+  const std::string& name = heading[column];
+  return name == "MTU" || name == "CPUs" || name == "delay" || name == "bunches" || !std::ranges::count(settingColumns, name);
 }
 
 /** Without the settings that no line has, and without a single CPU's number. */
@@ -97,7 +105,7 @@ std::vector<Configuration> configurationsOf(const Table& table, const std::vecto
   for (const Row& row : rows)
     if (row.operation->table == &table && !std::ranges::count(result, row.configuration))
       result.push_back(row.configuration);
-  std::ranges::stable_sort(result, {}, [](const Configuration& c) { return std::tuple(c.mtu, c.cpus, c.large); });
+  std::ranges::stable_sort(result, {}, [](const Configuration& c) { return std::tuple(c.mtu, c.cpus, c.delay, c.slot, c.large); });
   return result;
 }
 
@@ -111,7 +119,8 @@ template <class Cell> std::vector<Line> makeGrid(const Table& table, const std::
     if (operation.table == &table)
       lines.front().emplace_back(operation.heading);
   for (const Configuration& c : configurationsOf(table, rows)) {
-    Line line{c.transport, std::to_string(c.mtu), setting(c.crc), setting(c.markers), c.large ? "on" : "-", std::to_string(c.cpus)};
+    Line line{c.transport, std::to_string(c.mtu), setting(c.crc), setting(c.markers), c.large ? "on" : "-", std::to_string(c.cpus),
+              c.delay ? microseconds(*c.delay) : "-", c.slot ? microseconds(c.slot) : "-"};
     bool empty = true;
     for (const Operation& operation : operations()) {
       if (operation.table != &table)
@@ -178,6 +187,19 @@ constexpr std::array shortLines{
     ShortLine{"nfs-read-1m-4", "NFS, read of 1 MiB, depth 4"},
     ShortLine{"nfs-write-1m-4", "NFS, write of 1 MiB, depth 4"},
 };
+
+/** The README's name of an operation over a link, such as "NVMe, read 4K, depth 32". */
+std::string linkHeading(const Operation& operation) {
+  const std::string name(operation.name), subject(operation.table->subject());
+  std::string parts = name.substr(name.find(subject) + subject.size() + 1); // such as read-4k-32
+  std::ranges::replace(parts, '-', ' ');
+  std::istringstream in(parts);
+  std::string direction, octets, depth;
+  in >> direction >> octets >> depth;
+  octets.insert(octets.size() - 1, " ");
+  octets.back() = static_cast<char>(std::toupper(octets.back()));
+  return (subject == "nvme" ? "NVMe, " : "NFS, ") + direction + " of " + octets + "iB, depth " + depth;
+}
 
 /** Bars of one colour. */
 struct Series {
@@ -312,6 +334,10 @@ double ratio(const Row& row, const Results& results, const std::string& transpor
   return own && theirs && (other.crc || transport == "tcp") ? own->value / theirs->value : 0;
 }
 
+bool hasPlot(const Table& table) {
+  return std::ranges::any_of(allPanels, [&](const Panel& panel) { return panel.table == table.name; });
+}
+
 void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format) {
   const auto value = [&](const Row& row) -> std::string {
     const auto found = results.find(row.text());
@@ -322,6 +348,14 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
   const auto idle = [&](const Row& row) -> std::string {
     const Result* const result = find(results, row.text());
     return result ? fixed(result->idle, 2) : "";
+  };
+  const auto latency = [&](const Row& row) -> std::string {
+    const Result* const result = find(results, row.text());
+    return result && result->latency > 0 ? formatValue(*row.operation, result->latency) : "";
+  };
+  const auto segments = [&](const Row& row) -> std::string {
+    const Result* const result = find(results, row.text());
+    return result && result->segments > 0 ? fixed(result->segments, 1) : "";
   };
   const auto compared = [&](const std::string& own, const std::string& other) {
     return [&, own, other](const Row& row) -> std::string {
@@ -334,6 +368,10 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
   writeGrid(out, "iwmpa / siw", makeGrid(table, rows, compared("iwmpa", "siw")), format);
   writeGrid(out, "iwmpa / TCP", makeGrid(table, rows, compared("iwmpa", "tcp")), format);
   writeGrid(out, "siw / TCP", makeGrid(table, rows, compared("siw", "tcp")), format);
+  if (table.group == "link") {
+    writeGrid(out, "Latency: ns from the call to the end of an I/O", makeGrid(table, rows, latency), format);
+    writeGrid(out, "TCP segments for each I/O, both directions", makeGrid(table, rows, segments), format);
+  }
   if (!table.repeatable)
     writeGrid(out, "Share of their time that the CPUs had nothing to do", makeGrid(table, rows, idle), format);
 }
@@ -356,7 +394,7 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
 void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
   const auto orDash = [](double value) { return value > 0 ? fixed(value, 4) : "-"; };
 
-  out << "transport\tmtu\tcrc\tmarkers\tcpus\tlarge\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\n";
+  out << "transport\tmtu\tcrc\tmarkers\tcpus\tlarge\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\tdelay\tslot\tlatency\tsegments\n";
   for (const Row& row : rows) {
     const Result* const result = find(results, row.text());
     if (!result)
@@ -367,7 +405,8 @@ void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& re
         << row.operation->name << '\t' << fixed(result->value, decimals) << '\t' << fixed(result->min, decimals) << '\t'
         << fixed(result->max, decimals) << '\t' << row.operation->table->quantity << "/" << row.operation->unit << '\t'
         << orDash(ratio(row, results, "siw")) << '\t' << orDash(ratio(row, results, "tcp")) << '\t' << fixed(result->user, 4)
-        << '\t' << fixed(result->idle, 4) << '\n';
+        << '\t' << fixed(result->idle, 4) << '\t' << (c.delay ? std::to_string(*c.delay) : "-") << '\t'
+        << (c.slot ? std::to_string(c.slot) : "-") << '\t' << orDash(result->latency) << '\t' << orDash(result->segments) << '\n';
   }
 }
 
@@ -386,6 +425,35 @@ void writeShortTable(std::ostream& out, const Results& results) {
         << (siw ? formatValue(*operation, siw->value) : "-") << " | " << formatValue(*operation, iwmpa->value) << " | "
         << (overTcp > 0 ? fixed(overTcp, 2) : "-") << " |\n";
   }
+}
+
+void writeShortLinkTable(std::ostream& out, const Results& results, const std::string& kernel) {
+  std::ostringstream lines;
+  for (const auto& [delay, where] : {std::pair(headlineDelay, ""), std::pair(0, ", `lo` without delay")})
+    for (const Table& table : tables())
+      for (const Operation& operation : operations()) {
+        if (operation.table != &table || table.group != "link")
+          continue;
+        const auto figure = [&](const char* transport, std::optional<bool> crc, std::optional<bool> markers) {
+          return find(results, Configuration{transport, 1500, crc, markers, 1, false, delay}.text() + " " + std::string(operation.name));
+        };
+        const auto cell = [&](const Result* result) { return result ? formatValue(operation, result->value) : "-"; };
+        const Row row{0, {"iwmpa", 1500, true, false, 1, false, delay}, &operation};
+        const Result *const iwmpa = figure("iwmpa", true, false), *const digests = figure("tcp", true, {});
+        if (!iwmpa)
+          continue;
+        const double overTcp = ratio(row, results, "tcp");
+        lines << "| " << linkHeading(operation) << where << " | " << cell(figure("tcp", digests ? std::optional(false) : std::nullopt, {}))
+              << " | " << cell(digests) << " | " << cell(iwmpa) << " | " << (overTcp > 0 ? fixed(overTcp, 2) : "-") << " | "
+              << (iwmpa->segments > 0 ? fixed(iwmpa->segments, 1) : "-") << " |\n";
+      }
+  if (lines.str().empty())
+    return;
+  out << "Storage over a link that takes " << microseconds(headlineDelay)
+      << " each way: nanoseconds for each I/O, both ends on one emulated CPU of an instruction a nanosecond,\nby `make bench-link`. "
+         "Fewer is better. MTU 1500, CRC on, no Markers, FPDUs that fit a segment; NVMe/TCP is compared with digests.\n\n| Linux "
+      << kernel << ", " << microseconds(headlineDelay) << " each way | TCP | TCP, digests | iwmpa | iwmpa / TCP | TCP segments, iwmpa |\n|---|--:|--:|--:|--:|--:|\n"
+      << lines.str();
 }
 
 std::size_t writeWorse(std::ostream& out, const std::vector<Row>& rows, const Results& before, const Results& now,

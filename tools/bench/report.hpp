@@ -28,6 +28,9 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
 /** One line per row with a value: tab-separated, with a header. */
 void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results);
 
+/** Whether writePlots() makes a plot of a table. */
+bool hasPlot(const Table& table);
+
 /** One table with its ratios, without remarks. Nothing when no row of it has a value. */
 void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format);
 
@@ -36,6 +39,13 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
  * TCP has digests where it knows any.
  */
 void writeShortTable(std::ostream& out, const Results& results);
+
+/**
+ * What matters over a link: a line for each operation with the delay of the headline, packets one by one, MTU 1500, CRC on, and
+ * then the same over lo, without delay. Nothing when no row is known.
+ * @param kernel the series that the figures are of, for the heading
+ */
+void writeShortLinkTable(std::ostream& out, const Results& results, const std::string& kernel);
 
 /** A gnuplot script that holds its data and writes a plot for each table that has values: TABLE.png and TABLE.svg. */
 void writePlots(std::ostream& out, const Results& results);

@@ -20,8 +20,6 @@ std::ifstream open(const std::filesystem::path& file) {
   return in;
 }
 
-constexpr std::size_t tsvFields = 15; // of report.cpp's writeTsv()
-
 /** The number behind NAME= in a line, or 0. */
 std::uint64_t field(const std::string& line, const std::string& name) {
   const std::size_t at = line.find(name + "=");
@@ -71,6 +69,38 @@ void addCounts(const std::vector<Repeat*>& repeats, const std::filesystem::path&
   }
 }
 
+std::vector<std::string> fieldsOf(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> fields;
+  for (std::string text; std::getline(in, text, '\t');)
+    fields.push_back(text);
+  return fields;
+}
+
+/** The fields of a line of a table, by their headings. */
+class TsvLine {
+public:
+  TsvLine(const std::filesystem::path& file, const std::vector<std::string>& heading, const std::vector<std::string>& fields)
+      : file_(file), heading_(heading), fields_(fields) {}
+
+  /** A table of before may have no such column. */
+  const std::string& orDash(const std::string& name) const {
+    static const std::string dash = "-";
+    const auto found = std::ranges::find(heading_, name);
+    return found == heading_.end() ? dash : fields_[static_cast<std::size_t>(found - heading_.begin())];
+  }
+  const std::string& operator[](const std::string& name) const {
+    if (!std::ranges::count(heading_, name))
+      throw std::runtime_error(file_.string() + ": there is no column " + name);
+    return orDash(name);
+  }
+
+private:
+  const std::filesystem::path& file_;
+  const std::vector<std::string>& heading_;
+  const std::vector<std::string>& fields_;
+};
+
 } // namespace
 
 Repeat parseFio(const std::string& text) {
@@ -84,6 +114,7 @@ Repeat parseFio(const std::string& text) {
   result.tsc = static_cast<std::uint64_t>(done["runtime"].number() * 1e6);
   result.operations = static_cast<std::uint64_t>(done["total_ios"].number());
   result.octets = static_cast<std::uint64_t>(done["io_bytes"].number());
+  result.latency = done["lat_ns"]["mean"].number();
   if (!result.tsc || !result.operations)
     throw std::runtime_error("fio has done nothing");
   return result;
@@ -100,6 +131,9 @@ GuestLine GuestParser::feed(std::string line) {
       return result;
     result.kind = GuestLine::Kind::Result;
     result.repeat = parseFio(std::exchange(json_, {}));
+    result.repeat.segments = std::exchange(segments_, 0);
+  } else if (line.starts_with("segments ")) {
+    segments_ = std::stoull("0" + line.substr(9));
   } else if (line.starts_with("begin ")) {
     result.kind = GuestLine::Kind::Begin;
     result.row = line.substr(6);
@@ -187,6 +221,8 @@ Result summarize(const Row& row, const RowRepeats& measured) {
     result.idle = whole > 0 ? static_cast<double>(chosen.idle) / whole : 0;
   else
     result.idle = std::max(0.0, 1 - instructions / whole);
+  result.latency = chosen.latency;
+  result.segments = chosen.operations ? static_cast<double>(chosen.segments) / static_cast<double>(chosen.operations) : 0;
   result.user = instructions > 0 ? static_cast<double>(chosen.user) / instructions : 0;
   return result;
 }
@@ -196,26 +232,30 @@ Results readTsv(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string line;
   std::getline(in, line);
+  const std::vector<std::string> heading = fieldsOf(line);
   while (std::getline(in, line)) {
-    std::istringstream fields(line);
-    std::vector<std::string> field;
-    for (std::string text; std::getline(fields, text, '\t');)
-      field.push_back(text);
-    if (field.size() != tsvFields)
-      throw std::runtime_error(file.string() + ": a line has " + std::to_string(field.size()) + " fields: " + line);
-    Configuration configuration{field[0], std::stoi(field[1]), {}, {}, std::stoi(field[4]), field[5] == "on"};
-    if (field[2] != "-")
-      configuration.crc = field[2] == "on";
-    if (field[3] != "-")
-      configuration.markers = field[3] == "on";
+    const std::vector<std::string> fields = fieldsOf(line);
+    if (fields.size() != heading.size())
+      throw std::runtime_error(file.string() + ": a line has " + std::to_string(fields.size()) + " fields: " + line);
+    const TsvLine at(file, heading, fields);
+    const auto setting = [&](const char* name) { return at[name] == "-" ? std::optional<bool>{} : at[name] == "on"; };
+    const auto numberOr0 = [&](const char* name) { return at.orDash(name) == "-" ? 0 : std::stod(at[name]); };
+
+    Configuration configuration{at["transport"], std::stoi(at["mtu"]), setting("crc"), setting("markers"), std::stoi(at["cpus"]),
+                                at["large"] == "on"};
+    if (at.orDash("delay") != "-")
+      configuration.delay = std::stoi(at["delay"]);
+    configuration.slot = static_cast<int>(numberOr0("slot"));
     Result result;
-    result.value = std::stod(field[7]);
-    result.min = std::stod(field[8]);
-    result.max = std::stod(field[9]);
-    result.user = std::stod(field[13]);
-    result.idle = std::stod(field[14]);
+    result.value = std::stod(at["value"]);
+    result.min = std::stod(at["min"]);
+    result.max = std::stod(at["max"]);
+    result.user = std::stod(at["user"]);
+    result.idle = std::stod(at["idle"]);
+    result.latency = numberOr0("latency");
+    result.segments = numberOr0("segments");
     result.measured = false;
-    results[configuration.text() + " " + field[6]] = result;
+    results[configuration.text() + " " + at["op"]] = result;
   }
   return results;
 }

@@ -26,6 +26,8 @@ struct Repeat {
   bool told = false;      ///< the guest itself tells the figure, in tsc: the plugin's count is for a profile at most
   std::uint64_t idle = 0; ///< told: how much of it the CPUs had nothing to do
   std::string memoryOf;   ///< told: what the memory is of that it is a quantity of
+  double latency = 0;     ///< fio's: nanoseconds from the call to the end of an operation, on average
+  std::uint64_t segments = 0; ///< TCP segments that the guest sent, which is both ends
 
   std::uint64_t instructions() const { return kernel + user; }
 };
@@ -38,6 +40,8 @@ struct Result {
   double max = 0;
   double idle = 0;      ///< share of the time that the CPU had nothing to do, of the median repeat
   double user = 0;      ///< share of the instructions that are user space's
+  double latency = 0;   ///< nanoseconds of one operation, of the median repeat; 0: not known
+  double segments = 0;  ///< TCP segments of one operation, both directions, of the median repeat; 0: not known
   bool measured = true; ///< false for a value that comes from an earlier run
 
   double spread() const { return value > 0 ? (max - min) / value : 0; }
@@ -54,13 +58,14 @@ struct GuestLine {
   std::string outcome; ///< end: empty for success, or what went wrong
 };
 
-/** Takes apart what a guest prints. fio's JSON stands in many lines, which make one result. */
+/** Takes apart what a guest prints. fio's JSON stands in many lines, which make one result; a line "segments N" before it is of it. */
 class GuestParser {
 public:
   GuestLine feed(std::string line);
 
 private:
   std::string json_;
+  std::uint64_t segments_ = 0;
 };
 
 /** The result that fio's JSON tells: its virtual nanoseconds, which under -icount are instructions. */
@@ -85,7 +90,10 @@ std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const st
 /** The figures of a row. */
 Result summarize(const Row& row, const RowRepeats& measured);
 
-/** Reads back a table of writeTsv(), every value marked as not measured. A missing file is an empty table. */
+/**
+ * Reads back a table of writeTsv(), every value marked as not measured. A missing file is an empty table. Columns are found by their
+ * headings; delay, slot, latency and segments may be missing.
+ */
 Results readTsv(const std::filesystem::path& file);
 
 } // namespace bench

@@ -13,6 +13,8 @@ namespace {
 constexpr std::array transports{"tcp", "siw", "iwmpa"};
 constexpr std::array mtus{1500, 65536};
 constexpr std::array cpuCounts{1, 2, 4};
+constexpr std::array delays{0, 20, 100};
+constexpr int ownDelay = 20; // of the rows that differ from the others in something else
 
 constexpr std::array allTables{
     Table{"verbs", "Instructions of both ends together: per octet of 64 KiB transfers, per 64 B message, per round trip of 64 B",
@@ -26,9 +28,13 @@ constexpr std::array allTables{
           "octets", true, true},
     Table{"cpus", "64 KiB transfers, one to eight connections at once: nanoseconds per octet, of an emulator", "cpus-", "ns", false,
           false},
+    Table{"link-nvme", "NVMe over a link: ns of the CPU of both ends and of waiting for each I/O; CRC for TCP: digests", "link-", "ns",
+          false, true, "link"},
+    Table{"link-nfs", "NFS 4.2 over a link, O_DIRECT: ns of the CPU of both ends and of waiting for each I/O", "link-", "ns", false,
+          true, "link"},
 };
 constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &connections = allTables[3],
-                      &memory = allTables[4], &cpus = allTables[5];
+                      &memory = allTables[4], &cpus = allTables[5], &linkNvme = allTables[6], &linkNfs = allTables[7];
 
 // The counts make each repeat some ten million instructions at least, in which a timer tick is lost. fio tells whole milliseconds:
 // its counts make them 0.5 % at most.
@@ -81,6 +87,19 @@ constexpr std::array allOperations{
     Operation{&cpus, "cpus-send-2", "2", "--op send --connections 2", "--op send --connections 2", "", "octet", true},
     Operation{&cpus, "cpus-send-4", "4", "--op send --connections 4", "--op send --connections 4", "", "octet", true},
     Operation{&cpus, "cpus-send-8", "8", "--op send --connections 8", "--op send --connections 8", "", "octet", true},
+
+    Operation{&linkNvme, "link-nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000", "randread 4k 1 4000", "", "I/O", false},
+    Operation{&linkNvme, "link-nvme-read-4k-32", "depth 32", "randread 4k 32 4000", "randread 4k 32 4000", "", "I/O", false},
+    Operation{&linkNvme, "link-nvme-read-128k-8", "128K, depth 8", "randread 128k 8 500", "randread 128k 8 500", "", "I/O", false},
+    Operation{&linkNvme, "link-nvme-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 4000", "randwrite 4k 1 4000", "", "I/O", false},
+    Operation{&linkNvme, "link-nvme-write-4k-32", "depth 32", "randwrite 4k 32 4000", "randwrite 4k 32 4000", "", "I/O", false},
+    Operation{&linkNvme, "link-nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 500", "randwrite 128k 8 500", "", "I/O", false},
+    Operation{&linkNfs, "link-nfs-read-4k-1", "read 4K, depth 1", "randread 4k 1 2000", "randread 4k 1 2000", "", "I/O", false},
+    Operation{&linkNfs, "link-nfs-read-4k-16", "depth 16", "randread 4k 16 4000", "randread 4k 16 4000", "", "I/O", false},
+    Operation{&linkNfs, "link-nfs-read-1m-4", "1M, depth 4", "randread 1m 4 64", "randread 1m 4 64", "", "I/O", false},
+    Operation{&linkNfs, "link-nfs-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 2000", "randwrite 4k 1 2000", "", "I/O", false},
+    Operation{&linkNfs, "link-nfs-write-4k-16", "depth 16", "randwrite 4k 16 4000", "randwrite 4k 16 4000", "", "I/O", false},
+    Operation{&linkNfs, "link-nfs-write-1m-4", "1M, depth 4", "randwrite 1m 4 64", "randwrite 1m 4 64", "", "I/O", false},
 };
 
 std::vector<std::string> wordsOf(const std::string& text) {
@@ -93,7 +112,12 @@ std::vector<std::string> wordsOf(const std::string& text) {
 
 std::vector<std::string> wordsOf(const Row& row) {
   std::vector<std::string> words = wordsOf(row.text());
-  words.emplace_back(row.operation->table->name);
+  const Table& table = *row.operation->table;
+  words.emplace_back(table.name);
+  if (!table.group.empty()) {
+    words.emplace_back(table.group);
+    words.emplace_back(table.subject());
+  }
   return words;
 }
 
@@ -113,8 +137,8 @@ bool matches(const Row& row, const std::vector<std::string>& selection) {
   const std::vector<std::string> words = wordsOf(row);
   const auto has = [&](const std::string& word) { return std::ranges::count(words, word) > 0; };
   const Table& table = *row.operation->table;
-  const bool asked =
-      table.byDefault || std::ranges::count(selection, table.name) || std::ranges::count(selection, row.operation->name);
+  const auto names = [&](std::string_view word) { return std::ranges::count(selection, word) > 0; };
+  const bool asked = table.byDefault || names(table.name) || names(row.operation->name) || (!table.group.empty() && names(table.group));
   return asked && std::ranges::all_of(selection, has);
 }
 
@@ -129,6 +153,34 @@ std::vector<Configuration> storageConfigurations(const Table& table, const std::
   if (transport == "tcp" && &table == &nfs)
     return {{transport, 1500, {}, {}}};
   return {{transport, 1500, false, {}}, {transport, 1500, true, {}}};
+}
+
+/** Those of a link: each delay, packets in bunches, MTU 9000; and, of iwmpa, large FPDUs. siw is of a network that nobody has. */
+std::vector<Configuration> linkConfigurations(const Table& table, const std::string& transport) {
+  const bool isIwmpa = transport == "iwmpa";
+  std::vector<Configuration> variants, result;
+  if (isIwmpa)
+    variants = {{transport, 1500, true, false}};
+  else if (transport == "tcp" && &table == &linkNfs)
+    variants = {{transport, 1500, {}, {}}};
+  else if (transport == "tcp")
+    variants = {{transport, 1500, false, {}}, {transport, 1500, true, {}}};
+
+  for (Configuration c : variants) {
+    for (const int delay : delays) {
+      c.delay = delay;
+      result.push_back(c);
+    }
+    c.delay = ownDelay;
+    c.slot = ownDelay;
+    result.push_back(c);
+    c.slot = 0;
+    c.mtu = 9000;
+    result.push_back(c);
+  }
+  if (isIwmpa)
+    result.push_back({transport, 1500, true, false, 1, true, ownDelay});
+  return result;
 }
 
 } // namespace
@@ -151,6 +203,10 @@ std::string Configuration::text() const {
     text += " cpus=" + std::to_string(cpus);
   if (large)
     text += " large=1";
+  if (delay)
+    text += " delay=" + std::to_string(*delay);
+  if (slot)
+    text += " slot=" + std::to_string(slot);
   return text;
 }
 
@@ -176,6 +232,8 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
   }
   if (&table == &connections || &table == &memory)
     return {{name, 1500, isTcp ? Setting{} : true, isIwmpa ? Setting{false} : Setting{}}};
+  if (&table == &linkNvme || &table == &linkNfs)
+    return linkConfigurations(table, name);
   if (!isCounting(table))
     return storageConfigurations(table, name);
 
@@ -200,8 +258,8 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections) {
       if (std::ranges::none_of(rows, [&](const Row& row) { return std::ranges::count(wordsOf(row), word) > 0; }))
         throw std::invalid_argument(
             "no row has '" + word +
-            "': a selection is made of verbs|nvme|nfs|connections|memory|cpus, tcp|siw|iwmpa, 1500|65536, crc=0|1, "
-            "markers=0|1, large=1, cpus=2|4 and operations: see --list");
+            "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link, tcp|siw|iwmpa, 1500|9000|65536, crc=0|1, "
+            "markers=0|1, large=1, cpus=2|4, delay=0|20|100, slot=20 and operations: see --list");
   }
   if (wanted.empty())
     wanted.emplace_back();
@@ -235,6 +293,8 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
       const Configuration& c = row.configuration;
       const Operation& operation = *row.operation;
       const bool isTcp = c.transport == "tcp";
+      if (c.delay)
+        out << "over " << *c.delay << ' ' << c.slot << ' ';
       out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' ' << c.large << ' ';
       if (!operation.program.empty())
         out << operation.program;
@@ -243,7 +303,7 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
       else if (isCounting(*operation.table))
         out << "conn_bench ";
       else if (!isCpus)
-        out << operation.table->name << ' ';
+        out << operation.table->subject() << ' ';
       out << (isTcp ? operation.tcp : operation.command);
       if (operation.table == &verbs)
         out << " --repeats " << repeats;

@@ -23,6 +23,10 @@ struct Table {
   std::string_view quantity; ///< what its figures are numbers of
   bool byDefault;            ///< measured when nothing is selected
   bool repeatable;           ///< the same at every run: compared with the committed table
+  std::string_view group = {}; ///< the word that selects it with others; its name begins so
+
+  /** What it is a table of: its name without the group's. */
+  std::string_view subject() const { return group.empty() ? name : name.substr(group.size() + 1); }
 };
 
 /** All tables, in the order of the report. */
@@ -54,6 +58,8 @@ struct Configuration {
   std::optional<bool> markers;
   int cpus = 1;
   bool large = false; ///< FPDUs larger than a TCP segment; without Markers
+  std::optional<int> delay = {}; ///< microseconds that a packet is on its way, in each direction; empty: no link is made
+  int slot = 0;                  ///< microseconds from one bunch of packets to the next; 0: they come one by one
 
   auto operator<=>(const Configuration&) const = default;
 
@@ -76,8 +82,8 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
 
 /**
  * The rows that any of the selections matches.
- * @param selections each a list of words that all have to match: a table, a transport, an MTU, crc=0|1, markers=0|1, large=1, cpus=N, an
- *        operation. None selects all tables that are measured by default; others have to be named.
+ * @param selections each a list of words that all have to match: a table, a transport, an MTU, crc=0|1, markers=0|1, large=1, cpus=N,
+ *        delay=N, slot=N, an operation. None selects all tables that are measured by default; others have to be named.
  * @throws std::invalid_argument for a word that is none of these.
  */
 std::vector<Row> selectRows(const std::vector<std::string>& selections);

@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double tolerated = 0.03;
+constexpr std::string_view firstSeries = "6.1"; // the kernels that the tables without a name of one are of
 
 struct Options {
   std::string command;
@@ -39,6 +40,7 @@ struct Options {
   std::string kernel = "(release not given)";
   fs::path baseline;
   fs::path committed;
+  std::string series{firstSeries};
   fs::path layerTable;
   std::size_t functions = 40;
   Format format = Format::Text;
@@ -215,36 +217,67 @@ std::vector<Row> everyRow() {
   return selectRows(names);
 }
 
+/** The committed figures of a series of kernels. */
+fs::path committedTable(const Options& options, const std::string& series) {
+  return options.committed / (series == firstSeries ? "performance.tsv" : "performance." + series + ".tsv");
+}
+
+/** A generated part's name: of a table, and, where it is not of the first series of kernels, of that series. */
+struct PartName {
+  explicit PartName(const std::string& part) {
+    std::istringstream in(part);
+    if (in >> table; !(in >> series))
+      series = firstSeries;
+  }
+  std::string table;
+  std::string series;
+};
+
+/** The profile by layer is of the first series only. */
+std::map<std::string, LayerCosts> recordLayers(const Options& options) {
+  const fs::path file = options.committed / "performance.layers.tsv";
+  std::map<std::string, LayerCosts> costs;
+  if (options.series == firstSeries)
+    costs = readLayersTsv(options.dir / "layers.tsv");
+  costs.merge(readLayersTsv(file));
+  std::ofstream out = create(file);
+  writeLayersTsv(out, costs);
+  close(out, file);
+  return costs;
+}
+
 /** Joins what was measured with what is committed, and makes the documents anew from both. */
 void record(const Options& options) {
-  const fs::path table = options.committed / "performance.tsv", layerCosts = options.committed / "performance.layers.tsv";
+  const fs::path table = committedTable(options, options.series);
   const std::vector<Row> rows = everyRow();
   const Layers layers = readLayers(options);
-  Results results = measuredNow(options);
-  std::map<std::string, LayerCosts> costs = readLayersTsv(options.dir / "layers.tsv");
-  results.merge(readTsv(table));
-  costs.merge(readLayersTsv(layerCosts));
-
+  const std::map<std::string, LayerCosts> costs = recordLayers(options);
+  Results measured = measuredNow(options);
+  measured.merge(readTsv(table));
   std::ofstream tsv = create(table);
-  writeTsv(tsv, rows, results);
+  writeTsv(tsv, rows, measured);
   close(tsv, table);
-  std::ofstream layerTsv = create(layerCosts);
-  writeLayersTsv(layerTsv, costs);
-  close(layerTsv, layerCosts);
+
+  const auto resultsOf = [&](const std::string& series) { return readTsv(committedTable(options, series)); };
+  const Results first = resultsOf(std::string(firstSeries));
   const fs::path plot = options.dir / "bench.gp";
   std::ofstream gnuplot = create(plot);
-  writePlots(gnuplot, results);
+  writePlots(gnuplot, first);
   close(gnuplot, plot);
 
-  const auto make = [&](const std::string& name) {
+  const auto make = [&](const std::string& part) {
+    const auto& [name, series] = PartName(part);
+    const Results results = resultsOf(series);
     std::ostringstream out;
     if (name == "short")
       writeShortTable(out, results);
+    else if (name == "link-short")
+      writeShortLinkTable(out, results, series);
     else if (name == "layers")
       writeLayersTable(out, rows, costs, layers);
     else if (const auto found = std::ranges::find(tables(), name, &Table::name); found != tables().end()) {
       writeTable(out, *found, rows, results, Format::Markdown);
-      if (out.tellp() > 0) // the plot of a table without values is not made
+      if (out.tellp() > 0 && hasPlot(*found)) // the plot of a table without values is not made
         out << "![" << name << "](performance/" << name << ".svg)\n";
     } else if (!writeScale(out, name, results))
       throw std::runtime_error("there is no table '" + name + "'");
@@ -280,7 +313,8 @@ Options:
        {"baseline", "TSV",
         "an earlier table: siw and TCP for the ratios of rows that were measured alone; what compare compares with",
         test::text(o.baseline), 'b'},
-       {"committed", "FOLDER", "where performance.tsv and performance.layers.tsv are, for record", test::text(o.committed), 'c'},
+       {"committed", "FOLDER", "where performance*.tsv are, for record", test::text(o.committed), 'c'},
+       {"series", "SERIES", "the series of kernels that record's figures are of (default 6.1)", test::text(o.series), 's'},
        {"layers", "FILE", "the table of functions and their layers, for profile and record", test::text(o.layerTable), 'L'},
        {"functions", "N", "length of a profile (default 40)", test::number(o.functions, 1, 1000), 'f'},
        {"markdown", nullptr, "tables in Markdown", [&](const std::string&) { o.format = Format::Markdown; }, 'M'},

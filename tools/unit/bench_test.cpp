@@ -23,7 +23,8 @@ namespace {
 /** As much of fio's report as is read. */
 std::string fioReport(const std::string& error, int reads, int writes) {
   const auto direction = [](int ios) {
-    return R"({"total_ios" : )" + std::to_string(ios) + R"(, "runtime" : 300, "io_bytes" : )" + std::to_string(4096 * ios) + "}";
+    return R"({"total_ios" : )" + std::to_string(ios) + R"(, "runtime" : 300, "io_bytes" : )" + std::to_string(4096 * ios) +
+           R"(, "lat_ns" : {"mean" : 7500.5}})";
   };
   return "{\n  \"fio version\" : \"fio-3.33\",\n  \"jobs\" : [\n{\n\"error\" : " + error + ", \"read\" : " + direction(reads) +
          ", \"write\" : " + direction(writes) + "}\n  ]\n}";
@@ -77,6 +78,7 @@ TEST(Fio, TakesTheDirectionThatHasRun) {
   EXPECT_EQ(read.operations, 4000u);
   EXPECT_EQ(read.octets, 4096u * 4000);
   EXPECT_EQ(write.operations, 3000u);
+  EXPECT_EQ(write.latency, 7500.5);
 }
 
 TEST(Fio, RefusesAJobThatFailedOrDidNothing) {
@@ -110,6 +112,20 @@ TEST(Guest, WhatItTellsItselfNeedsNoCounts) {
   EXPECT_EQ(summarize(row, rows.at(0)).value, 75000);
   EXPECT_EQ(summarize(cpus, rows.at(1)).value, 10);
   EXPECT_NEAR(summarize(cpus, rows.at(1)).idle, 0.2, 1e-9);
+}
+
+TEST(Guest, SegmentsAreOfTheReportBehindThem) {
+  const Folder folder;
+  const auto console = folder.write("console", "begin a\nsegments 9000\r\n" + fioReport("0", 4000, 0) + "\nend\nbegin b\n" +
+                                                   fioReport("0", 0, 100) + "\nend\n");
+  const std::vector<RowRepeats> rows = readGuest(console, folder / "none");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].repeats.at(0).segments, 9000u);
+  EXPECT_EQ(rows[1].repeats.at(0).segments, 0u);
+  const Result result = summarize(selectRows({"link iwmpa delay=20 link-nvme-read-4k-1"}).at(0), rows[0]);
+  EXPECT_EQ(result.value, 75000);
+  EXPECT_EQ(result.segments, 2.25);
+  EXPECT_EQ(result.latency, 7500.5);
 }
 
 TEST(Guest, OneRunMayHaveTheResultsOfSeveralRows) {
@@ -161,6 +177,26 @@ TEST(Selection, ATableThatIsNotMeasuredByDefaultHasToBeNamed) {
             (std::vector<std::string>{"storage-tcp", "storage-siw", "storage-iwmpa", "cpus-2"}));
 }
 
+TEST(Selection, TheTablesOfALinkHaveAWordInCommon) {
+  const std::vector<Row> link = selectRows({"link"});
+  const auto of = [](const std::string& table) { return [&](const Row& row) { return row.operation->table->name == table; }; };
+  EXPECT_TRUE(std::ranges::any_of(link, of("link-nvme")));
+  EXPECT_TRUE(std::ranges::any_of(link, of("link-nfs")));
+  EXPECT_TRUE(std::ranges::none_of(selectRows({"nvme"}), of("link-nvme")));
+  EXPECT_TRUE(std::ranges::all_of(selectRows({"link nvme"}), of("link-nvme")));
+  EXPECT_EQ(textsOf(selectRows({"link iwmpa delay=20 slot=20 link-nfs-read-1m-4"})),
+            std::vector<std::string>{"iwmpa 1500 crc=1 markers=0 delay=20 slot=20 link-nfs-read-1m-4"});
+  EXPECT_EQ(textsOf(selectRows({"link iwmpa large=1 link-nfs-read-1m-4"})),
+            std::vector<std::string>{"iwmpa 1500 crc=1 large=1 delay=20 link-nfs-read-1m-4"});
+}
+
+TEST(Plan, RowsOfALinkSayWhatItIsLike) {
+  const std::vector<Row> rows = selectRows({"link tcp crc=1 slot=20 link-nvme-read-4k-1"});
+  std::ostringstream out;
+  writePlan(out, rows, "link-tcp", 0, false);
+  EXPECT_EQ(out.str(), "over 20 20 row 'tcp 1500 crc=1 delay=20 slot=20 link-nvme-read-4k-1' tcp 1500 1 - 0 nvme randread 4k 1 4000\n");
+}
+
 TEST(Plan, WhatIsComparedStandsSideBySide) {
   const std::vector<Row> rows = selectRows({"cpus cpus=2 cpus-send-1", "cpus cpus=2 cpus-send-8"});
   std::ostringstream plan;
@@ -201,8 +237,83 @@ TEST(Report, ATableComesBackAsItWasWritten) {
   }
 }
 
+TEST(Report, ALinkComesBackWithItsDelay) {
+  const Folder folder;
+  const std::vector<Row> rows = selectRows({"link 1500", "link 9000"});
+  Results results;
+  for (const Row& row : rows) {
+    Result& result = results[row.text()];
+    result.value = result.min = result.max = row.id;
+    result.latency = row.id + 0.5;
+    result.segments = 3.25;
+  }
+  std::ostringstream tsv;
+  writeTsv(tsv, rows, results);
+  const Results back = readTsv(folder.write("bench.tsv", tsv.str()));
+  ASSERT_EQ(back.size(), rows.size());
+  for (const auto& [row, result] : back) {
+    EXPECT_EQ(result.value, results.at(row).value) << row;
+    EXPECT_EQ(result.latency, results.at(row).latency) << row;
+    EXPECT_EQ(result.segments, 3.25) << row;
+  }
+}
+
+TEST(Report, ATableOfBeforeHasNoLink) {
+  const Folder folder;
+  const std::string heading = "transport\tmtu\tcrc\tmarkers\tcpus\tlarge\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\n";
+  const Results back =
+      readTsv(folder.write("bench.tsv", heading + "iwmpa\t1500\ton\toff\t1\t-\tsend\t2.5\t2\t3\tx\t-\t-\t0.5\t0\n"));
+  EXPECT_EQ(back.at("iwmpa 1500 crc=1 markers=0 send").value, 2.5);
+  EXPECT_THROW(readTsv(folder.write("short.tsv", heading + "iwmpa\t1500\n")), std::runtime_error);
+  EXPECT_THROW(readTsv(folder.write("strange.tsv", "transport\n" "iwmpa\n")), std::runtime_error);
+}
+
+TEST(Report, TheShortTableOfALinkLeadsWithTheDelay) {
+  Results results;
+  std::ostringstream none, out;
+  writeShortLinkTable(none, results, "6.12");
+  EXPECT_EQ(none.str(), "");
+  const auto set = [&](const std::string& row, double value, double segments) {
+    results[row].value = value;
+    results[row].segments = segments;
+  };
+  set("tcp 1500 crc=0 delay=20 link-nvme-read-4k-32", 40000, 8);
+  set("tcp 1500 crc=1 delay=20 link-nvme-read-4k-32", 50000, 8);
+  set("iwmpa 1500 crc=1 markers=0 delay=20 link-nvme-read-4k-32", 25000, 3.24);
+  set("iwmpa 1500 crc=1 markers=0 delay=0 link-nvme-read-4k-32", 20000, 3);
+  set("tcp 1500 delay=20 link-nfs-write-1m-4", 1000, 0);
+  set("iwmpa 1500 crc=1 markers=0 delay=20 link-nfs-write-1m-4", 2000, 0);
+  writeShortLinkTable(out, results, "6.12");
+  ASSERT_NE(out.str().find("\n\n|"), std::string::npos);
+  EXPECT_EQ(out.str().substr(out.str().find("\n\n|") + 2), "| Linux 6.12, 20 µs each way | TCP | TCP, digests | iwmpa | iwmpa / TCP | TCP segments, iwmpa |\n"
+                       "|---|--:|--:|--:|--:|--:|\n"
+                       "| NVMe, read of 4 KiB, depth 32 | 40,000 | 50,000 | 25,000 | 0.50 | 3.2 |\n"
+                       "| NFS, write of 1 MiB, depth 4 | 1,000 | - | 2,000 | 2.00 | - |\n"
+                       "| NVMe, read of 4 KiB, depth 32, `lo` without delay | - | - | 20,000 | - | 3.0 |\n");
+}
+
+TEST(Report, OnlyALinkHasLatencyInItsTable) {
+  const auto tableOf = [](const std::string& selection) {
+    const std::vector<Row> rows = selectRows({selection});
+    Results results;
+    for (const Row& row : rows)
+      results[row.text()] = {"", 100, 100, 100, 0, 0, 1234, 5.67};
+    std::ostringstream out;
+    writeTable(out, *rows.at(0).operation->table, rows, results, Format::Text);
+    return out.str();
+  };
+  const std::string link = tableOf("link iwmpa slot=20 link-nvme-read-4k-1"), plain = tableOf("iwmpa nvme-read-4k-1");
+  EXPECT_NE(link.find("1,234"), std::string::npos);
+  EXPECT_NE(link.find("5.7"), std::string::npos);
+  EXPECT_NE(link.find("20 µs"), std::string::npos);
+  EXPECT_EQ(plain.find("1,234"), std::string::npos);
+  EXPECT_EQ(plain.find("delay"), std::string::npos);
+}
+
 TEST(Report, RatiosAreToWhatDoesTheSame) {
   Results results;
+  results["tcp 1500 crc=1 delay=20 link-nvme-read-4k-1"].value = 7.5;
+  results["tcp 1500 crc=1 delay=100 link-nvme-read-4k-1"].value = 1;
   results["tcp 1500 send"].value = 2;
   results["tcp 1500 crc=0 nvme-read-4k-1"].value = 3;
   results["tcp 1500 crc=1 nvme-read-4k-1"].value = 4;
@@ -218,6 +329,7 @@ TEST(Report, RatiosAreToWhatDoesTheSame) {
   EXPECT_EQ(over("iwmpa crc=1 markers=1 nvme-read-4k-1"), 15);
   EXPECT_EQ(over("iwmpa crc=1 markers=0 nfs-read-4k-1"), 12);
   EXPECT_EQ(over("iwmpa cpus=4 cpus-write-2"), 10);
+  EXPECT_EQ(over("iwmpa delay=20 large=1 link-nvme-read-4k-1"), 8);
 }
 
 TEST(Report, WorseIsWhatCostsMoreThanTolerated) {
