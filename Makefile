@@ -96,13 +96,17 @@ prove: ## models of the lock-free parts (Spin), the pure files with any input (F
 faults: ## every allocation under the modules fails once, in User Mode Linux with KASAN and kmemleak; a table
 	@scripts/faults
 
-.PHONY: bench bench-compare bench-cpus bench-native bench-commit
+.PHONY: bench bench-compare bench-cpus bench-link bench-link-commit bench-native bench-commit
 bench: ## instructions per octet, round trip and I/O: iwmpa, siw, TCP (ROWS="nvme tcp,nfs": part of it)
 	@scripts/bench/run
 bench-compare: ## the same, and which rows cost over 3 % more than the committed table
 	@scripts/bench/run --compare
 bench-cpus: ## the ratio to TCP with 1, 2 and 4 CPUs and 1 to 8 connections
 	@ROWS=cpus scripts/bench/run
+bench-link: ## NVMe and NFS over a link with a delay: time, latency and TCP segments for each I/O (KERNEL, ROWS="nvme delay=20")
+	@scripts/bench/run --link
+bench-link-commit: ## the same, and put it into Documentation/performance*, and README.md (KERNEL, ROWS)
+	@scripts/bench/run --link --record
 bench-native: ## the ratios in time, on this machine's own CPU (User Mode Linux, nothing that looks for faults)
 	@scripts/bench/native
 bench-commit: ## measure (ROWS), profile, and put it into Documentation/performance*, README.md and the plots
