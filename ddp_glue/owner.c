@@ -144,6 +144,16 @@ static void own_end(struct iwm_sq *sq, bool more)
 		iwm_sq_kick(sq->qp);
 }
 
+/*
+ * Take SQ_OWNED if it is free. A claim goes first. False: the current owner, or
+ * the end of the claim, looks at SQ_AGAIN.
+ */
+static bool own_try(struct iwm_sq *sq)
+{
+	return likely(!atomic_read(&sq->claims)) &&
+	       !test_and_set_bit_lock(SQ_OWNED, &sq->flags);
+}
+
 /* Begin to look: what is noted from here on counts. Context: owner. */
 static u32 own_look(struct iwm_sq *sq)
 {
@@ -208,8 +218,7 @@ u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
 	enum tx_result result;
 	u32 found;
 
-	if (unlikely(atomic_read(&sq->claims)) ||
-	    test_and_set_bit_lock(SQ_OWNED, &sq->flags))
+	if (!own_try(sq))
 		return 0;
 	found = own_look(sq);
 	WRITE_ONCE(sq->context, context);
@@ -238,9 +247,7 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 	do {
 		bool terminated;
 
-		/* A claim goes first: its end looks at SQ_AGAIN. */
-		if (unlikely(atomic_read(&sq->claims)) ||
-		    test_and_set_bit_lock(SQ_OWNED, &sq->flags))
+		if (!own_try(sq))
 			return;
 		own_look(sq);
 		terminated = sq_serve(qp, worker, &result);
