@@ -6,12 +6,9 @@
 #include <linux/sizes.h>
 #include <linux/uio.h>
 #include "mem.h"
-#include "netdev.h"
 #include "place.h"
-#include "qp_ref.h"
 #include "qp_state.h"
 #include "send.h"
-#include "trace.h"
 
 /* Octets that one call may transmit before it lets others run. */
 #define SQ_BUDGET		SZ_1M
