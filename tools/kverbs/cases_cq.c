@@ -255,14 +255,10 @@ static void resize_keeps(struct kv_case *t)
 
 /* ---- Overflow ---- */
 
-static void unpolled(struct ib_cq *cq, void *context)
-{
-}
-
 /* More completions than fit into a queue that nobody polls. */
 static void overflow(struct kv_case *t)
 {
-	static const struct kv_options o = { .handler = unpolled, .cqe = 16 };
+	static const struct kv_options o = { .handler = kv_unpolled, .cqe = 16 };
 	struct kv_region *there;
 	struct ib_sge sge;
 	int i;

@@ -120,6 +120,7 @@ void kv_connect(struct kv_case *t, const struct kv_options *options);
 void kv_disconnect(struct kv_case *t);
 struct kv_work *kv_work(struct kv_case *t);
 void kv_done(struct ib_cq *cq, struct ib_wc *wc);
+void kv_unpolled(struct ib_cq *cq, void *context);
 void kv_post(struct kv_end *end, struct kv_work *work, struct ib_send_wr *wr);
 void kv_wait(struct kv_case *t, struct kv_work *work,
 	     enum ib_wc_status status);
