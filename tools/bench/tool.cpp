@@ -38,7 +38,6 @@ struct Options {
   std::vector<std::string> selections;
   int repeats = 0;
   std::string kernel = "(release not given)";
-  fs::path baseline;
   fs::path committed;
   std::string series{firstSeries};
   fs::path layerTable;
@@ -151,6 +150,11 @@ Results measuredNow(const Options& options) {
   return results;
 }
 
+/** The committed figures of a series of kernels. */
+fs::path committedTable(const Options& options, const std::string& series) {
+  return options.committed / (series == firstSeries ? "performance.tsv" : "performance." + series + ".tsv");
+}
+
 /** @return 0, or 1 when a row has failed. */
 int report(const Options& options) {
   const std::vector<Row> rows = options.rows();
@@ -161,8 +165,8 @@ int report(const Options& options) {
   close(tsv, table);
 
   Results results = measured;
-  if (!options.baseline.empty()) {
-    Results known = readTsv(options.baseline);
+  if (!options.committed.empty()) {
+    Results known = readTsv(committedTable(options, options.series));
     std::erase_if(known, [](const auto& entry) { return entry.first.starts_with("iwmpa "); });
     results.merge(known);
   }
@@ -199,7 +203,7 @@ void profile(const Options& options) {
 
 /** @return 0, or 1 when a row got worse. */
 int compare(const Options& options) {
-  return writeWorse(std::cout, options.rows(), readTsv(options.baseline), measuredNow(options), tolerated) > 0;
+  return writeWorse(std::cout, options.rows(), readTsv(committedTable(options, options.series)), measuredNow(options), tolerated) > 0;
 }
 
 std::string readAll(const fs::path& file) {
@@ -215,11 +219,6 @@ std::vector<Row> everyRow() {
   for (const Table& table : tables())
     names.emplace_back(table.name);
   return selectRows(names);
-}
-
-/** The committed figures of a series of kernels. */
-fs::path committedTable(const Options& options, const std::string& series) {
-  return options.committed / (series == firstSeries ? "performance.tsv" : "performance." + series + ".tsv");
 }
 
 /** A generated part's name: of a table, and, where it is not of the first series of kernels, of that series. */
@@ -300,7 +299,7 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   progress GUEST     copy a guest's output from stdin to DIR/GUEST.console, and show each row's result as it comes
   report GUEST...    print the tables; write DIR/bench.tsv and DIR/bench.gp
   profile GUEST...   print where the instructions of each row went, by layer and by function; write DIR/layers.tsv
-  compare            print the rows of DIR/bench.tsv that cost over 3 % more than in the baseline; 1 when there are any
+  compare            print the rows of DIR/bench.tsv that cost over 3 % more than in the committed table; 1 when there are any
   record FILE...     join DIR/bench.tsv and DIR/layers.tsv with the committed tables; write DIR/bench.gp, and the tables in
                      each document anew
 Options:
@@ -310,11 +309,11 @@ Options:
         [&](const std::string& value) { o.selections.push_back(value); }, 'r'},
        {"repeats", "N", "measure each row N times (default 3, of cpus 5)", test::number(o.repeats, 1, 1000), 'n'},
        {"kernel", "RELEASE", "the kernel release, for the report", test::text(o.kernel), 'k'},
-       {"baseline", "TSV",
-        "an earlier table: siw and TCP for the ratios of rows that were measured alone; what compare compares with",
-        test::text(o.baseline), 'b'},
-       {"committed", "FOLDER", "where performance*.tsv are, for record", test::text(o.committed), 'c'},
-       {"series", "SERIES", "the series of kernels that record's figures are of (default 6.1)", test::text(o.series), 's'},
+       {"committed", "FOLDER",
+        "where performance*.tsv are: siw and TCP for the ratios of rows that were measured alone; what compare compares with; what record "
+        "joins",
+        test::text(o.committed), 'c'},
+       {"series", "SERIES", "the series of kernels that the figures are of (default 6.1)", test::text(o.series), 's'},
        {"layers", "FILE", "the table of functions and their layers, for profile and record", test::text(o.layerTable), 'L'},
        {"functions", "N", "length of a profile (default 40)", test::number(o.functions, 1, 1000), 'f'},
        {"markdown", nullptr, "tables in Markdown", [&](const std::string&) { o.format = Format::Markdown; }, 'M'},
