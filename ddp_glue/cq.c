@@ -144,7 +144,7 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
-	/* ib_post_recv() completes, too: what is flushed. */
+	/* ib_post_recv() completes flushed work requests, and only these. */
 	if (notify)
 		iwm_notify(cq, wc->posting || wc->status == SIW_WC_WR_FLUSH_ERR);
 	if (unlikely(ret))

@@ -12,12 +12,12 @@
  * A consumer that waits for each answer before it posts again gains nothing.
  * Waiting finds a single post then, time after time, and the consumer is given
  * a lease: its next posts are sent within ib_post_send(). At the end of the
- * lease one post waits again, so that a consumer that has come to have more
- * under way is found out.
+ * lease one post waits again, to see whether the consumer has more under way
+ * by now.
  *
- * Poster, thread and timer send with softirqs disabled and do not sleep. So the
- * thread, which others can keep from running, never does so as the transmit
- * owner. What takes longer or has to wait is the worker's.
+ * Poster, thread and timer send with softirqs disabled and do not sleep. So no
+ * task can preempt the thread while it is the transmit owner. The worker does
+ * the work that takes longer or has to wait.
  */
 #include <linux/interrupt.h>
 #include <linux/sched.h>
@@ -66,7 +66,7 @@ static void unlink_locked(struct gather_cpu *on, struct iwm_gather *gather)
 	WRITE_ONCE(gather->on, NULL);
 }
 
-/* The caller sends, with the reference, or nobody does: false. */
+/* Take a queue off its list. True: the caller has its reference, and sends. */
 static bool gather_unlink(struct iwm_gather *gather)
 {
 	struct gather_cpu *on;
@@ -134,7 +134,7 @@ static void gather_send(struct iwm_gather *gather)
 	gather_put(gather);
 }
 
-/* The CPU is busy, or another one than the thread's. Context: softirq. */
+/* The thread has not run: this CPU has been busy. Context: softirq. */
 static enum hrtimer_restart gather_timeout(struct hrtimer *timer)
 {
 	struct iwm_gather *gather = container_of(timer, struct iwm_gather,

@@ -29,7 +29,7 @@ static bool chunk_is_free(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
-/* An owner that may not sleep leaves it to one that may, and reserves alone. */
+/* An owner that may not sleep takes free memory only, and no reserves. */
 static gfp_t ring_gfp(const struct mpa_tx_ring *ring)
 {
 	return (ring->atomic ? GFP_NOWAIT : ring->gfp) | __GFP_NOWARN;
