@@ -483,6 +483,24 @@ static struct much_written write_much(struct kv_end *end)
 	return w;
 }
 
+/* Wait until the peer's WRITEs have begun to arrive in a region of zeros. */
+static void until_written(const struct kv_region *r)
+{
+	unsigned long end = jiffies + KV_WAIT;
+	const u8 *first;
+
+	if (!r->end || r->end->t->failed)
+		return;
+	first = sg_virt(r->sgt.sgl);
+	while (!READ_ONCE(*first)) {
+		if (time_after(jiffies, end)) {
+			kv_fail(r->end->t, "no WRITE arrives");
+			return;
+		}
+		cond_resched();
+	}
+}
+
 /* LOCAL_INV, whose completion has the region filled anew */
 static struct kv_work *invalidate_and_fill(struct kv_region *r)
 {
@@ -576,6 +594,7 @@ static void late_writes_destroy(struct kv_case *t)
 	for (round = 0; round < 4 && !t->failed; round++) {
 		kv_connect(t, &workqueue);
 		w = write_much(&t->client);
+		until_written(w.region);
 		if (t->failed)
 			return;
 		rdma_destroy_qp(t->client.id);
