@@ -79,6 +79,11 @@ say "the server's link is deleted"
 start_transfer && { check "rdma link delete" bounded 60 rdma link delete rd2; ends server $server; ends client $client; }
 works_again
 
+say "a link is deleted under a peer that writes to the memory of a READ" # which it withholds the Response to
+cases "no write after the removal" ip netns exec h1 mpa-peer run removal-write --addr 10.9.0.2 --own-addr 10.9.0.1 \
+  --target "ip netns exec h2 rdma-target" --removal "rdma link delete rd2"
+works_again
+
 say "a link is deleted under programs that do not listen"
 start_transfer --stubborn && {
   check "rdma link delete on the client's side" bounded 60 rdma link delete rd1

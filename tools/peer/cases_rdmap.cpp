@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_rdmap.cpp @brief RDMAP: messages of every kind both ways, and what has to be refused (RFC 5040 §7). */
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <limits>
+#include <thread>
 
 #include "cases.hpp"
 
@@ -338,10 +341,10 @@ static ReadRequest outstandingRead(Session& s) {
   return s.takeReadRequest(1000);
 }
 
-/** Sends what changes the READ's memory, as long as the connection takes it. */
-static void attackSink(Session& s, const ReadRequest& r, unsigned rounds) {
+/** Sends what changes the READ's memory, as long as the connection takes it and nobody asks for a @p stop. */
+static void attackSink(Session& s, const ReadRequest& r, unsigned rounds, const std::stop_token& stop = {}) {
   try {
-    for (unsigned i = 0; i < rounds; i++)
+    for (unsigned i = 0; i < rounds && !stop.stop_requested(); i++)
       s.send(makeWrite(r.sinkStag, r.sinkTo, patternData(1000, 100 + i)));
     s.send(makeReadResponse(r.sinkStag, r.sinkTo, patternData(1000, 99)));
   } catch (const std::system_error&) {
@@ -396,6 +399,37 @@ static void writeAtEnds(Context& c) {
     attackSink(s, r, 64);
     expectSinkLeftAlone(s, r);
   }
+}
+
+/**
+ * The same when the device is removed under a peer that writes until TCP refuses. The application gets no completion then; its memory
+ * is its own once the removal has returned.
+ */
+static void writeAtRemoval(Context& c) {
+  if (c.config.removal.empty())
+    throw test::Skip("no command that removes the device");
+  Session s(c, Options(c.config));
+  const auto r = outstandingRead(s);
+  const auto sum = [&] { return c.target.command("sink 1000").number("sum"); };
+  const auto before = sum();
+  std::atomic<bool> refused = false;
+  const std::jthread peer([&](const std::stop_token& stop) {
+    attackSink(s, r, std::numeric_limits<unsigned>::max(), stop);
+    refused = true;
+  });
+  const test::Deadline placed(test::milliseconds(10000));
+
+  while (sum() == before)
+    expect(!placed.passed(), "the peer's WRITEs are not placed");
+  expectEqual(std::system(c.config.removal.c_str()), 0, "status of the removal");
+  const auto removed = sum();
+  const test::Deadline over(test::milliseconds(10000));
+  bool last;
+  do {
+    last = refused;
+    expectEqual(sum(), removed, "checksum of the READ's memory after the removal");
+    expect(!over.passed(), "TCP still takes WRITEs");
+  } while (!last);
 }
 
 /** Answers a READ of 1000 octets with @p spoil applied to the right response; the device must not complete it. */
@@ -590,6 +624,7 @@ static const WireCase table[] = {
     {"rdmap-device-sends-beside-reads", asBoth, "", "the device SENDs with 128 READs outstanding", deviceSendsBesideReads},
     {"rdmap-write-after-flush", asInitiator, "", "WRITE to a READ's memory after the device has given it up", writeAfterFlush},
     {"rdmap-write-at-ends", asBoth, "", "WRITEs to a READ's memory while it is flushed, at each end", writeAtEnds},
+    {"removal-write", asInitiator, "", "WRITEs to a READ's memory while the device is removed", writeAtRemoval},
     {"rdmap-terminate-msn", asBoth, "", "a Terminate that skips an MSN", terminateMsn, "RFC5041-7"},
     {"rdmap-terminate-received", asBoth, "", "a Terminate ends the connection and is not answered", terminateReceived,
      "RFC5040-4.8"},

@@ -61,6 +61,7 @@ selftest needs nothing. run talks to a device under test at address A, where CMD
         "holds IPv4 packets of 352 to 383 octets back: with `block` behind it those to come, with `release` it lets\n"
         "those go that came before the last `block`. For the cases held-*, whose caller has closed the gate",
         test::text(config.gate)},
+       {"removal", "CMD", "removes the device, for the case removal-write, which is the last with it", test::text(config.removal)},
        {"trace", nullptr, "show every frame, not only those of failed cases", test::flag(config.trace)}},
       R"(
 Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.

@@ -30,6 +30,7 @@ struct Config {
   std::uint64_t seed = 1;
   bool trace = false;
   std::string gate;                       /**< shell command that holds packets back and lets them go; empty: none */
+  std::string removal;                    /**< shell command that removes the device; empty: none */
   bool siw = false;                       /**< read Terminates as siw writes them; it tells no QP state */
   test::milliseconds startupBound{30000}; /**< a startup that does not end is cut off within this time */
 };

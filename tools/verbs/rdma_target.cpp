@@ -257,16 +257,18 @@ public:
   void run() {
     for (;;) {
       pollfd fds[] = {
-          {0, POLLIN, 0}, {channel_.fd(), POLLIN, 0}, {connection_ ? connection_->cq.fd() : -1, POLLIN, 0}, {asyncFd(), POLLIN, 0}};
+          {0, POLLIN, 0}, {channel_.fd(), POLLIN, 0}, {deviceIsThere() ? connection_->cq.fd() : -1, POLLIN, 0}, {asyncFd(), POLLIN, 0}};
 
       if (poll(fds, std::size(fds), -1) < 0 && errno != EINTR)
         test::throwErrno("poll");
       if (fds[1].revents)
         cmEvents();
-      if (fds[2].revents)
+      if (fds[2].revents & POLLIN)
         completions();
-      if (fds[3].revents)
+      if (fds[3].revents & POLLIN)
         asyncEvent();
+      if ((fds[2].revents | fds[3].revents) & POLLERR)
+        removed_ = true;
       if (fds[0].revents && !input())
         return;
     }
@@ -277,8 +279,11 @@ private:
 
   static void say(const std::string& line) { std::cout << line << '\n' << std::flush; }
 
-  /** The verbs context in use, whose async events are reported. */
-  int asyncFd() const { return connection_ ? connection_->context()->async_fd : -1; }
+  /** Its events can be waited for. */
+  bool deviceIsThere() const { return connection_ && !removed_; }
+
+  /** Of the verbs context in use. */
+  int asyncFd() const { return deviceIsThere() ? connection_->context()->async_fd : -1; }
 
   bool input() {
     char chunk[4096];
@@ -464,6 +469,7 @@ private:
 
   std::string reset(const Arguments&) {
     connection_.reset();
+    removed_ = false;
     cmEvents(); /* requests that are waiting belong to what is reset */
     requests_.clear();
     return "";
@@ -516,6 +522,7 @@ private:
   std::unique_ptr<rdma::Id> listener_;
   std::vector<std::unique_ptr<rdma::Id>> requests_;
   std::unique_ptr<Connection> connection_;
+  bool removed_ = false; /**< the device of connection_ */
   std::string partial_;
 };
 
