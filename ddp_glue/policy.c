@@ -34,11 +34,9 @@ struct mpa_policy iwm_policy(const struct iwm_dev *dev)
 	s8 large = READ_ONCE(dev->choice[IWM_CHOICE_LARGE]);
 	struct mpa_policy policy = mpa_policy();
 
-	choose_bool(dev, IWM_CHOICE_MARKERS, &policy.markers);
-	choose_bool(dev, IWM_CHOICE_CRC, &policy.crc);
-	choose_bool(dev, IWM_CHOICE_RDMAC, &policy.rdmac);
-	choose_bool(dev, IWM_CHOICE_PACKING, &policy.packing);
-	choose_bool(dev, IWM_CHOICE_EARLY, &policy.early);
+#define MPA_SETTING(id, field, name, preset, text)			\
+	choose_bool(dev, IWM_CHOICE_##id, &policy.field);
+#include <mpa/settings.h>
 	if (large != POLICY_DEFAULT)
 		policy.large = large;
 	return policy;
@@ -113,26 +111,17 @@ static ssize_t choice_store(struct device *device,
 }
 
 static struct device_attribute choice_attrs[IWM_NUM_CHOICES] = {
-	[IWM_CHOICE_MARKERS] =
-		__ATTR(markers, 0644, choice_show, choice_store),
-	[IWM_CHOICE_CRC] =
-		__ATTR(crc, 0644, choice_show, choice_store),
-	[IWM_CHOICE_RDMAC] =
-		__ATTR(rdmac, 0644, choice_show, choice_store),
-	[IWM_CHOICE_PACKING] =
-		__ATTR(packing, 0644, choice_show, choice_store),
-	[IWM_CHOICE_EARLY] =
-		__ATTR(early_placement, 0644, choice_show, choice_store),
+#define MPA_SETTING(id, field, name, preset, text)			\
+	__ATTR(name, 0644, choice_show, choice_store),
+#include <mpa/settings.h>
 	[IWM_CHOICE_LARGE] =
 		__ATTR(large_fpdus, 0644, choice_show, choice_store),
 };
 
 static struct attribute *policy_attrs[] = {
-	&choice_attrs[IWM_CHOICE_MARKERS].attr,
-	&choice_attrs[IWM_CHOICE_CRC].attr,
-	&choice_attrs[IWM_CHOICE_RDMAC].attr,
-	&choice_attrs[IWM_CHOICE_PACKING].attr,
-	&choice_attrs[IWM_CHOICE_EARLY].attr,
+#define MPA_SETTING(id, field, name, preset, text)			\
+	&choice_attrs[IWM_CHOICE_##id].attr,
+#include <mpa/settings.h>
 	&choice_attrs[IWM_CHOICE_LARGE].attr,
 	NULL
 };

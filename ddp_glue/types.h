@@ -83,11 +83,8 @@ struct iwm_mib {
 
 /* What the administrator can choose for one device: see policy.c */
 enum iwm_choice {
-	IWM_CHOICE_MARKERS,
-	IWM_CHOICE_CRC,
-	IWM_CHOICE_RDMAC,
-	IWM_CHOICE_PACKING,
-	IWM_CHOICE_EARLY,
+#define MPA_SETTING(id, field, name, preset, text)	IWM_CHOICE_##id,
+#include <mpa/settings.h>
 	IWM_CHOICE_LARGE,
 	IWM_NUM_CHOICES
 };

@@ -8,32 +8,15 @@
 #include "params.h"
 
 static struct mpa_policy admin_policy = {
-	.crc = true,
-	.rdmac = true,
-	.packing = true,
-	.early = true,
+#define MPA_SETTING(id, field, param, preset, text)	.field = preset,
+#include <mpa/settings.h>
 	.large = MPA_LARGE_LOCAL,
 };
 
-module_param_named(markers, admin_policy.markers, bool, 0644);
-MODULE_PARM_DESC(markers,
-		 "Require Markers in what we receive on new connections (default: N)");
-
-module_param_named(crc, admin_policy.crc, bool, 0644);
-MODULE_PARM_DESC(crc,
-		 "Use CRC32c on new connections; off only when the peer wants it off too (default: Y)");
-
-module_param_named(rdmac, admin_policy.rdmac, bool, 0644);
-MODULE_PARM_DESC(rdmac,
-		 "Serve peers that speak the RDMA Consortium's revision 0 (default: Y)");
-
-module_param_named(packing, admin_policy.packing, bool, 0644);
-MODULE_PARM_DESC(packing,
-		 "Put several short FPDUs into one TCP segment (default: Y)");
-
-module_param_named(early_placement, admin_policy.early, bool, 0644);
-MODULE_PARM_DESC(early_placement,
-		 "Place what TCP holds out of order, on new connections with Markers and CRC (default: Y)");
+#define MPA_SETTING(id, field, param, preset, text)			\
+	module_param_named(param, admin_policy.field, bool, 0644);	\
+	MODULE_PARM_DESC(param, text);
+#include <mpa/settings.h>
 
 const char *const mpa_large_names[MPA_NUM_LARGE] = {
 	[MPA_LARGE_NEVER] = "never",
