@@ -47,11 +47,13 @@ demo: ## real RDMA programs between two hosts in a guest (HOST=1: on this kernel
 check: ## every test: unit, static, kunit, scenarios, conformance; installs what is missing
 	@scripts/check
 
-.PHONY: unit static kunit scenarios
+.PHONY: unit static lint kunit scenarios
 unit: ## the pure files and the tools, in user space under ASan and UBSan
 	@scripts/check unit
 static: ## the gates: W=1 with gcc and clang, sparse, checkpatch, kernel-doc, imports, layers, shell
 	@scripts/check static
+lint: ## the gates that take seconds, on the files that you changed
+	@scripts/lint
 kunit: ## KUnit suites in a User Mode Linux kernel with KASAN and lockdep
 	@scripts/check kunit
 scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
@@ -78,13 +80,13 @@ soak: ## everything at once for HOURS on the debug kernel, beside a transfer tha
 interop: ## two guests on one wire, iwmpa and siw at either end: programs, storage, connections
 	@scripts/interop
 
-.PHONY: conformance conformance-siw conformance-doc fuzz
+.PHONY: conformance conformance-siw documents fuzz
 conformance: ## run the tests that show requirements; a table of them: passed, failed, not shown
 	@TAGGED=1 scripts/check unit kunit scenarios conformance; status=$$?; cat build/logs/conformance.log; exit $$status
 conformance-siw: ## the wire peer against siw, which shows that the peer is right
 	@scripts/conformance-siw
-conformance-doc: ## Documentation/conformance.md anew, from its rows and the tests' names
-	@scripts/conformance document >Documentation/conformance.md.new && mv Documentation/conformance.md.new Documentation/conformance.md
+documents: ## make generated parts of the pages anew: conformance.md from its rows and the tests' names, the lists of counters
+	@scripts/documents
 fuzz: ## libFuzzer over the parsers, and over the modules in User Mode Linux, FUZZ_SECONDS for each target
 	@scripts/fuzz
 

@@ -3,47 +3,12 @@
 #include "cm.h"
 #include "stats.h"
 
-#define IWM_STAT(stat)	(MPA_NUM_STATS + IWM_STAT_##stat)
-
 static const struct rdma_stat_desc stat_descs[] = {
-	[MPA_STAT_RX_FPDUS].name = "rx_fpdus",
-	[MPA_STAT_RX_OCTETS].name = "rx_octets",
-	[MPA_STAT_RX_PASSES].name = "rx_passes",
-	[MPA_STAT_RX_STASHED].name = "rx_stashed",
-	[MPA_STAT_RX_PLACED_EARLY].name = "rx_placed_early",
-	[MPA_STAT_RX_CRC_ERRORS].name = "rx_crc_errors",
-	[MPA_STAT_RX_MARKER_ERRORS].name = "rx_marker_errors",
-	[MPA_STAT_TX_FPDUS].name = "tx_fpdus",
-	[MPA_STAT_TX_OCTETS].name = "tx_octets",
-	[MPA_STAT_TX_BATCHES].name = "tx_batches",
-	[MPA_STAT_TX_BLOCKED].name = "tx_blocked",
-	[MPA_STAT_TX_UNALIGNED].name = "tx_unaligned",
-	[MPA_STAT_STARTUP_ERRORS].name = "startup_errors",
-	[MPA_STAT_STARTUP_TIMEOUTS].name = "startup_timeouts",
-	[MPA_STAT_STARTUP_REFUSED].name = "startup_refused",
-	[MPA_STAT_CONNECTIONS].name = "connections",
-	[IWM_STAT(RX_SENDS)].name = "rx_sends",
-	[IWM_STAT(RX_WRITES)].name = "rx_writes",
-	[IWM_STAT(RX_READ_REQUESTS)].name = "rx_read_requests",
-	[IWM_STAT(RX_READ_RESPONSES)].name = "rx_read_responses",
-	[IWM_STAT(RX_TERMINATES)].name = "rx_terminates",
-	[IWM_STAT(TX_SENDS)].name = "tx_sends",
-	[IWM_STAT(TX_WRITES)].name = "tx_writes",
-	[IWM_STAT(TX_READ_REQUESTS)].name = "tx_read_requests",
-	[IWM_STAT(TX_READ_RESPONSES)].name = "tx_read_responses",
-	[IWM_STAT(TX_TERMINATES)].name = "tx_terminates",
-	[IWM_STAT(RX_DDP_ERRORS)].name = "rx_ddp_errors",
-	[IWM_STAT(RX_RDMAP_ERRORS)].name = "rx_rdmap_errors",
-	[IWM_STAT(RNR)].name = "rx_no_buffer",
-	[IWM_STAT(LOCAL_ERRORS)].name = "local_errors",
-	[IWM_STAT(CQ_OVERFLOWS)].name = "cq_overflows",
-	[IWM_STAT(DOORBELLS)].name = "doorbells",
-	[IWM_STAT(CM_REFUSED)].name = "cm_refused",
-	[IWM_STAT(CM_FALLBACKS)].name = "cm_fallbacks",
+#define MPA_COUNTER(id, counter, proc_name, text)	{ .name = #counter },
+#include <mpa/counters.h>
+#define IWM_COUNTER(id, counter, text)	{ .name = #counter },
+#include "counters.h"
 };
-
-static_assert(ARRAY_SIZE(stat_descs) == MPA_NUM_STATS + IWM_NUM_STATS,
-	      "every counter has a name");
 
 /**
  * iwm_alloc_hw_stats() - describe a port's counters to the core

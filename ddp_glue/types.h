@@ -56,24 +56,8 @@
 
 /* Counters of the device beside those of mpa.ko. */
 enum iwm_stat {
-	IWM_STAT_RX_SENDS,		/* messages */
-	IWM_STAT_RX_WRITES,		/* segments with the Last bit */
-	IWM_STAT_RX_READ_REQUESTS,
-	IWM_STAT_RX_READ_RESPONSES,
-	IWM_STAT_RX_TERMINATES,
-	IWM_STAT_TX_SENDS,
-	IWM_STAT_TX_WRITES,
-	IWM_STAT_TX_READ_REQUESTS,
-	IWM_STAT_TX_READ_RESPONSES,
-	IWM_STAT_TX_TERMINATES,
-	IWM_STAT_RX_DDP_ERRORS,		/* segments refused by DDP */
-	IWM_STAT_RX_RDMAP_ERRORS,	/* messages refused by RDMAP */
-	IWM_STAT_RNR,			/* Sends that met no receive buffer */
-	IWM_STAT_LOCAL_ERRORS,		/* bad work requests */
-	IWM_STAT_CQ_OVERFLOWS,
-	IWM_STAT_DOORBELLS,
-	IWM_STAT_CM_REFUSED,		/* what iw_cm cannot carry */
-	IWM_STAT_CM_FALLBACKS,		/* second attempts, with revision 1 */
+#define IWM_COUNTER(id, name, text)	IWM_STAT_##id,
+#include "counters.h"
 	IWM_NUM_STATS
 };
 

@@ -15,22 +15,9 @@ struct mpa_net {
 	struct mpa_mib __percpu *mib;
 };
 
-static const char * const stat_names[MPA_NUM_STATS] = {
-	[MPA_STAT_RX_FPDUS]		= "MpaRxFpdus",
-	[MPA_STAT_RX_OCTETS]		= "MpaRxOctets",
-	[MPA_STAT_RX_PASSES]		= "MpaRxPasses",
-	[MPA_STAT_RX_STASHED]		= "MpaRxStashed",
-	[MPA_STAT_RX_CRC_ERRORS]	= "MpaRxCrcErrors",
-	[MPA_STAT_RX_MARKER_ERRORS]	= "MpaRxMarkerErrors",
-	[MPA_STAT_TX_FPDUS]		= "MpaTxFpdus",
-	[MPA_STAT_TX_OCTETS]		= "MpaTxOctets",
-	[MPA_STAT_TX_BATCHES]		= "MpaTxBatches",
-	[MPA_STAT_TX_BLOCKED]		= "MpaTxBlocked",
-	[MPA_STAT_TX_UNALIGNED]		= "MpaTxUnaligned",
-	[MPA_STAT_STARTUP_ERRORS]	= "MpaStartupErrors",
-	[MPA_STAT_STARTUP_TIMEOUTS]	= "MpaStartupTimeouts",
-	[MPA_STAT_STARTUP_REFUSED]	= "MpaStartupRefused",
-	[MPA_STAT_CONNECTIONS]		= "MpaConnections",
+static const char * const stat_names[] = {
+#define MPA_COUNTER(id, name, proc_name, text)	proc_name,
+#include <mpa/counters.h>
 };
 
 /**

@@ -30,24 +30,9 @@ struct mpa_cursor;
 struct mpa_listener;
 struct mpa_offer;
 
-/* Counters, per CPU, summed by the consumer. */
 enum mpa_stat {
-	MPA_STAT_RX_FPDUS,
-	MPA_STAT_RX_OCTETS,		/* of the stream, Markers included */
-	MPA_STAT_RX_PASSES,		/* looks into the receive queue */
-	MPA_STAT_RX_STASHED,		/* FPDUs copied out under pressure */
-	MPA_STAT_RX_PLACED_EARLY,	/* FPDUs placed before their turn */
-	MPA_STAT_RX_CRC_ERRORS,
-	MPA_STAT_RX_MARKER_ERRORS,
-	MPA_STAT_TX_FPDUS,
-	MPA_STAT_TX_OCTETS,
-	MPA_STAT_TX_BATCHES,		/* hand-overs to TCP */
-	MPA_STAT_TX_BLOCKED,		/* hand-overs that met a full socket */
-	MPA_STAT_TX_UNALIGNED,		/* FPDUs that did not fit a segment */
-	MPA_STAT_STARTUP_ERRORS,	/* malformed or unusable frames */
-	MPA_STAT_STARTUP_TIMEOUTS,
-	MPA_STAT_STARTUP_REFUSED,	/* over the limit of half-open ones */
-	MPA_STAT_CONNECTIONS,		/* reached Full Operation */
+#define MPA_COUNTER(id, name, proc_name, text)	MPA_STAT_##id,
+#include <mpa/counters.h>
 	MPA_NUM_STATS
 };
 

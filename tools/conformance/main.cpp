@@ -26,7 +26,7 @@ or when the table says that it is met and no test has shown it.
 /* --- the document --- */
 
 const char* const introduction = R"(<!-- SPDX-License-Identifier: GPL-2.0 -->
-<!-- Made by `make conformance-doc` from conformance.rows and the names of the tests. Do not edit. -->
+<!-- Made by `make documents` from conformance.rows and the names of the tests. Do not edit. -->
 # Conformance
 
 The requirements of RFC 5044, of RFC 6581 and of the drafts culley-iwarp-mpa-01 and elzur-iwarp-mpa-tcp-analysis-00, how
