@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0
+# Sourced by scripts/stages/static and scripts/lint: the gates that read files and build nothing. Each is a function that prints its
+# findings and fails if there are any. They work in the checkout's root, on the files that $listing prints, with $work as a scratch folder.
+# shellcheck shell=bash
+
+text_gates=(shell spdx version kernel_doc checkpatch format spelling words names lines commits)
+kernel_source=$(scripts/kernel source)
+listing=project_files
+
+# Files by a pattern of their names.
+files() { $listing | grep -E "$1"; }
+kernel_c() { files '^(mpa|ddp_glue|kunit|include|tools/kverbs)/.*\.[ch]$'; }
+scripts() {
+  local f
+  files '^(scripts|tests|\.ci|\.githooks|tools|debian)/' | while read -r f; do
+    if head -1 "$f" | grep -qaE '^#!.*\b(ba)?sh\b'; then echo "$f"; fi
+  done
+}
+
+# Not asked for:
+#   FILE_PATH_CHANGES, MAINTAINERS   no patch, and no kernel tree
+#   LINUX_VERSION_CODE               compat shims say which kernel they are for
+#   CAMELCASE                        names of the kernel's own (PageXxx, min_t on uXX)
+#   PREFER_KERNEL_TYPES              the wire headers are compiled in user space too
+# Headers of tracepoints are written as TRACE_EVENT() is everywhere in the kernel, which checkpatch takes for calls and expressions.
+# A macro that stands in for what a kernel lacks need not use its arguments. One that makes an entry of a table, or several lines, of
+# each line of a list (include/mpa/settings.h) is no function and no expression.
+checkpatch() {
+  local ignore=FILE_PATH_CHANGES,LINUX_VERSION_CODE,CAMELCASE,PREFER_KERNEL_TYPES,MACRO_ARG_UNUSED$1; shift
+  # In a folder of its own, because it leaves a file where it runs.
+  (cd "$work" && "$kernel_source/scripts/checkpatch.pl" --no-tree --strict --terse --show-types --no-summary --color=never \
+    --max-line-length=100 --ignore "$ignore" -f "${@/#/$ROOT/}")
+}
+gate_checkpatch() {
+  local bad=0 list traces tables
+  mapfile -t tables < <(kernel_c | xargs -r grep -lE '#define (MPA|IWM)_(COUNTER|SETTING)\(')
+  mapfile -t list < <(kernel_c | grep -v '/trace\.h$' | grep -vxFf <(printf '%s\n' "${tables[@]}"))
+  mapfile -t traces < <(kernel_c | grep '/trace\.h$')
+  [ ${#list[@]} = 0 ] || checkpatch '' "${list[@]}" || bad=1
+  [ ${#tables[@]} = 0 ] || checkpatch ,TRAILING_SEMICOLON,COMPLEX_MACRO,MACRO_ARG_REUSE "${tables[@]}" || bad=1
+  [ ${#traces[@]} = 0 ] || checkpatch ,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO,MACRO_ARG_REUSE,SPACING "${traces[@]}" || bad=1
+  return $bad
+}
+gate_kernel_doc() {
+  local list
+  mapfile -t list < <(files '^include/.*\.h$|^(mpa|ddp_glue)/.*\.c$' | xargs -r grep -lE '^/\*\*$')
+  [ ${#list[@]} = 0 ] || "$kernel_source/scripts/kernel-doc" -none -Werror "${list[@]}"
+}
+
+gate_shell() {
+  local bad=0 f list
+  mapfile -t list < <(scripts; files '^scripts/.*lib\.sh$|^tests/lib/')
+  for f in "${list[@]}"; do bash -n "$f" || bad=1; done
+  [ ${#list[@]} = 0 ] || shellcheck -x -S warning -e SC1090,SC1091,SC2034,SC2154 -s bash "${list[@]}" || bad=1
+  return $bad
+}
+# One version: Kbuild, CMake and the package's dkms.conf read it from VERSION, and Debian's changelog begins with it.
+gate_version() {
+  local said
+  said=$(sed -n '1s/^iwmpa (\(.*\)) .*/\1/p' debian/changelog)
+  [ "$said" = "$(cat VERSION)" ] || { echo "VERSION says $(cat VERSION), debian/changelog '$said'"; return 1; }
+}
+gate_spdx() {
+  local f bad=0
+  while read -r f; do
+    head -4 "$f" | grep -q 'SPDX-License-Identifier: ' || { echo "$f: no SPDX line"; bad=1; }
+  done < <(files '\.([ch]|cpp|hpp|sh|txt|cmake|conf|json|awk)$|(^|/)(Kbuild|Makefile|\.[a-z-]*)$|^(scripts|\.ci|\.githooks)/[^.]*$' |
+    grep -vE 'corpus/|vectors/.*\.txt$')
+  return $bad
+}
+
+
+# Debian 12 and 13 have this version of clang-format; others break lines elsewhere.
+gate_format() { files '^tools/.*\.[ch]pp$' | xargs -r clang-format-19 --dry-run -Werror; }
+
+prose() {
+  files '\.(md|rows|[1478]|[ch]|[ch]pp|sh|pml)$|(^|/)(Kbuild|Makefile|CMakeLists.txt|control)$|^scripts/[^.]*$' |
+    grep -vE 'corpus/|vectors/'
+}
+gate_spelling() { prose | xargs -r codespell --ignore-words-list te,tthe,wirte; }
+# scripts/words: what plain technical English does without, each line an extended regular expression of Perl's kind.
+gate_words() {
+  local list
+  grep -v '^#' scripts/words >"$work/words"
+  mapfile -t list < <(prose)
+  [ ${#list[@]} = 0 ] || ! grep -nPi -f <(paste -sd '|' "$work/words") "${list[@]}"
+}
+
+# names FILE...: of functions and variables in backticks, each with its page.
+names() {
+  grep -oHE '`[^`]+`' "$@" | grep -oE '^[^:]+:|\b[a-z][a-z0-9]*(_[a-z0-9]+)+\b' |
+    awk '/:$/ { page = $0; next } { print page " " $0 }' | sort -u
+}
+# A page that speaks of a function or a setting by name means one that exists: here, or in other projects (scripts/names-elsewhere).
+gate_names() {
+  local list bad=0 page name
+  mapfile -t list < <(files '\.(md|rows)$')
+  [ ${#list[@]} -gt 0 ] || return 0
+  project_files | grep -vE '\.(md|rows|tsv)$' | xargs cat | grep -aoE '\b[A-Za-z0-9_]+\b' | sort -u >"$work/names"
+  while read -r page name; do
+    grep -qxF "$name" "$work/names" scripts/names-elsewhere || { echo "$page nothing has the name $name"; bad=1; }
+  done < <(names "${list[@]}")
+  return $bad
+}
+
+# Of shell, and of pages outside of tables
+gate_lines() {
+  local list
+  mapfile -t list < <({ scripts; files '^scripts/.*lib\.sh$|^tests/lib/|\.md$'; } | sort -u)
+  [ ${#list[@]} = 0 ] || awk '
+    length($0) > 140 && !(FILENAME ~ /\.md$/ && /^\|/) { print FILENAME ":" FNR ": " length($0) " columns"; bad = 1 }
+    END { exit bad }' "${list[@]}"
+}
+
+# The newest subjects. A package's source and an archive have no history.
+gate_commits() {
+  local n
+  n=$(git rev-list --count --max-count=21 HEAD 2>/dev/null) || return 0
+  [ "$n" -lt 2 ] || gitlint --commits "HEAD~$((n - 1))..HEAD"
+}
