@@ -175,22 +175,25 @@ void kv_fill(struct kv_region *r, u8 seed)
 void kv_compare(const struct kv_region *r, u32 offset, u32 len, u8 seed,
 		u32 from)
 {
+	u32 end = offset + len, start = 0, at;
 	struct scatterlist *sg;
-	unsigned int page, i;
+	unsigned int page;
 
 	if (!r->end || r->end->t->failed)
 		return;
 	for_each_sgtable_sg(&r->sgt, sg, page) {
-		for (i = 0; i < PAGE_SIZE; i++) {
-			u32 at = page * PAGE_SIZE + i;
-			u8 want = pattern(seed, from + at - offset);
-			u8 got = ((u8 *)sg_virt(sg))[i];
+		const u8 *data = sg_virt(sg);
 
-			if (at < offset || at - offset >= len || got == want)
+		for (at = max(offset, start);
+		     at < min_t(u32, end, start + PAGE_SIZE); at++) {
+			u8 want = pattern(seed, from + at - offset);
+
+			if (data[at - start] == want)
 				continue;
 			kv_fail(r->end->t, "octet %u is %02x, want %02x", at,
-				got, want);
+				data[at - start], want);
 			return;
 		}
+		start += PAGE_SIZE;
 	}
 }
