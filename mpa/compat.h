@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The same for mpa.ko: how TCP is given pages, and the functions of struct proto
- * and of struct tcp_ulp_ops.
+ * As <mpa/compat.h>, for mpa.ko alone: giving pages to TCP, and the functions
+ * of struct proto and of struct tcp_ulp_ops.
  */
 #ifndef MPA_TCP_COMPAT_H
 #define MPA_TCP_COMPAT_H
@@ -16,11 +16,11 @@
 #include <mpa/compat.h>
 
 /*
- * MPA_MSG_NOT_LAST: more follows under this hold of the socket lock, and TCP
- * need not push what there is. A hint.
+ * MPA_MSG_NOT_LAST: a hint that more octets follow under this hold of the
+ * socket lock, so that TCP need not push these.
  *
- * MPA_FRAG_IS_PAGE: a fragment of TCP's buffers holds no more than a page, and
- * so a buffer that is given pages may have to end before it is full.
+ * MPA_FRAG_IS_PAGE: a fragment of TCP's buffers holds at most one page, so that
+ * a buffer of pages may run out of fragments before it is full.
  */
 #ifdef HAVE_PROTO_SENDPAGE
 #define MPA_MSG_NOT_LAST	MSG_SENDPAGE_NOTLAST
@@ -47,7 +47,7 @@ static inline int mpa_tcp_send_page(struct sock *sk, struct page *page,
 }
 #endif
 
-/* sendpage() is gone: pages come to sendmsg() with MSG_SPLICE_PAGES. */
+/* Newer kernels have no sendpage(): sendmsg() gets MSG_SPLICE_PAGES. */
 #ifdef HAVE_PROTO_SENDPAGE
 static inline int mpa_proto_sendpage(struct proto *prot, struct sock *sk,
 				     struct page *page, int off, size_t len,
@@ -87,8 +87,8 @@ static inline int mpa_ioctl_put(int value, unsigned long arg)
 #endif
 
 /*
- * recvmsg() no longer says how long the address is. What there is goes on to
- * TCP's own by mpa_proto_recvmsg().
+ * Newer kernels' recvmsg() has no addr_len. mpa_proto_recvmsg() passes the
+ * caller's arguments on to TCP's recvmsg().
  */
 #ifdef HAVE_PROTO_RECVMSG_ADDR_LEN
 #define MPA_RECVMSG_FLAGS	int flags, int *addr_len
@@ -100,7 +100,7 @@ static inline int mpa_ioctl_put(int value, unsigned long arg)
 	((prot)->recvmsg(sk, msg, len, flags))
 #endif
 
-/* get_info() hears whether an administrator asks. */
+/* Newer kernels tell get_info() whether the caller has CAP_NET_ADMIN. */
 #ifdef HAVE_ULP_INFO_NET_ADMIN
 #define MPA_INFO_SKB	struct sk_buff *skb, bool net_admin
 #define MPA_INFO_SOCK	const struct sock *sk, bool net_admin
@@ -109,7 +109,7 @@ static inline int mpa_ioctl_put(int value, unsigned long arg)
 #define MPA_INFO_SOCK	const struct sock *sk
 #endif
 
-/* Where a device's memory can be in TCP's buffers (devmem TCP) */
+/* Without devmem TCP the CPU can read all of TCP's buffers. */
 #ifndef HAVE_SKB_FRAGS_READABLE
 static inline bool skb_frags_readable(const struct sk_buff *skb)
 {
@@ -117,7 +117,7 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 }
 #endif
 
-/* None of the crypto API's drivers wants octets to be aligned any more. */
+/* Newer kernels' hash drivers need no alignment. */
 #ifndef HAVE_SHASH_ALIGNMASK
 #define crypto_shash_alignmask(tfm)	0
 #endif

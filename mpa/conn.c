@@ -15,20 +15,20 @@
 
 static struct kmem_cache *mpa_conn_cache;
 
-/* Without memory it is tried again after so long, then twice so long, ... */
+/* Delay before a retry without memory; each further retry doubles it. */
 #define MPA_RETRY_MS		10
 #define MPA_RETRY_DOUBLINGS	7u
-/* Twice so long without an FPDU is idle. */
+/* A connection that has written no FPDU between two checks is idle. */
 #define MPA_WATCH_MS		400
 
 /*
- * Take a policy over, the administrator's where the consumer has none.
- * Context: process, the one that is charged.
+ * Set the policy: the consumer's own, or else the administrator's.
+ * Context: the process whose cgroup is charged.
  */
 void mpa_conn_set_params(struct mpa_conn *conn,
 			 const struct mpa_params *params)
 {
-	/* For workqueue_of() either answer will do. */
+	/* workqueue_of() may see the old or the new value. */
 	data_race(conn->params = *params);
 	if (!params->own_policy)
 		conn->params.policy = mpa_policy();
@@ -43,7 +43,7 @@ int __init mpa_conn_module_init(void)
 	return mpa_conn_cache ? 0 : -ENOMEM;
 }
 
-/* There are no connections any more. Context: process. */
+/* No connection is left. Context: process. */
 void mpa_conn_module_exit(void)
 {
 	kmem_cache_destroy(mpa_conn_cache);
@@ -66,10 +66,10 @@ static void conn_timeout(struct work_struct *work)
  *	belongs to a program
  * @params: policy
  * @mib: counters
- * @work: what mpa_conn_queue() has run, with a reference
+ * @work: function of the connection's work, which owns a reference
  *
- * Return: the connection with one reference, or NULL: @sock is the caller's
- * still.
+ * Return: the connection with one reference, or NULL: then the caller still
+ * owns @sock.
  */
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_params *params,
@@ -112,7 +112,7 @@ static void conn_free(struct kref *ref)
  * mpa_conn_get() - take a reference
  * @conn: connection
  *
- * It may outlive mpa_destroy(): what is transmitted after that goes nowhere.
+ * The reference may outlive mpa_destroy(), after which TCP gets no more FPDUs.
  * Context: any.
  */
 void mpa_conn_get(struct mpa_conn *conn)
@@ -123,9 +123,9 @@ EXPORT_SYMBOL_NS_GPL(mpa_conn_get, MPA_NS);
 
 /**
  * mpa_conn_put() - return a reference
- * @conn: connection, gone with the last one
+ * @conn: connection, freed with the last reference
  *
- * Context: any; process, may sleep, when it may be the last one.
+ * Context: any; process, may sleep, if this may be the last reference.
  */
 void mpa_conn_put(struct mpa_conn *conn)
 {
@@ -133,7 +133,7 @@ void mpa_conn_put(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_put, MPA_NS);
 
-/* Where a cgroup pays, work may have to wait for memory. */
+/* Work that is charged to a cgroup may wait for memory: not on mpa_wq. */
 static struct workqueue_struct *workqueue_of(const struct mpa_conn *conn)
 {
 	bool account = READ_ONCE(conn->params.account);
@@ -149,7 +149,7 @@ void mpa_conn_queue(struct mpa_conn *conn)
 		mpa_conn_put(conn);
 }
 
-/* Unless the timer is armed already. */
+/* Arm the timer, unless it is armed already. */
 static void conn_arm_timer(struct mpa_conn *conn, unsigned int ms)
 {
 	mpa_conn_get(conn);
@@ -158,7 +158,7 @@ static void conn_arm_timer(struct mpa_conn *conn, unsigned int ms)
 		mpa_conn_put(conn);
 }
 
-/* Or sooner, when it is armed already. */
+/* Arm the timer, or give an armed one this delay. */
 static void conn_rearm_timer(struct mpa_conn *conn, unsigned int ms)
 {
 	mpa_conn_get(conn);
@@ -168,11 +168,11 @@ static void conn_rearm_timer(struct mpa_conn *conn, unsigned int ms)
 }
 
 /**
- * mpa_conn_queue_push() - have the connection's work hand over what waits
+ * mpa_conn_queue_push() - have the connection's work hand over waiting FPDUs
  * @conn: connection in Full Operation; TCP has called sk_write_space()
  *
- * TCP does that, too, when it refuses its only buffer for want of memory, in
- * the call that hands over. Then the work pauses, or it would spin.
+ * TCP also calls sk_write_space() within a hand-over, when it has no memory for
+ * its only buffer. The work then runs after a delay; otherwise it would spin.
  * Context: socket lock held; the caller holds a reference.
  */
 void mpa_conn_queue_push(struct mpa_conn *conn)
@@ -184,11 +184,11 @@ void mpa_conn_queue_push(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_retry() - have the connection's work run in a while
+ * mpa_conn_retry() - run the connection's work after a delay
  * @conn: connection in Full Operation that lacks memory for its stash
  *
- * For want of memory: the work may find none either, and must not spin. A try
- * has a full cgroup reclaim, so each wait is longer than the one before.
+ * The work may find no memory either, and must not spin. Each try may run a
+ * full cgroup reclaim, so each delay is longer than the one before.
  * Context: any; the caller holds a reference.
  */
 void mpa_conn_retry(struct mpa_conn *conn)
@@ -200,11 +200,11 @@ void mpa_conn_retry(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_watch() - have the connection's work look whether it is idle
+ * mpa_conn_watch() - have the work check whether the connection is idle
  * @conn: connection in Full Operation that has memory to give back
  *
- * When mpa_conn_retry() has armed the timer, the look comes sooner.
- * Context: any; the caller holds a reference, and keeps mpa_destroy() away.
+ * If mpa_conn_retry() has armed the timer, the work checks sooner.
+ * Context: any; the caller holds a reference and excludes mpa_destroy().
  */
 void mpa_conn_watch(struct mpa_conn *conn)
 {
@@ -212,11 +212,11 @@ void mpa_conn_watch(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_released() - the lock of a program's socket is about to be free
+ * mpa_conn_released() - queue work that found a program's socket locked
  * @conn: connection
  *
- * Context: within release_sock(), spinlock of the socket held: a worker that
- * meets an owner leaves its note under it.
+ * A worker that finds the socket locked sets MPA_CONN_WORK_WANTED under the
+ * socket's spinlock. Context: within release_sock(), that spinlock held.
  */
 void mpa_conn_released(struct mpa_conn *conn)
 {
@@ -264,7 +264,7 @@ void mpa_conn_stop_timer(struct mpa_conn *conn)
  * @err: RFC 5044 section 8
  * @status: 0 for an orderly FIN, else a negative errno
  *
- * Context: socket lock held. Does nothing the second time.
+ * Further calls do nothing. Context: socket lock held.
  */
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status)
 {
@@ -286,7 +286,7 @@ void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status)
  * @ops: upcalls
  * @consumer: their argument
  *
- * Context: inside of an upcall, or while none can come.
+ * Context: inside of an upcall, or while no upcall can come.
  */
 void mpa_conn_set_consumer(struct mpa_conn *conn,
 			   const struct mpa_consumer_ops *ops,
@@ -343,7 +343,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_conn_addrs, MPA_NS);
  * mpa_wait_upcalls() - wait for the upcalls that are under way
  * @conn: connection
  *
- * Those that come later see what the consumer has written before.
+ * Later upcalls see everything that the consumer has written before this call.
  *
  * Context: process, may sleep; takes the socket lock.
  */
@@ -355,8 +355,8 @@ void mpa_wait_upcalls(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_wait_upcalls, MPA_NS);
 
 /**
- * mpa_conn_info() - what can be told of a connection
- * @conn: connection; before Full Operation there is nothing but zeros
+ * mpa_conn_info() - report the figures of a connection
+ * @conn: connection; before Full Operation all figures are zero
  * @info: filled
  *
  * Context: process, may sleep; takes the socket lock.

@@ -2,9 +2,10 @@
 /*
  * Connections, inside of mpa.ko.
  *
- * The socket lock (lock_sock() or bh_lock_sock()) guards a connection but for
- * what struct mpa_tx leaves to the transmit owner. References: the consumer's,
- * the socket's (sk_user_data), the queued work's and the armed timer's.
+ * The socket lock (lock_sock() or bh_lock_sock()) guards a connection, except
+ * for the fields of struct mpa_tx that the transmit owner writes. References:
+ * the consumer's, the socket's (sk_user_data), the queued work's and the armed
+ * timer's.
  */
 #ifndef MPA_CONN_H
 #define MPA_CONN_H
@@ -25,7 +26,7 @@ enum mpa_state {
 	MPA_WAIT_REQUEST,	/* Responder, accepted from a listener */
 	MPA_UNDECIDED,		/* Responder, the consumer has the Request */
 	MPA_FULL,		/* Full Operation */
-	MPA_ENDED,		/* the consumer has been told the end */
+	MPA_ENDED,		/* ended; the consumer, if any, is notified */
 };
 
 /* Bits of mpa_conn.flags */
@@ -33,39 +34,39 @@ enum {
 	MPA_CONN_TIMED_OUT,	/* the timer has fired */
 	MPA_CONN_FIN_WANTED,	/* shut down once everything is handed over */
 	MPA_CONN_GONE,		/* the consumer knows that TCP is closed */
-	MPA_CONN_PUSH_WANTED,	/* what is written can go to TCP (programs) */
+	MPA_CONN_PUSH_WANTED,	/* TCP has room for written FPDUs (programs) */
 	MPA_CONN_WORK_WANTED,	/* the socket's owner has to queue the work */
 };
 
 /**
  * struct mpa_conn - one MPA connection
  * @ref: references, see above
- * @sk: the TCP socket, with a reference of ours
- * @sock: the socket that is ours to release, or NULL: it is a program's
- * @ops: upcalls, NULL once the consumer has let go
+ * @sk: the TCP socket; the connection holds a reference
+ * @sock: the socket that the connection releases; NULL: it is a program's
+ * @ops: upcalls, NULL after mpa_conn_let_go()
  * @consumer: the consumer's argument
  * @mib: the consumer's counters
- * @half_open: those of the listener that a Responder came from, until the
- *	consumer has it
+ * @half_open: of a Responder: its listener's half-open startups, until the
+ *	consumer has the connection
  * @entry: in the list of @half_open (its lock)
- * @source: where its address belongs, while @half_open is set
+ * @source: source of the peer's address, while @half_open is set
  * @source_entry: in the list of @source (the lock of @half_open)
  * @state: enum mpa_state
  * @initiator: we sent or will send the Request
  * @started: Full Operation has begun, and may have ended
- * @reset: drop TCP instead of closing it
+ * @reset: end TCP with an RST instead of a FIN
  * @failure: negative errno that ended the startup
  * @params: policy
- * @memcg: cgroup that pays for memory of FPDUs, with a reference, or NULL.
+ * @memcg: cgroup charged for memory of FPDUs, with a reference, or NULL.
  *	Set before Full Operation
- * @offer: what our own startup frame says
- * @peer: what the peer's says
- * @agreed: what is in force
- * @frame: our Request that waits for TCP, or NULL
+ * @offer: contents of our startup frame
+ * @peer: contents of the peer's startup frame
+ * @agreed: parameters in force
+ * @frame: our Request until TCP is connected, or NULL
  * @frame_len: octets of @frame
  * @work: everything that needs process context
- * @timer: limit of the whole startup; in Full Operation mpa_conn_retry()'s and
- *	mpa_conn_watch()'s
+ * @timer: limits the whole startup; in Full Operation it is armed by
+ *	mpa_conn_retry() and mpa_conn_watch()
  * @deadline: jiffies at which @timer fires
  * @flags: atomic bits
  * @saved_data_ready: the socket's own callback

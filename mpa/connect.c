@@ -16,14 +16,14 @@ static int addr_len(const struct sockaddr_storage *addr)
 
 /**
  * mpa_connect() - start as Initiator
- * @attempt: with whom, and how; not needed any more when this returns
- * @ops: upcalls; reply() tells how it went
+ * @attempt: addresses, policy and Private Data; not used after the call
+ * @ops: upcalls; reply() reports the result
  * @consumer: their argument
  * @mib: counters
  *
  * Context: process, may sleep for memory, not for the network.
- * Return: the connection, with a reference that mpa_destroy() returns, or an
- * ERR_PTR; then no upcall comes.
+ * Return: the connection, with a reference that mpa_destroy() drops, or an
+ * ERR_PTR, after which no upcall comes.
  */
 struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			     const struct mpa_consumer_ops *ops, void *consumer,
@@ -65,7 +65,7 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			     addr_len(&attempt->remote), O_NONBLOCK);
 	if (ret && ret != -EINPROGRESS)
 		goto err_let_go;
-	/* Not before: an upcall and an error are one too many. */
+	/* Not earlier: an attempt that fails above must get no upcall. */
 	mpa_conn_start_timer(conn);
 	mpa_conn_queue(conn);
 	return conn;
@@ -83,19 +83,19 @@ EXPORT_SYMBOL_NS_GPL(mpa_connect, MPA_NS);
 /**
  * mpa_accept() - answer a Request and enter Full Operation
  * @conn: connection that mpa_consumer_ops.request() handed over
- * @params: what we offer: IRD and ORD
+ * @params: our offer: IRD and ORD
  * @pd: Private Data of the Reply
  * @pd_len: octets of @pd: up to 512, 508 when the Request was enhanced
  * @ops: upcalls from now on
- * @consumer: their argument; must be able to take ULPDUs when this is called
+ * @consumer: their argument; must be ready for ULPDUs before this is called
  * @mib: counters from now on
- * @agreed: set to what is in force, before the first of these upcalls
+ * @agreed: set to the parameters in force, before the first of these upcalls
  *
- * RFC 5044 section 7.1.2: FPDUs are sent only after the first has come in.
+ * RFC 5044 section 7.1.2: FPDUs are sent only after one has been received.
  * Context: process, may sleep; takes the socket lock.
  * Return: 0; -ECONNRESET when the connection has ended meanwhile; -EMSGSIZE
- * for too much Private Data, -ENOMEM, or another errno. On failure the caller
- * still has the connection to destroy, with the upcalls that it had.
+ * for too much Private Data, -ENOMEM, or another errno. On failure the old
+ * upcalls stay, and the caller must still destroy the connection.
  */
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	       const void *pd, u16 pd_len, const struct mpa_consumer_ops *ops,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CRC32c of an FPDU (RFC 5044 section 4.4) on kernels whose library has none
- * that uses the CPU's instructions: crc_shash.h.
+ * CRC32c of an FPDU (RFC 5044 section 4.4) on kernels whose library has no
+ * crc32c() that uses the CPU's instructions: crc_shash.h.
  *
  * The result is the CRC field's four octets as they stand in the stream. The
  * field has iSCSI's octet order, which is how "crc32c" stores its digest.
@@ -15,16 +15,16 @@
 struct crypto_shash *mpa_crc_tfm;
 
 /*
- * Where the calls lead: to the crypto API, or past its wrappers straight to
- * the driver, which stays loaded for as long as we have @mpa_crc_tfm. All of
- * them can only fail for want of a key, and there is none.
+ * Targets of the calls: the crypto API's wrappers, or the driver's functions.
+ * @mpa_crc_tfm keeps the driver loaded. The calls fail only when a required
+ * key is missing, and CRC32c requires none.
  */
 DEFINE_STATIC_CALL(mpa_crc_init, crypto_shash_init);
 DEFINE_STATIC_CALL(mpa_crc_update, crypto_shash_update);
 DEFINE_STATIC_CALL(mpa_crc_final, crypto_shash_final);
 DEFINE_STATIC_CALL(mpa_crc_whole, crypto_shash_digest);
 
-/* The wrappers align octets, and ask for the key, for drivers that want it. */
+/* Bypass the wrappers, unless the driver needs aligned octets or a key. */
 static void __init use_driver(struct crypto_shash *tfm)
 {
 	const struct shash_alg *alg = crypto_shash_alg(tfm);

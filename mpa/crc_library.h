@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * With the kernel's crc32c(): see crc.h.
+ * The interface of crc.h, with the kernel library's crc32c().
  */
 #ifndef MPA_CRC_LIBRARY_H
 #define MPA_CRC_LIBRARY_H

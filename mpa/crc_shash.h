@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * With the crypto API's "crc32c": see crc.h.
+ * The interface of crc.h, with the crypto API's "crc32c".
  */
 #ifndef MPA_CRC_SHASH_H
 #define MPA_CRC_SHASH_H
@@ -8,12 +8,12 @@
 #include <crypto/hash.h>
 #include <linux/static_call.h>
 
-/* State of the drivers of "crc32c": one CRC. Checked when the module loads. */
+/* State of a "crc32c" driver: one CRC. Checked when the module loads. */
 #define MPA_CRC_STATE	sizeof(u32)
 
 /*
- * An own descriptor: the kernel's SHASH_DESC_ON_STACK() of libcrc32c() has
- * room for any hash and is cleared at every call.
+ * A small descriptor: SHASH_DESC_ON_STACK(), which libcrc32c() uses, has room
+ * for any hash and is cleared at every call.
  */
 union mpa_crc {
 	struct shash_desc desc;

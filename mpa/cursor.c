@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cursors: reading octets of the stream where TCP keeps them, in buffers of
- * every shape that may overlap, and the octets of a ULPDU without the Markers
- * between them.
+ * Cursors read the stream in place, in TCP's buffers, which may have any layout
+ * and may overlap. Reading a ULPDU skips the Markers in it.
  */
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -32,9 +31,10 @@ static struct sk_buff *skb_behind(const struct sk_buff_head *queue,
 }
 
 /*
- * The next buffer of the queue. Buffers may overlap, so that what is wanted
- * begins somewhere in the next one, or in one behind it. Not behind a gap, as
- * TCP's tree has them: a peer decides how many buffers there are.
+ * The buffer with the octet that follows this buffer. Because buffers may
+ * overlap, the octet may lie inside the next buffer or inside a later one. The
+ * search ends at a gap, as TCP's tree has them: the peer decides how many
+ * buffers the tree holds.
  */
 static struct sk_buff *cursor_next_skb(struct mpa_cursor *cur, u32 *off)
 {
@@ -77,9 +77,9 @@ static bool cursor_next_in_skb(struct mpa_cursor *cur)
 }
 
 /*
- * Has the buffer octets that cannot be read? A device has kept them in its own
- * memory, or they are in a list within a list: fragments of IP packets that
- * came in fragments of a tunnel's.
+ * Does the buffer hold octets that cannot be read? Either a device keeps them
+ * in its own memory, or they are in a list within a list: fragmented IP packets
+ * within a tunnel's fragmented packets.
  */
 static bool cursor_is_blind(const struct mpa_cursor *cur)
 {
@@ -88,8 +88,8 @@ static bool cursor_is_blind(const struct mpa_cursor *cur)
 }
 
 /*
- * Go to the next non-empty contiguous piece; false at the queue's end, and where
- * there are octets that cannot be read.
+ * Go to the next non-empty contiguous piece; false at the queue's end and at
+ * octets that cannot be read.
  */
 bool mpa_cursor_next(struct mpa_cursor *cur)
 {
@@ -120,12 +120,11 @@ bool mpa_cursor_next(struct mpa_cursor *cur)
 /**
  * mpa_cursor_init() - point a cursor at octets in one of TCP's queues
  * @cur: the cursor
- * @queue: TCP's receive queue, or NULL for the tree of what TCP holds out of
- *	order
+ * @queue: TCP's receive queue, or NULL for TCP's out-of-order tree
  * @first: buffer that holds the first octet, NULL when the queue is empty
  * @first_off: offset of that octet in @first
  *
- * At stream position 0 and without Markers: the caller knows better.
+ * The stream position is 0 and Markers are off: the caller sets both.
  * Context: socket lock held for as long as the cursor is used.
  */
 void mpa_cursor_init(struct mpa_cursor *cur, struct sk_buff_head *queue,
@@ -148,7 +147,7 @@ void mpa_cursor_init(struct mpa_cursor *cur, struct sk_buff_head *queue,
 
 /**
  * mpa_cursor_read() - read octets of the stream, Markers included
- * @cur: where to read; moved behind what was read
+ * @cur: where to read; moved past these octets
  * @dst: where to put them, or NULL to skip them
  * @len: octets
  *
@@ -174,7 +173,7 @@ int mpa_cursor_read(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /*
- * The octets of the ULPDU that lie in one piece at the cursor, up to @len; 0
+ * The number of ULPDU octets that lie in one piece at the cursor, up to @len; 0
  * at the queue's end. A Marker ends a piece.
  */
 static u32 cursor_piece(struct mpa_cursor *cur, u32 len)
@@ -187,8 +186,8 @@ static u32 cursor_piece(struct mpa_cursor *cur, u32 len)
 }
 
 /*
- * Copy octets of a ULPDU that has Markers and is all in this piece: nearly all
- * of them in spans whose length the compiler knows.
+ * Copy octets of a ULPDU that has Markers and lies in this piece. The compiler
+ * knows the length of all spans but the first and the last.
  */
 static void copy_spans(struct mpa_cursor *cur, u8 *dst, u32 len)
 {
@@ -213,8 +212,8 @@ static void copy_spans(struct mpa_cursor *cur, u8 *dst, u32 len)
 }
 
 /*
- * mpa_cursor_copy() of what is not in one piece, has Markers in it, was
- * placed before, or is not there.
+ * mpa_cursor_copy() of octets that lie in several pieces, have Markers between
+ * them, were placed early, or are missing.
  */
 int mpa_cursor_copy_pieces(struct mpa_cursor *cur, void *dst, u32 len)
 {
@@ -231,7 +230,7 @@ int mpa_cursor_copy_pieces(struct mpa_cursor *cur, void *dst, u32 len)
 	while (len) {
 		u32 n = cursor_piece(cur, len);
 
-		/* The FPDU is known to be complete: this cannot run dry. */
+		/* Cannot happen: the FPDU is complete. */
 		if (!n)
 			return -ENODATA;
 		memcpy(dst, cur->ptr, n);
@@ -247,7 +246,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_cursor_copy_pieces, MPA_NS);
  * mpa_cursor_to_iter() - read octets of the ULPDU into a program's memory
  * @cur: cursor within a ULPDU that is complete
  * @to: where to put them
- * @len: octets, no more than are left of the ULPDU
+ * @len: octets, at most the rest of the ULPDU
  *
  * Markers are left out. Context: process, socket lock held.
  * Return: 0, or -EFAULT when @to takes fewer.
@@ -280,7 +279,7 @@ u32 mpa_cursor_position(const struct mpa_cursor *cur)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_cursor_position, MPA_NS);
 
-/* From an FPDU's first octet to its ULPDU of @len octets. */
+/* Move from an FPDU's first octet to its ULPDU of @len octets. */
 void mpa_cursor_enter_ulpdu(struct mpa_cursor *cur, u32 len)
 {
 	if (mpa_cursor_at_marker(cur))

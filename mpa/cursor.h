@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A place in the stream that TCP has received, and reading from there.
+ * Cursors: places in the stream that TCP has received, and reading from them.
  */
 #ifndef MPA_CURSOR_H
 #define MPA_CURSOR_H
@@ -21,7 +21,7 @@ int mpa_cursor_read(struct mpa_cursor *cur, void *dst, u32 len);
 int mpa_cursor_to_iter(struct mpa_cursor *cur, struct iov_iter *to, u32 len);
 void mpa_cursor_enter_ulpdu(struct mpa_cursor *cur, u32 len);
 
-/* Have an octet at the cursor; false at the queue's end. */
+/* Move to the next piece if this one is empty; false at the queue's end. */
 static inline bool mpa_cursor_fill(struct mpa_cursor *cur)
 {
 	return likely(cur->left) || mpa_cursor_next(cur);

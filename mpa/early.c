@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Early placement: what TCP holds out of order lies in a tree of buffers. A
- * Marker there tells where an FPDU starts, ULPDU_Length where the next one
- * does (RFC 5044 section 6). Each FPDU that is complete is verified as any
- * other, handed to mpa_consumer_ops.place(), and noted. When its turn comes it is
- * delivered from the note: nothing is copied or summed up again, and whatever
- * TCP holds for it by then does not matter (Appendix A.3).
+ * Early placement: TCP holds out-of-order octets in a tree of buffers. A Marker
+ * there points to the start of an FPDU, whose ULPDU_Length gives the start of
+ * the next one (RFC 5044 section 6). Each complete FPDU is verified as usual,
+ * handed to mpa_consumer_ops.place(), and noted. In its turn it is delivered
+ * from the note, without another copy or CRC: the octets that TCP holds for it
+ * by then do not matter (Appendix A.3).
  *
- * All of this may be left undone at any time, for want of memory or of room,
- * because the FPDU is delivered in its turn anyhow. Nothing here is an error:
- * that is for mpa/rx.c to say, in the order of the stream.
+ * Early placement may be skipped at any time, when memory or room is missing,
+ * because mpa/rx.c delivers each FPDU in its turn. Only mpa/rx.c reports
+ * errors, in the order of the stream.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -26,7 +26,7 @@
  * @rx: receive direction whose @markers and @crc are set
  *
  * Without Markers no FPDU is found, and without a CRC none can be trusted.
- * Context: process, socket lock held. Return: whether it will be done.
+ * Context: process, socket lock held. Return: whether FPDUs are placed early.
  */
 bool mpa_early_create(struct mpa_rx *rx)
 {
@@ -71,11 +71,11 @@ void mpa_early_destroy(struct mpa_rx *rx)
 }
 
 /**
- * mpa_early_first() - was the FPDU whose turn it is placed already?
+ * mpa_early_first() - find the note of the FPDU whose turn it is
  * @early: early placement of the connection
  * @pos: stream position of the FPDU
  *
- * Notes in front of @pos are dropped: delivery took another way.
+ * Notes in front of @pos are dropped: those FPDUs were delivered without them.
  * Context: socket lock held. Return: the note, or NULL.
  */
 struct mpa_placed *mpa_early_first(struct mpa_early *early, u32 pos)
@@ -87,7 +87,7 @@ struct mpa_placed *mpa_early_first(struct mpa_early *early, u32 pos)
 	return placed && placed->pos == pos ? placed : NULL;
 }
 
-/* As mpa_rx_peek(), for an FPDU that was placed: it is not looked at again. */
+/* As mpa_rx_peek(), for a placed FPDU: its octets are not read again. */
 u32 mpa_early_peek(const struct mpa_placed *placed, u32 avail, u32 *need)
 {
 	*need = placed->wire_len;
@@ -115,7 +115,7 @@ static struct mpa_placed *find_placed(const struct mpa_early *early, u32 pos)
 			     struct mpa_placed, node);
 }
 
-/* The buffer out of order that holds the octet at @pos, and where in it. */
+/* The out-of-order buffer that holds the octet at @pos, and where in it. */
 static struct sk_buff *find_octet(const struct mpa_conn *conn, u32 pos,
 				  u32 *off)
 {
@@ -141,8 +141,8 @@ static struct sk_buff *find_octet(const struct mpa_conn *conn, u32 pos,
 }
 
 /*
- * A cursor at an octet out of order; what is stashed comes before all these.
- * Valid as long as the socket lock is held.
+ * Point a cursor at an out-of-order octet. The stash lies in front of all of
+ * them. The cursor is valid as long as the socket lock is held.
  */
 static bool early_cursor(const struct mpa_conn *conn, struct mpa_cursor *cur,
 			 u32 pos)
@@ -161,9 +161,10 @@ static bool early_cursor(const struct mpa_conn *conn, struct mpa_cursor *cur,
 }
 
 /*
- * How many octets follow each other from the cursor on? @max are enough. Of an
- * FPDU in more buffers than an honest sender's segments come to not all are
- * found: a peer that sends single octets is not walked through at each of them.
+ * Count the contiguous octets from the cursor on, up to @max, or somewhat more.
+ * The count stops after as many buffers as an honest sender's FPDU may take.
+ * Otherwise a peer that sends single octets could have a long list of buffers
+ * walked for each of them.
  */
 static u32 octets_at(const struct mpa_conn *conn,
 		     const struct mpa_cursor *cur, u32 max)
@@ -187,7 +188,7 @@ static u32 octets_at(const struct mpa_conn *conn,
 }
 
 /**
- * struct early_pass - one look at what is out of order
+ * struct early_pass - one pass over the out-of-order octets
  * @conn: connection
  * @left: octets that may still be worked on
  * @asked: the consumer was called
@@ -207,8 +208,8 @@ static void early_give_up(struct mpa_early *early)
 }
 
 /*
- * A note is charged like the stash: a peer decides how many there are. Where a
- * limit does not allow one, nothing is placed early.
+ * A note is charged like the stash, because the peer decides how many there
+ * are. If the cgroup's limit allows no note, the FPDU is not placed early.
  */
 static struct mpa_placed *note_alloc(const struct mpa_conn *conn)
 {
@@ -222,8 +223,8 @@ static struct mpa_placed *note_alloc(const struct mpa_conn *conn)
 }
 
 /*
- * Give a verified FPDU to the consumer, and take a note if it took it.
- * False: there is nothing more to be had from this peer.
+ * Give a verified FPDU to the consumer, and note it if the consumer placed it.
+ * Return: false when the consumer refuses the peer.
  */
 static bool place_fpdu(struct early_pass *pass, const struct mpa_cursor *at,
 		       u32 wire_len, u32 ulpdu_len)
@@ -263,7 +264,7 @@ static bool place_fpdu(struct early_pass *pass, const struct mpa_cursor *at,
 
 /*
  * Verify and place the FPDU at @pos, once.
- * Octets of it; 0 when they are not all there or the FPDU was not one.
+ * Return: its octets; 0 when some are missing or it is no valid FPDU.
  */
 static u32 take_fpdu(struct early_pass *pass, u32 pos)
 {
@@ -277,7 +278,7 @@ static u32 take_fpdu(struct early_pass *pass, u32 pos)
 		return placed->wire_len;
 	if (!early_cursor(conn, &cur, pos))
 		return 0;
-	/* Its length first: what lies behind it is not looked for. */
+	/* Get the length first: octets behind the FPDU are not searched. */
 	need = MPA_MARKER_LEN + MPA_HDR_LEN;
 	wire = mpa_rx_peek(&cur, octets_at(conn, &cur, need), &ulpdu_len,
 			   &need);
@@ -294,7 +295,7 @@ static u32 take_fpdu(struct early_pass *pass, u32 pos)
 	return wire;
 }
 
-/* The run that went through @pos, or waits for the FPDU there. */
+/* The run that has passed @pos, or waits for the FPDU there. */
 static struct mpa_run *run_through(struct mpa_early *early, u32 pos)
 {
 	struct mpa_run *run;
@@ -345,7 +346,7 @@ static void run_search(struct early_pass *pass, struct mpa_run *run)
 	run->at = start + wire;
 }
 
-/* From FPDU to FPDU. A gap that was filled joins two runs. */
+/* Go from FPDU to FPDU. A filled gap joins two runs. */
 static void run_follow(struct early_pass *pass, struct mpa_run *run)
 {
 	struct mpa_early *early = pass->conn->rx.early;
@@ -353,7 +354,7 @@ static void run_follow(struct early_pass *pass, struct mpa_run *run)
 	u32 wire;
 
 	while (pass->left > 0) {
-		run->state = MPA_RUN_UNUSED;	/* it is not its own other */
+		run->state = MPA_RUN_UNUSED;	/* do not find run itself */
 		other = run_through(early, run->at);
 		run->state = MPA_RUN_FOLLOW;
 		if (other) {
@@ -370,8 +371,8 @@ static void run_follow(struct early_pass *pass, struct mpa_run *run)
 }
 
 /*
- * A run begins at @start, unless it is known. When octets came in front of
- * one, a search that began behind them is of no use any more.
+ * Begin a run at @start, unless one is known there. It replaces a search that
+ * began later in the same octets, before the octets in front arrived.
  */
 static void add_run(struct mpa_early *early, u32 start, u32 end)
 {
@@ -392,7 +393,7 @@ static void add_run(struct mpa_early *early, u32 start, u32 end)
 	free->at = start + mpa_marker_gap(start);
 }
 
-/* Runs begin where TCP's SACK blocks do. Without SACK the first one does. */
+/* A run begins at each of TCP's SACK blocks; without SACK, at the first gap. */
 static void add_runs(struct mpa_conn *conn)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
@@ -410,7 +411,7 @@ static void add_runs(struct mpa_conn *conn)
 				tp->selective_acks[i].end_seq - zero);
 }
 
-/* Runs that are in order by now are none any more. */
+/* Drop the runs that are in order by now. */
 static void drop_runs(struct mpa_conn *conn)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
@@ -424,10 +425,10 @@ static void drop_runs(struct mpa_conn *conn)
 }
 
 /**
- * mpa_early_pass() - place what has come before its turn
+ * mpa_early_pass() - place FPDUs that TCP holds out of order
  * @conn: connection with rx.early
- * @budget: octets after which to stop; what is left waits for the next pass,
- *	or for its turn
+ * @budget: octets after which to stop; the rest waits for the next pass, or for
+ *	its turn
  *
  * Context: softirq or process, socket lock held.
  */
@@ -459,9 +460,9 @@ void mpa_early_pass(struct mpa_conn *conn, u32 budget)
 }
 
 /*
- * TCP tells nobody that something came out of order, but it acknowledges: at
- * once the first three times, then at least once in a millisecond or in a part
- * of the round trip, whichever is shorter. The gap cannot be filled within that
+ * TCP has no callback for out-of-order octets, but it sends ACKs: at once for
+ * the first three segments, then at least once per millisecond or per part of
+ * the round trip, whichever is shorter. The gap cannot be filled within that
  * time.
  */
 static int early_queue_xmit(struct sock *sk, struct sk_buff *skb,
@@ -476,10 +477,10 @@ static int early_queue_xmit(struct sock *sk, struct sk_buff *skb,
 }
 
 /**
- * mpa_early_watch_acks() - have mpa_early_pass() called
+ * mpa_early_watch_acks() - call mpa_early_pass() when TCP sends an ACK
  * @conn: connection with rx.early, attached
  *
- * Ends with mpa_early_unwatch_acks(). Context: process; socket lock held.
+ * Undone by mpa_early_unwatch_acks(). Context: process; socket lock held.
  */
 void mpa_early_watch_acks(struct mpa_conn *conn)
 {
@@ -492,7 +493,7 @@ void mpa_early_watch_acks(struct mpa_conn *conn)
 	WRITE_ONCE(icsk->icsk_af_ops, &early->af_ops);
 }
 
-/* No pass begins any more. Context: process; socket lock held. */
+/* Stop calling mpa_early_pass(). Context: process; socket lock held. */
 void mpa_early_unwatch_acks(struct mpa_conn *conn)
 {
 	if (conn->rx.early)

@@ -17,7 +17,7 @@ struct mpa_rx;
 
 #define MPA_EARLY_RUNS	8	/* twice the blocks of a SACK option */
 #define MPA_EARLY_MAX	4096	/* FPDUs placed and not delivered */
-#define MPA_EARLY_BUFFERS	128	/* of TCP's that one FPDU may lie in */
+#define MPA_EARLY_BUFFERS	128	/* buffers of TCP's for one FPDU */
 
 /**
  * struct mpa_placed - an FPDU that was placed before its turn
@@ -28,7 +28,7 @@ struct mpa_rx;
  * @ulpdu_len: its octets
  * @cookie: the consumer's
  * @hdr_len: octets in @hdr
- * @hdr: its first octets, as they were verified
+ * @hdr: first octets of the ULPDU, as they were verified
  */
 struct mpa_placed {
 	struct rb_node node;
@@ -43,16 +43,16 @@ struct mpa_placed {
 
 enum mpa_run_state {
 	MPA_RUN_UNUSED,
-	MPA_RUN_SEARCH,		/* for a Marker that tells where an FPDU starts */
-	MPA_RUN_FOLLOW,		/* from FPDU to FPDU by their lengths */
+	MPA_RUN_SEARCH,		/* search a Marker that points to an FPDU */
+	MPA_RUN_FOLLOW,		/* go from FPDU to FPDU by their lengths */
 };
 
 /**
- * struct mpa_run - a piece of the stream that is being worked on
- * @state: what is being done
- * @start: stream position of its first octet: there is a gap in front of it
+ * struct mpa_run - a piece of the stream behind a gap
+ * @state: enum mpa_run_state
+ * @start: stream position of its first octet, behind the gap
  * @from: MPA_RUN_FOLLOW: stream position of the first FPDU
- * @at: stream position of the Marker or of the FPDU that is next
+ * @at: stream position of the next Marker or FPDU
  */
 struct mpa_run {
 	enum mpa_run_state state;
@@ -66,9 +66,9 @@ struct mpa_run {
  * @af_ops: TCP's, with a queue_xmit() that looks for news
  * @saved_af_ops: TCP's own
  * @seen: TCP's count of segments out of order at the last pass
- * @given_up: a guess was wrong, or the consumer has refused the peer: it gets
- *	no other chance
- * @runs: what is being worked on, in no order
+ * @given_up: a Marker or a length led to no valid FPDU, or the consumer has
+ *	refused the peer: nothing more is placed early
+ * @runs: pieces of the stream, unordered
  * @placed: FPDUs that were placed and wait for their turn, by position
  * @num_placed: number of them
  */
@@ -82,7 +82,7 @@ struct mpa_early {
 	unsigned int num_placed;
 };
 
-/* Has TCP put something aside since the last pass? Socket lock held. */
+/* Has TCP queued out-of-order octets since the last pass? Socket lock held. */
 static inline bool mpa_early_has_news(const struct mpa_early *early,
 				      const struct sock *sk)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens to a connection: TCP's callbacks, the worker, and the ends.
+ * Events of a connection: TCP's callbacks, the worker, and the ends.
  *
  * TCP runs the callbacks with the socket locked: in softirq with the spinlock
- * held, or in process context from the backlog. That lock guards everything
- * they use.
+ * held, or in process context from the backlog. The socket lock guards
+ * everything that the callbacks use.
  */
 #include <linux/sizes.h>
 #include <net/tcp.h>
@@ -18,10 +18,10 @@
 #include "sock.h"
 #include "tx.h"
 
-/* Octets in one go, for the worker. */
+/* Octets that the worker handles in one pass. */
 #define MPA_WORK_BUDGET		SZ_1M
 
-/* Has TCP ended the receive direction? Octets may be queued all the same. */
+/* Has TCP ended the receive direction? Octets may still be queued. */
 static bool peer_has_closed(const struct sock *sk)
 {
 	return (sk->sk_shutdown & RCV_SHUTDOWN) || sk->sk_state == TCP_CLOSE;
@@ -33,8 +33,8 @@ static int close_status(struct mpa_conn *conn)
 	const int err = READ_ONCE(sk->sk_err);
 
 	/*
-	 * What sk_err says of a TCP that goes on, or behind the peer's FIN, is
-	 * not why this direction ends. A program may have asked for it, too.
+	 * While TCP goes on, and after the peer's FIN, sk_err is not the reason
+	 * for this end. A program may even have asked for such errors.
 	 */
 	if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
 		return err ? -err : -ECONNRESET;
@@ -45,12 +45,13 @@ static int close_status(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_receive() - deliver what is there and notice the end
+ * mpa_conn_receive() - deliver complete FPDUs and detect the end
  * @conn: connection in Full Operation
- * @budget: octets, after which the worker goes on
+ * @budget: octets after which the worker continues
  * @gfp: how to get memory, GFP_ATOMIC in softirq
  *
- * A FIN can be announced before the octets in front of it: those go first.
+ * TCP may report the FIN while octets in front of it are queued: deliver these
+ * first.
  * Context: softirq or process, socket lock held.
  */
 void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
@@ -73,8 +74,8 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 		break;
 	case MPA_RX_NO_MEMORY:
 		/*
-		 * The worker can wait for it. When it got none, it tries again
-		 * in a while, whatever the peer sends.
+		 * The worker can wait for memory. If it gets none either, it
+		 * tries again after a delay, whatever the peer sends.
 		 */
 		if (gfpflags_allow_blocking(gfp))
 			mpa_conn_retry(conn);
@@ -106,8 +107,8 @@ static void conn_data_ready(struct sock *sk)
 }
 
 /*
- * Receive, when TCP's state may be another one: its end may also have come
- * before Full Operation, behind the peer's last octets.
+ * Receive, and handle a change of TCP's state. TCP may have ended even before
+ * Full Operation, with the peer's last octets still queued.
  */
 static void receive_to_end(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 {
@@ -117,8 +118,8 @@ static void receive_to_end(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 		WRITE_ONCE(conn->tx.ready, false);
 	mpa_conn_receive(conn, budget, gfp);
 	/*
-	 * The consumer may have ended the receive direction itself, and then
-	 * did not hear of TCP's end yet.
+	 * If the consumer has ended the receive direction itself, it has not
+	 * been notified of TCP's end yet.
 	 */
 	if (sk->sk_state != TCP_CLOSE)
 		return;
@@ -135,7 +136,7 @@ static void conn_state_change(struct sock *sk)
 
 	if (!conn)
 		return;
-	/* Calls that sleep on a program's socket look again. */
+	/* Wake up calls that sleep on a program's socket. */
 	if (!conn->sock)
 		conn->saved_state_change(sk);
 	if (conn->state < MPA_FULL)
@@ -161,14 +162,14 @@ static void conn_write_space(struct sock *sk)
 }
 
 /**
- * mpa_conn_attach() - take over a socket's callbacks, and tune ours for MPA
- * @conn: connection; gets a reference that mpa_conn_let_go() returns
+ * mpa_conn_attach() - take over a socket's callbacks, and tune our own sockets
+ * @conn: connection; gets a reference that mpa_conn_let_go() drops
  *
- * Octets that came before are in the queue: look there afterwards.
- * Context: process; socket lock held.
- * Return: false when somebody has the socket: BPF's sockmap takes sockets from
- * where connections come in, and does not ask who has locked them. It takes
- * none that we have made to connect, nor one with our ULP.
+ * The caller must look into TCP's queue afterwards: it holds the octets that
+ * have come before. Context: process; socket lock held.
+ * Return: false when the socket has another user: BPF's sockmap takes incoming
+ * connections without the socket lock. It takes neither sockets that we
+ * connect nor sockets with our ULP.
  */
 bool mpa_conn_attach(struct mpa_conn *conn)
 {
@@ -208,7 +209,7 @@ static void conn_detach(struct mpa_conn *conn)
 	sk->sk_state_change = conn->saved_state_change;
 	sk->sk_write_space = conn->saved_write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
-	mpa_conn_put(conn);	/* never the last: the caller has one */
+	mpa_conn_put(conn);	/* not the last: the caller has a reference */
 }
 
 /**
@@ -216,8 +217,8 @@ static void conn_detach(struct mpa_conn *conn)
  * @conn: connection
  *
  * Context: process, socket lock held.
- * Return: whether this call ended them: the caller then puts the consumer's
- * reference.
+ * Return: whether this call ended them: the caller must then drop the
+ * consumer's reference.
  */
 bool mpa_conn_let_go(struct mpa_conn *conn)
 {
@@ -231,14 +232,14 @@ bool mpa_conn_let_go(struct mpa_conn *conn)
 	conn->consumer = NULL;
 	conn->tx.ready = false;
 	conn_detach(conn);
-	/* Octets that nobody read would turn the FIN into an RST. */
+	/* Unread octets would turn the FIN into an RST. */
 	if (conn->sock)
 		mpa_rx_drop_all(conn);
 	mpa_conn_stop_timer(conn);
 	return true;
 }
 
-/* Give TCP the rest before a shutdown. True when the FIN may go out. */
+/* Give TCP the rest before a shutdown. True when the FIN may be sent. */
 static bool push_before_fin(struct mpa_conn *conn)
 {
 	if (!conn->tx.ready || mpa_tx_push(conn, false) == -EAGAIN)
@@ -248,7 +249,7 @@ static bool push_before_fin(struct mpa_conn *conn)
 	return true;
 }
 
-/* TCP has room again for what a program's last call left. */
+/* TCP has room again for the rest of a program's last ULPDU. */
 static void push_program(struct mpa_conn *conn)
 {
 	int ret;
@@ -258,13 +259,13 @@ static void push_program(struct mpa_conn *conn)
 	ret = mpa_tx_push(conn, false);
 	if (ret == -EAGAIN)
 		return;
-	/* Behind a FIN no try is better than this one. */
+	/* After a FIN another try would fail like this one. */
 	if (ret && conn->sk->sk_shutdown & SEND_SHUTDOWN)
 		WRITE_ONCE(conn->tx.ready, false);
 	conn->ops->writable(conn->consumer);
 }
 
-/* Idle connections give back what only busy ones need. */
+/* An idle connection gives back memory that only a busy one needs. */
 static void look_for_idle(struct mpa_conn *conn)
 {
 	if (!READ_ONCE(conn->tx.store))
@@ -276,11 +277,11 @@ static void look_for_idle(struct mpa_conn *conn)
 }
 
 /*
- * A program can sleep in a call that holds its socket's lock, for as long as
- * it likes: on a fault in its memory. So that lock is not waited for. When this
+ * A program's call may hold the socket lock for any time while it sleeps on a
+ * page fault, so the worker does not wait for that lock. When this function
  * fails, mpa_conn_released() queues the connection's work.
  *
- * Return: whether the lock was taken: as by lock_sock().
+ * Return: whether the lock was taken, as by lock_sock().
  */
 static bool trylock_program(struct mpa_conn *conn)
 {
@@ -299,7 +300,7 @@ static bool trylock_program(struct mpa_conn *conn)
 	return taken;
 }
 
-/* Our own sockets' lock is never held for long. */
+/* The lock of our own sockets is never held for long: wait for it. */
 static bool lock_for_work(struct mpa_conn *conn)
 {
 	if (!conn->sock)
@@ -309,7 +310,7 @@ static bool lock_for_work(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_work() - the connection's worker: what needs process context
+ * mpa_conn_work() - the connection's worker, for all that may sleep
  * @work: mpa_conn.work, which holds a reference
  *
  * Context: process; takes the socket lock.
@@ -331,12 +332,12 @@ void mpa_conn_work(struct work_struct *work)
 		if (conn->state >= MPA_FULL &&
 		    test_and_clear_bit(MPA_CONN_TIMED_OUT, &conn->flags))
 			look_for_idle(conn);
-		/* Nobody else knows a Responder whose Request was bad. */
+		/* No consumer knows, or drops, a Responder that failed. */
 		drop = conn->half_open && conn->state == MPA_ENDED &&
 		       mpa_conn_let_go(conn);
 		if (test_bit(MPA_CONN_FIN_WANTED, &conn->flags))
 			fin = push_before_fin(conn);
-		/* A refused startup has left us: then there is no consumer. */
+		/* A refused startup may have ended the upcalls. */
 		if (conn->ops &&
 		    test_and_clear_bit(MPA_CONN_PUSH_WANTED, &conn->flags))
 			push_program(conn);
@@ -353,12 +354,12 @@ out:
 }
 
 /**
- * mpa_destroy() - let go of a connection
- * @conn: connection; the caller's reference is gone afterwards
+ * mpa_destroy() - end a connection
+ * @conn: connection; drops the caller's reference
  *
- * No upcall runs or comes after this. A connection in Full Operation is
- * closed in order (FIN, with everything that TCP has taken delivered before),
- * one in startup is reset.
+ * No upcall runs after this. A connection in Full Operation is closed in
+ * order: TCP delivers everything that it has taken, then a FIN. A connection
+ * in startup is reset.
  *
  * Context: process, may sleep; takes the socket lock.
  */
@@ -378,9 +379,9 @@ EXPORT_SYMBOL_NS_GPL(mpa_destroy, MPA_NS);
  * mpa_shutdown() - close the sending direction in order
  * @conn: connection whose last FPDU has been written
  *
- * What is written goes to TCP first, then a FIN. mpa_consumer_ops.closed() and
- * .gone() tell of the peer's answer; how long to wait for them is the
- * consumer's choice.
+ * TCP gets all written FPDUs first, then a FIN. mpa_consumer_ops.closed() and
+ * .gone() report the peer's answer; the consumer decides how long to wait for
+ * them.
  * Context: transmit owner, process, may sleep; takes the socket lock.
  */
 void mpa_shutdown(struct mpa_conn *conn)
@@ -404,9 +405,9 @@ EXPORT_SYMBOL_NS_GPL(mpa_shutdown, MPA_NS);
  * mpa_abort() - reset the TCP connection
  * @conn: connection
  *
- * mpa_consumer_ops.closed() with -ECONNABORTED comes before this returns, unless
- * the end was reported already, or so much is queued that the worker has to
- * deliver the rest first. Context: process, may sleep; takes the socket
+ * mpa_consumer_ops.closed() is called with -ECONNABORTED before this returns,
+ * unless the end was reported already, or so much is queued that the worker has
+ * to deliver the rest first. Context: process, may sleep; takes the socket
  * lock.
  */
 void mpa_abort(struct mpa_conn *conn)

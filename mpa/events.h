@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What happens to a connection: between TCP and the consumer.
+ * Events of a connection, between TCP and the consumer.
  */
 #ifndef MPA_EVENTS_H
 #define MPA_EVENTS_H

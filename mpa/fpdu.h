@@ -8,7 +8,7 @@
  * 2^32, so that the wrap of TCP's sequence numbers needs no care). With
  * Markers in use positions between FPDUs are multiples of 4.
  *
- * tests/prove/geometry.wp.c has contracts for all of this, which are proved.
+ * tests/prove/geometry.wp.c has proved contracts for all of these functions.
  */
 #ifndef MPA_FPDU_H
 #define MPA_FPDU_H
@@ -40,7 +40,7 @@ static inline __u32 mpa_marker_gap(__u32 pos)
  * @content: octets of the FPDU without Markers, at least 1
  *
  * A Marker that would follow the last octet belongs to the next FPDU and is
- * not counted; one that lies at @pos itself is.
+ * not counted; a Marker at @pos itself is counted.
  *
  * Return: number of Markers.
  */
@@ -82,8 +82,8 @@ static inline __u32 mpa_fpdu_wire_len(__u32 ulpdu_len, bool markers, __u32 pos)
  * @markers: whether this direction carries Markers
  * @pos: stream position of the first octet
  *
- * Return: octets of ULPDU, at most MPA_MAX_ULPDU. When not even an FPDU with
- * an empty ULPDU fits, 0.
+ * Return: octets of ULPDU, at most MPA_MAX_ULPDU; 0 also when not even an FPDU
+ * with an empty ULPDU fits.
  */
 static inline __u32 mpa_fpdu_room(__u32 room, bool markers, __u32 pos)
 {
@@ -121,8 +121,7 @@ static inline __be32 mpa_marker_encode(__u32 pos, __u32 fpdu_start)
  * @pos: stream position of the Marker
  * @fpdu_start: as for mpa_marker_encode()
  *
- * The reserved half and the low two bits of FPDUPTR are not looked at
- * (section 4.2).
+ * The reserved half and the low two bits of FPDUPTR are ignored (section 4.2).
  *
  * Return: whether the Marker points to the FPDU's ULPDU_Length.
  */
@@ -141,7 +140,7 @@ static inline bool mpa_marker_check(__be32 marker, __u32 pos,
  * @start: set to the stream position of that FPDU's first octet, as for
  *	mpa_marker_encode()
  *
- * What the Marker says is not to be believed before the FPDU is verified.
+ * The caller must verify the FPDU before it trusts the Marker.
  *
  * Return: whether an FPDU can start there at all.
  */
@@ -152,7 +151,7 @@ static inline bool mpa_marker_find(__be32 marker, __u32 pos, __u32 *start)
 	*start = pos - ptr;
 	if (!ptr)
 		return true;
-	/* ULPDU_Length is where this Marker points, so no Marker is there. */
+	/* The Marker points to ULPDU_Length, where no Marker can lie. */
 	if (!mpa_marker_gap(*start))
 		return false;
 	if (!mpa_marker_gap(*start - MPA_MARKER_LEN))

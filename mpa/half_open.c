@@ -2,10 +2,9 @@
 /*
  * Half-open startups: connections of a listener that wait for their Request.
  *
- * They cost memory, so that their number has a limit, and silent peers may not
- * keep others out: for a newcomer the one that has waited longest is reset.
- * Nobody is to make others' wait short by coming often: of each source only so
- * many may wait.
+ * They cost memory, so their number is limited. So that silent peers do not
+ * keep others out, a new connection at the limit resets the one that has waited
+ * longest. A limit per source keeps one peer from resetting those of others.
  */
 #include <linux/random.h>
 #include <net/ipv6.h>
@@ -14,10 +13,10 @@
 #include "half_open.h"
 #include "params.h"
 
-/* A source may have this part of the half-open startups. */
+/* A source may have 1/SOURCE_SHARE of the half-open startups. */
 #define SOURCE_SHARE		8
 
-/* There are none yet. */
+/* Make an empty set. */
 void mpa_half_open_init(struct mpa_half_open *half_open)
 {
 	int i;
@@ -30,9 +29,9 @@ void mpa_half_open_init(struct mpa_half_open *half_open)
 }
 
 /**
- * mpa_half_open_add() - a connection waits for its Request from now on
+ * mpa_half_open_add() - add a connection that waits for its Request
  * @half_open: the listener's
- * @source: of mpa_half_open_source()
+ * @source: from mpa_half_open_source()
  * @conn: connection
  *
  * Context: process, socket lock of @conn held.
@@ -51,7 +50,7 @@ void mpa_half_open_add(struct mpa_half_open *half_open,
 }
 
 /**
- * mpa_half_open_forget() - a connection no longer waits for its Request
+ * mpa_half_open_forget() - remove a connection that no longer waits
  * @conn: connection with @half_open
  *
  * Context: process, socket lock of @conn held.
@@ -70,12 +69,12 @@ void mpa_half_open_forget(struct mpa_conn *conn)
 }
 
 /**
- * mpa_half_open_source() - where a connection's address belongs
+ * mpa_half_open_source() - the source of a connection's peer
  * @half_open: the listener's
- * @sk: its socket
+ * @sk: the connection's socket
  *
- * An IPv4 address is one source, and so is an IPv6 network: its owner has 64
- * bits of addresses. Context: any.
+ * An IPv4 address is one source, and so is a /64 of IPv6, because one owner has
+ * all of its addresses. Context: any.
  */
 struct mpa_source *mpa_half_open_source(struct mpa_half_open *half_open,
 					const struct sock *sk)
@@ -93,7 +92,7 @@ struct mpa_source *mpa_half_open_source(struct mpa_half_open *half_open,
 }
 
 /**
- * mpa_half_open_first() - the connection that has waited longest
+ * mpa_half_open_first() - find the connection that has waited longest
  * @half_open: the listener's
  *
  * Context: process. Return: the connection with a reference, or NULL.
@@ -112,9 +111,9 @@ struct mpa_conn *mpa_half_open_first(struct mpa_half_open *half_open)
 }
 
 /**
- * mpa_half_open_surplus() - the connection that has to go for a newcomer
+ * mpa_half_open_surplus() - find the connection to reset for a new one
  * @half_open: the listener's
- * @source: the newcomer's
+ * @source: the new connection's
  *
  * Context: process. Return: the connection with a reference, or NULL.
  */

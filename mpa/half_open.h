@@ -30,7 +30,7 @@ struct mpa_source {
  * @lock: guards @conns, @num_conns and @source; inside of socket locks
  * @conns: connections in MPA_WAIT_REQUEST, the oldest first
  * @num_conns: number of them
- * @source_key: of the hash, so that no peer can choose its neighbours
+ * @source_key: key of the hash, so that no peer can choose its source
  * @source: the same connections by the peer's address
  */
 struct mpa_half_open {

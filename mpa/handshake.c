@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The Startup Phase on a socket (RFC 5044 section 7.1), up to the beginning of
- * Full Operation. The frames and what they mean are startup.c's; this file
- * moves them and calls the consumer.
+ * Full Operation. startup.c encodes and negotiates the frames; this file sends
+ * and receives them and calls the consumer.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -16,7 +16,7 @@
 #include "trace.h"
 #include "tx.h"
 
-/* RFC 6581 section 9.2: all that we can send and take is named. */
+/* RFC 6581 section 9.2: all kinds that we can send and receive. */
 #define MPA_RTR_KINDS	(MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ)
 
 static void fill_offer(struct mpa_offer *offer,
@@ -36,7 +36,7 @@ static void fill_offer(struct mpa_offer *offer,
 }
 
 /*
- * Startup has failed. The consumer is told, unless it never heard of the
+ * Startup has failed. Notify the consumer, unless it does not know the
  * connection.
  */
 static void startup_end(struct mpa_conn *conn, int status, bool reset)
@@ -58,8 +58,8 @@ static void startup_end(struct mpa_conn *conn, int status, bool reset)
  * @octets: copied
  * @len: octets of it
  *
- * Memory is charged to whom mpa_params.account says. Context: process, socket
- * lock held. Return: as mpa_sock_send_frame().
+ * Memory is charged to conn->memcg if mpa_params.account is set.
+ * Context: process, socket lock held. Return: as mpa_sock_send_frame().
  */
 int mpa_handshake_send(struct mpa_conn *conn, const void *octets, u32 len)
 {
@@ -74,7 +74,7 @@ int mpa_handshake_send(struct mpa_conn *conn, const void *octets, u32 len)
 	return ret;
 }
 
-/* The connection is closed at once (error 4). */
+/* End the startup and reset TCP (error 4). */
 static void startup_fail(struct mpa_conn *conn, int status)
 {
 	if (status == -ETIMEDOUT)
@@ -96,8 +96,8 @@ static void send_request(struct mpa_conn *conn)
 }
 
 /*
- * TCP has ended before the Request. The peer of a connection of ours has
- * refused it; a program had its TCP before, and loses that.
+ * The status when TCP ends before the Request: the peer has refused a
+ * connection of our own, but a program loses an established one.
  */
 static int unasked_status(const struct mpa_conn *conn)
 {
@@ -110,7 +110,7 @@ static void step_connecting(struct mpa_conn *conn)
 
 	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
 		return;
-	/* A program may ask a peer whose own stream has ended. */
+	/* A program may send a Request after the peer's FIN. */
 	if (state == TCP_ESTABLISHED ||
 	    (state == TCP_CLOSE_WAIT && !conn->sock))
 		send_request(conn);
@@ -119,12 +119,13 @@ static void step_connecting(struct mpa_conn *conn)
 }
 
 /*
- * Read the peer's frame. It stays in TCP's queue until it is complete, and
- * what follows it stays there for Full Operation (STA-19). So @frame, which
- * has room for any, is the caller's: who waits for a frame needs no memory.
+ * Read the peer's frame. It stays in TCP's queue until it is complete, and the
+ * octets behind it stay there for Full Operation (STA-19). So a connection that
+ * waits for a frame needs no memory for it: @frame, with room for any frame, is
+ * on the caller's stack.
  *
- * Return: 0 with *pd set, -EAGAIN when more must come, another errno when it
- * is no frame to go on with.
+ * Return: 0 with *pd set, -EAGAIN when octets are missing, another errno when
+ * the frame is not acceptable.
  */
 static int read_frame(struct mpa_conn *conn, bool reply, u8 *frame,
 		      const u8 **pd)
@@ -155,7 +156,7 @@ static int read_frame(struct mpa_conn *conn, bool reply, u8 *frame,
 	return 0;
 }
 
-/* Has the frame come? What is none to go on with has failed the startup. */
+/* Has the frame come? A frame that is not acceptable fails the startup. */
 static bool frame_is_here(struct mpa_conn *conn, bool reply, u8 *frame,
 			  const u8 **pd)
 {
@@ -178,13 +179,13 @@ static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
 	return mpa_handshake_send(conn, frame, ret);
 }
 
-/* RFC 5044 section C.2.1: a Reply says why, and a FIN ends it. */
+/* RFC 5044 section C.2.1: send a Reply that refuses, then a FIN. */
 static void refuse_rdmac(struct mpa_conn *conn)
 {
 	struct mpa_offer reply;
 
 	mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
-	conn->params.policy.rdmac = false;	/* the consumer may say so */
+	conn->params.policy.rdmac = false;	/* the consumer may refuse it */
 	fill_offer(&conn->offer, &conn->params, 0);
 	mpa_startup_answer(&conn->offer, &conn->peer, &reply, &conn->agreed);
 	send_reply(conn, &reply, NULL);
@@ -203,7 +204,7 @@ static void step_wait_request(struct mpa_conn *conn)
 		refuse_rdmac(conn);
 		return;
 	}
-	/* From here on the connection is the consumer's, unless it refuses. */
+	/* Now the consumer owns the connection, unless it refuses. */
 	conn->state = MPA_UNDECIDED;
 	ret = conn->ops->request(conn->consumer, conn, &conn->peer, pd);
 	if (ret == -EPROTONOSUPPORT) {
@@ -220,7 +221,7 @@ static void step_wait_request(struct mpa_conn *conn)
 		mpa_half_open_forget(conn);
 }
 
-/* Is there anything that TCP's callbacks will not tell of again? */
+/* Has TCP any news for which it makes no further callback? */
 static bool tcp_has_news(const struct sock *sk)
 {
 	return !skb_queue_empty(&sk->sk_receive_queue) ||
@@ -231,8 +232,8 @@ static bool tcp_has_news(const struct sock *sk)
 
 /**
  * mpa_conn_begin_full() - enter Full Operation
- * @conn: connection whose startup frames have been exchanged: what comes next
- *	in both directions belongs to Full Operation
+ * @conn: connection whose startup frames have been exchanged: the next octet
+ *	in each direction belongs to Full Operation
  *
  * Context: process, socket lock held.
  */
@@ -244,7 +245,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	conn->rx.start = tp->copied_seq;
 	conn->rx.markers = conn->agreed.rx_markers;
 	conn->rx.crc = conn->agreed.crc;
-	/* A peer of revision 0 has Markers by itself, but not this. */
+	/* Not for the Markers that any peer of revision 0 sends. */
 	if (conn->params.policy.early && conn->params.policy.markers &&
 	    conn->ops->place && mpa_early_create(&conn->rx))
 		mpa_early_watch_acks(conn);
@@ -253,12 +254,12 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	conn->started = true;
 	mpa_count(conn, MPA_STAT_CONNECTIONS, 1);
 	trace_mpa_full(conn);
-	/* The peer may have been quicker than we, or the program wait. */
+	/* The peer's first FPDUs may be queued, or a program may wait. */
 	if (!conn->sock || tcp_has_news(conn->sk))
 		mpa_conn_queue(conn);
 }
 
-/* Tell the consumer, and let it send: data, or a Terminate. */
+/* Notify the consumer, and let it send: data, or a Terminate. */
 static void enter_full(struct mpa_conn *conn, int status, const u8 *pd)
 {
 	trace_mpa_startup_end(conn, status);
@@ -281,7 +282,7 @@ static void step_wait_reply(struct mpa_conn *conn)
 		mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
 	switch (ret) {
 	case 0:
-	case -ENOBUFS:		/* the Terminate that says so is an FPDU */
+	case -ENOBUFS:		/* the consumer's Terminate is an FPDU */
 	case -ENOPROTOOPT:
 		enter_full(conn, ret, pd);
 		break;
@@ -292,12 +293,12 @@ static void step_wait_reply(struct mpa_conn *conn)
 		conn->ops->reply(conn->consumer, ret, &conn->peer, NULL, pd);
 		break;
 	default:
-		/* RFC 5044 section C.2.2: revision 0 is left in order. */
+		/* RFC 5044 section C.2.2: a FIN for revision 0. */
 		startup_end(conn, ret, conn->peer.rev != MPA_REV_RDMAC);
 	}
 }
 
-/* The consumer takes its time; the peer may not. */
+/* The consumer may still decide: only the end of TCP ends the wait. */
 static void step_undecided(struct mpa_conn *conn, int err)
 {
 	struct sock *sk = conn->sk;
@@ -307,8 +308,8 @@ static void step_undecided(struct mpa_conn *conn, int err)
 }
 
 /*
- * TCP has failed. Octets that came before and are no frame are the reason: the
- * RST is what a service of another protocol says to ours.
+ * The status when TCP fails. If octets came before and are no valid frame,
+ * report these: a service of another protocol answers ours with an RST.
  */
 static int reset_status(struct mpa_conn *conn, int err)
 {
@@ -326,14 +327,14 @@ static int reset_status(struct mpa_conn *conn, int err)
 	return reset ? -ECONNRESET : -err;
 }
 
-/* A Reply that came before TCP failed is an answer like any other. */
+/* A Reply that came before TCP failed still counts. */
 static bool reply_is_here(const struct mpa_conn *conn)
 {
 	return conn->state == MPA_WAIT_REPLY && tcp_inq(conn->sk) > 0;
 }
 
 /**
- * mpa_handshake_step() - go on with startup as far as what is there allows
+ * mpa_handshake_step() - continue startup with the octets received so far
  * @conn: connection before Full Operation
  *
  * Context: process, socket lock held.
@@ -346,7 +347,7 @@ void mpa_handshake_step(struct mpa_conn *conn)
 		step_undecided(conn, err);
 		return;
 	}
-	/* TCP goes on after what ICMP says (IP_RECVERR). */
+	/* An error from ICMP (IP_RECVERR) does not end TCP. */
 	if (err && conn->sk->sk_state == TCP_CLOSE && !reply_is_here(conn)) {
 		startup_fail(conn, reset_status(conn, err));
 		return;
@@ -357,7 +358,7 @@ void mpa_handshake_step(struct mpa_conn *conn)
 	}
 	if (conn->state == MPA_CONNECTING)
 		step_connecting(conn);
-	/* The answer may be there already. */
+	/* The Reply may be queued already. */
 	if (conn->state == MPA_WAIT_REPLY)
 		step_wait_reply(conn);
 	else if (conn->state == MPA_WAIT_REQUEST)
@@ -391,9 +392,9 @@ int mpa_handshake_initiate(struct mpa_conn *conn, const void *pd, u16 pd_len)
 
 /**
  * mpa_handshake_answer() - answer a Request
- * @conn: connection with its policy. When it accepts, mpa_conn_begin_full()
- *	has to follow
- * @reject: R: the connection is refused
+ * @conn: connection with its policy. Without @reject the caller must call
+ *	mpa_conn_begin_full() next
+ * @reject: R: refuse the connection
  * @pd: Private Data of the Reply
  * @pd_len: octets of @pd
  *

@@ -19,14 +19,14 @@ void mpa_conn_begin_full(struct mpa_conn *conn);
 
 /**
  * mpa_conn_begin_rdmac() - the RDMA Consortium's original start
- * @conn: connection before Full Operation; mpa_conn_begin_full() has to follow
+ * @conn: connection before Full Operation; the caller must call
+ *	mpa_conn_begin_full() next
  *
  * There are no startup frames: both ULPs know the octet at which Full
  * Operation begins (draft-culley-iwarp-mpa-01 section 8.1). Markers and CRC
- * are on both ways, and the protocols above use version 0. Which side sends
- * first is the ULPs' affair as well: the draft has no rule like RFC 5044 7.1.2
- * rule 4, and without a Request and a Reply there is no Responder that could
- * wait.
+ * are on both ways, and the protocols above use version 0. The ULPs also decide
+ * which side sends first: the draft has no rule like RFC 5044 7.1.2 rule 4, and
+ * without a Request and a Reply no side is the Responder that would wait.
  *
  * Context: process, socket lock held.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Writing an FPDU that lies in one piece of memory. The caller has counted its
- * octets, Markers included, and says whether there are Markers by a constant,
- * so that nothing is asked for each octet when there are none.
+ * octets, Markers included. It passes @markers as a constant, so that the code
+ * without Markers has no tests for them.
  */
 #ifndef MPA_LINE_H
 #define MPA_LINE_H
@@ -13,7 +13,7 @@
 #include "fpdu.h"
 
 /**
- * struct mpa_line - where in its FPDU the writer is
+ * struct mpa_line - the writer's place in its FPDU
  * @out: next octet
  * @pos: its stream position
  * @length: stream position of ULPDU_Length, to which Markers point
@@ -30,7 +30,7 @@ static __always_inline void mpa_line_advance(struct mpa_line *line, u32 len)
 	line->pos += len;
 }
 
-/* The Marker that is due here, in the FPDU and not in front of it. */
+/* Write the Marker that is due here, inside the FPDU. */
 static __always_inline void mpa_line_marker(struct mpa_line *line)
 {
 	put_unaligned_be32((line->pos - line->length) & MPA_FPDUPTR_MASK,
@@ -38,7 +38,7 @@ static __always_inline void mpa_line_marker(struct mpa_line *line)
 	mpa_line_advance(line, MPA_MARKER_LEN);
 }
 
-/* The next octets, and the Markers before and between them. */
+/* Write the next octets, with the Markers before and between them. */
 static __always_inline void mpa_line_put(struct mpa_line *line,
 					 const void *src, u32 len,
 					 const bool markers)
@@ -54,7 +54,7 @@ static __always_inline void mpa_line_put(struct mpa_line *line,
 		len -= n;
 		mpa_line_marker(line);
 		n = min(len, MPA_MARKER_SPAN);
-		/* A number that the compiler knows: no call */
+		/* A constant length: the compiler inlines the copy */
 		if (likely(n == MPA_MARKER_SPAN))
 			memcpy(line->out, src, MPA_MARKER_SPAN);
 		else
@@ -64,9 +64,9 @@ static __always_inline void mpa_line_put(struct mpa_line *line,
 }
 
 /*
- * A Marker when one is due in front, ULPDU_Length, and the first octets of the
- * ULPDU: up to MPA_TX_HDR_SIZE, which can be read and for which there is room
- * in any case.
+ * Write a Marker if one is due in front, ULPDU_Length, and the first octets of
+ * the ULPDU, up to MPA_TX_HDR_SIZE. @hdr must have that many readable octets,
+ * and @line room for them, whatever @hdr_len is.
  */
 static __always_inline void mpa_line_head(struct mpa_line *line, u32 ulpdu_len,
 					  const u8 *hdr, u32 hdr_len,
@@ -83,16 +83,16 @@ static __always_inline void mpa_line_head(struct mpa_line *line, u32 ulpdu_len,
 		mpa_line_put(line, hdr, hdr_len, true);
 		return;
 	}
-	/* What is too much is written again: no call here either */
+	/* A constant length again; the excess is overwritten later */
 	memcpy(line->out, hdr, MPA_TX_HDR_SIZE);
 	mpa_line_advance(line, hdr_len);
 }
 
-/* Pad; returns where the CRC field is. */
+/* Write the pad. Return: the address of the CRC field. */
 static __always_inline u8 *mpa_line_end(struct mpa_line *line, u32 ulpdu_len,
 					const bool markers)
 {
-	/* No Marker is in it, and the CRC field is behind it */
+	/* No Marker lies in the pad; the CRC field overwrites the excess */
 	put_unaligned(0, (u32 *)line->out);
 	mpa_line_advance(line, mpa_fpdu_pad(ulpdu_len));
 	if (markers && unlikely(!mpa_marker_gap(line->pos)))

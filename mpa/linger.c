@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lingering: sockets of connections that are closed in order, whose last
- * octets are still on their way.
+ * Lingering: sockets of connections that were closed in order, but whose last
+ * octets are not acknowledged yet.
  *
- * TCP answers whatever comes for a socket that nobody has with an RST, and
- * throws away what it had left to send. Peers do send until they have seen our
- * FIN: credits, or the answer to the first half of our last message. So the
- * socket stays, and what comes is dropped, until TCP has an acknowledgment of
- * the FIN or the peer has closed, too.
+ * When octets come for a released socket, TCP sends an RST and discards all
+ * octets that it has not sent. Peers send until they have seen our FIN:
+ * credits, or the answer to the first half of our last message. So the socket
+ * stays and drops incoming octets, until the peer has acknowledged the FIN or
+ * has closed.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -15,15 +15,15 @@
 #include "sock.h"
 #include "work.h"
 
-/* For a peer that neither acknowledges nor closes. TCP then goes on alone. */
+/* Limit for a peer that neither acknowledges nor closes: TCP goes on alone. */
 #define LINGER_MAX_MS	20000
 
 /**
  * struct lingering - a socket, with its callbacks
  * @entry: in the list of all
- * @end: closes it, when there is nothing left to wait for or it took too long
- * @sock: ours to release
- * @saved_data_ready: what was there before
+ * @end: releases it: when the wait is over, or after LINGER_MAX_MS
+ * @sock: the socket, which @end releases
+ * @saved_data_ready: the socket's own callback
  * @saved_state_change: likewise
  */
 struct lingering {
@@ -35,14 +35,14 @@ struct lingering {
 };
 
 /*
- * Both guarded by linger_lock. Unloading: nothing is added any more, and what
- * was there has been told to end. The workqueue takes nothing then.
+ * Both guarded by linger_lock. While unloading, no socket is added, the work of
+ * all others is queued already, and callbacks queue nothing to mpa_wq.
  */
 static LIST_HEAD(linger_list);
 static bool linger_unloading;
 static DEFINE_SPINLOCK(linger_lock);
 
-/* Are octets of ours on their way, to a peer that may send us some? */
+/* Has the peer neither acknowledged our last octets nor closed? */
 static bool fin_is_on_its_way(const struct sock *sk)
 {
 	return sk->sk_state == TCP_FIN_WAIT1;
@@ -66,7 +66,7 @@ static void lingering_state_change(struct sock *sk)
 	spin_unlock_bh(&linger_lock);
 }
 
-/* False: BPF's sockmap has it, since it is not a connection's any more. */
+/* False: BPF's sockmap has taken it since its connection was detached. */
 static bool lingering_attach(struct lingering *l)
 {
 	struct sock *sk = l->sock->sk;
@@ -108,7 +108,7 @@ static void linger_end(struct work_struct *work)
 	lock_sock(l->sock->sk);
 	lingering_detach(l);
 	release_sock(l->sock->sk);
-	/* Nobody starts it any more; somebody may have done so meanwhile. */
+	/* A callback may have queued the work again; now none can. */
 	cancel_delayed_work(&l->end);
 	sock_release(l->sock);
 	kfree(l);
@@ -130,9 +130,9 @@ static bool lingering_add(struct lingering *l)
 }
 
 /*
- * Close a socket in order and release it when that is done. Without memory TCP
- * goes on alone, as after any close(). Context: process, may sleep; takes the
- * socket lock.
+ * Close a socket in order, and release it afterwards. Without memory release it
+ * now: TCP goes on alone, as after any close(). Context: process, may sleep;
+ * takes the socket lock.
  */
 static void linger_socket(struct socket *sock)
 {
@@ -178,7 +178,7 @@ void mpa_linger_close(struct socket *sock, bool reset)
 }
 
 /**
- * mpa_linger_exit() - have all of them close now
+ * mpa_linger_exit() - have all lingering sockets released now
  *
  * They are gone when the workqueue has been destroyed. Context: process.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Closing sockets whose last octets are still on their way.
+ * Closing sockets whose last octets are not acknowledged yet.
  */
 #ifndef MPA_LINGER_H
 #define MPA_LINGER_H

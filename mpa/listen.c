@@ -14,19 +14,19 @@
 #include "sock.h"
 #include "work.h"
 
-/* How long to leave a listener alone that cannot accept. */
+/* Delay before a listener tries again after it could not accept. */
 #define ACCEPT_AGAIN_MS		100
-/* Connections accepted in one go: what was begun is to go on as well. */
+/* Connections accepted in one run, so that other work gets its turn. */
 #define ACCEPT_BUDGET		64
 
 /**
  * struct mpa_listener - a listening socket
- * @sock: its socket, whose sk_user_data it is
+ * @sock: its socket, whose sk_user_data points to this
  * @ops: upcalls of the connections, until they are accepted
  * @consumer: their argument
  * @mib: the consumer's counters
  * @params: policy of the connections
- * @work: accepts; it is the only one to add to @half_open
+ * @work: accepts connections; only it adds to @half_open
  * @half_open: connections that wait for their Request
  * @saved_data_ready: TCP's own callback
  */
@@ -42,15 +42,15 @@ struct mpa_listener {
 };
 
 /*
- * It runs for a child, under the child's lock: so sk_callback_lock guards
- * sk_user_data. Context: softirq.
+ * TCP calls this for a child, under the child's lock, so sk_callback_lock of
+ * the listening socket guards its sk_user_data. Context: softirq.
  */
 static void listener_data_ready(struct sock *sk)
 {
 	struct mpa_listener *listener;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	rcu_read_lock();	/* for the accessor, which strips the flag */
+	rcu_read_lock();	/* for the accessor, which masks the flags */
 	listener = rcu_dereference_sk_user_data(sk);
 	if (listener && sk->sk_state == TCP_LISTEN)
 		mod_delayed_work(mpa_wq, &listener->work, 0);
@@ -64,7 +64,7 @@ static void listener_attach(struct mpa_listener *listener)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	listener->saved_data_ready = sk->sk_data_ready;
-	/* Children are cloned from this socket: not with our pointer. */
+	/* Children are cloned from this socket, but without our pointer. */
 	__rcu_assign_sk_user_data_with_flags(sk, listener,
 					     SK_USER_DATA_NOCOPY);
 	sk->sk_data_ready = listener_data_ready;
@@ -83,9 +83,9 @@ static void listener_detach(struct mpa_listener *listener)
 }
 
 /*
- * Reset a connection, unless it has left the listener. Takes a reference. With
- * @refuse it gets a last chance: its Request may be here, and only wait for
- * the worker.
+ * Reset a connection, unless it has left the listener. Drops the caller's
+ * reference. With @refuse first look once more for its Request, which may be
+ * queued and wait for the worker.
  */
 static void half_open_drop(struct mpa_conn *conn, bool refuse)
 {
@@ -150,11 +150,11 @@ static void listener_incoming(struct mpa_listener *listener,
 		mpa_conn_put(conn);
 		return;
 	}
-	/* The Request may have come before our callback: this is a worker. */
+	/* The Request may have come before our callback: look for it now. */
 	mpa_conn_work(&conn->work);
 }
 
-/* Is the queue empty, and will TCP tell when it no longer is? */
+/* Is the queue empty, and does TCP call back for the next connection? */
 static bool listener_all_accepted(const struct mpa_listener *listener, int ret)
 {
 	return ret == -EAGAIN ||
@@ -162,15 +162,15 @@ static bool listener_all_accepted(const struct mpa_listener *listener, int ret)
 }
 
 /*
- * Any other error, want of memory for one, leaves a connection in the queue that
- * TCP does not tell of again.
+ * Any other error, such as no memory, leaves a connection in the queue for
+ * which TCP does not call back again.
  */
 static void listener_work(struct work_struct *work)
 {
 	struct mpa_listener *listener = container_of(to_delayed_work(work),
 						     struct mpa_listener,
 						     work);
-	/* The peer may reconnect in order to write memory out. */
+	/* The peer may need this connection to write memory out. */
 	unsigned int noio = memalloc_noio_save();
 	unsigned long delay = 0;
 	struct socket *sock;
@@ -196,7 +196,7 @@ static int listener_bind(struct socket *sock, const struct sockaddr *local,
 
 	sock_set_reuseaddr(sock->sk);
 	if (local->sa_family == AF_INET6) {
-		/* Both families can be listened on at once. */
+		/* An IPv4 listener may have the same port. */
 		ret = ip6_sock_set_v6only(sock->sk);
 		if (ret)
 			return ret;
@@ -262,8 +262,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_listen, MPA_NS);
  * mpa_listener_destroy() - stop listening
  * @listener: listener; gone afterwards
  *
- * Connections that the consumer has got stay; half-open ones are reset. No
- * request() runs or comes after this.
+ * Connections that the consumer has stay; half-open ones are reset. No
+ * request() runs after this.
  * Context: process, may sleep; takes socket locks.
  */
 void mpa_listener_destroy(struct mpa_listener *listener)
@@ -271,11 +271,11 @@ void mpa_listener_destroy(struct mpa_listener *listener)
 	struct mpa_conn *conn;
 
 	might_sleep();
-	/* 1: no new ones */
+	/* 1: accept no more connections */
 	listener_detach(listener);
 	cancel_delayed_work_sync(&listener->work);
 	sock_release(listener->sock);
-	/* 2: those that have not handed their Request over */
+	/* 2: reset the half-open ones */
 	while ((conn = mpa_half_open_first(&listener->half_open)))
 		half_open_drop(conn, false);
 	kfree(listener);

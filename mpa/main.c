@@ -45,7 +45,7 @@ static void __exit mpa_exit(void)
 {
 	mpa_user_unregister();
 	mpa_linger_exit();
-	mpa_work_exit();	/* programs' connections count until their end */
+	mpa_work_exit();	/* connections use counters until they end */
 	mpa_sock_module_exit();
 	mpa_stats_unregister();
 	mpa_conn_module_exit();

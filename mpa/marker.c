@@ -10,8 +10,8 @@
  * @wire_len: octets of it, Markers included
  * @pos: stream position of its first octet
  *
- * As mpa_marker_check() for each of them, but with the answer left to the end:
- * there are few, and they are hardly ever wrong.
+ * As mpa_marker_check() for each of them, but the loop does not stop at a wrong
+ * one: they are few, and hardly ever wrong.
  *
  * Return: whether all of them point to the FPDU's ULPDU_Length.
  */
@@ -30,11 +30,11 @@ bool mpa_marker_check_all(const __u8 *fpdu, __u32 wire_len, __u32 pos)
 }
 
 /**
- * mpa_marker_content() - what fits into a piece of the stream beside Markers
+ * mpa_marker_content() - room in a piece of the stream without its Markers
  * @room: octets of the piece
- * @pos: stream position of the first one
+ * @pos: stream position of its first octet
  *
- * Return: octets that are no Marker's.
+ * Return: octets of the piece that do not belong to a Marker.
  */
 __u32 mpa_marker_content(__u32 room, __u32 pos)
 {

@@ -2,10 +2,10 @@
 /*
  * A kernel consumer's messages, in as many FPDUs as they take: each is as large
  * as its place in TCP's segments allows, and is written in one piece (line.h)
- * unless it is longer than what is left of a chunk.
+ * unless it is longer than the rest of a chunk.
  *
- * What all FPDUs of a message have in common is done once: this is where the
- * octets of bulk transfers pass.
+ * Bulk transfers take this path, so work that is common to all FPDUs of a
+ * message is done once.
  */
 #include <mpa/compat.h>
 #include <linux/uio.h>
@@ -18,8 +18,8 @@
 #include "tx.h"
 
 /*
- * Octets of the stream that a large FPDU may take: all that is left of the
- * chunk, when that is more than a segment.
+ * Octets of the stream that a large FPDU may take: the rest of the chunk, or of
+ * the next chunk when the rest is less than a segment.
  */
 static u32 large_room(const struct mpa_tx *tx)
 {
@@ -53,7 +53,7 @@ static __always_inline u32 next_room(struct mpa_tx *tx, u32 min,
 /* Has startup agreed that FPDUs may be sent? */
 static bool tx_may_send(const struct mpa_tx *tx)
 {
-	/* Pairs with mpa_tx_start(): what it has agreed on is known */
+	/* Pairs with mpa_tx_start(): the writer's settings are visible */
 	return smp_load_acquire(&tx->ready) && READ_ONCE(tx->allowed);
 }
 
@@ -62,12 +62,12 @@ static bool tx_may_send(const struct mpa_tx *tx)
  * @conn: connection
  * @min: octets of ULPDU below which the consumer prefers the next segment
  *
- * Ends the segment that is being filled when less than @min is left in it
+ * Ends the segment that is being filled when it has room for less than @min
  * (RFC 5044 section 4.5, SIZ-05). Context: transmit owner.
  *
  * Return: octets, at least @min up to MPA_MIN_MULPDU; 0 when nothing can be
- * written now: call mpa_tx_flush(), and wait for mpa_consumer_ops.writable() when
- * that leaves no room either.
+ * written now: call mpa_tx_flush(), and if that makes no room either, wait for
+ * mpa_consumer_ops.writable().
  */
 u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
 {
@@ -80,8 +80,8 @@ u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_room, MPA_NS);
 
 /*
- * Is there room for @len octets in one piece? A short end of a chunk is not
- * used then.
+ * Is there room for @len octets in one piece? If only a short end of the chunk
+ * is left, go to the next one.
  */
 static __always_inline bool has_piece(struct mpa_tx *tx, u32 len)
 {
@@ -94,7 +94,7 @@ static __always_inline bool has_piece(struct mpa_tx *tx, u32 len)
 	       !mpa_tx_next_chunk(tx) && ring->size >= len;
 }
 
-/* @len octets of a span have been sent: where the next ones are. */
+/* Step past @len octets of a span. Return: the span of the next octets. */
 static __always_inline struct kvec *span_advance(struct kvec *span, size_t len)
 {
 	if (len == span->iov_len)
@@ -108,7 +108,7 @@ static void loans_release(const struct mpa_message *msg)
 {
 	u32 i;
 
-	smp_mb__before_atomic();	/* what was lent has been read */
+	smp_mb__before_atomic();	/* all reads of lent memory are done */
 	for (i = 0; i < msg->num_lent; i++)
 		atomic_dec(&msg->lent[i]->readers);
 	preempt_enable();
@@ -116,9 +116,10 @@ static void loans_release(const struct mpa_message *msg)
 }
 
 /*
- * Hold what is lent while an FPDU is copied. The upcall by which a peer takes
- * memory away waits for this CPU, so it must not interrupt it: PREEMPT_RT needs
- * preemption off for that. False: some of it is the consumer's again.
+ * Hold the lent memory while an FPDU is copied. The upcall in which a peer
+ * invalidates memory waits for the readers, so it must not interrupt this CPU;
+ * on PREEMPT_RT that needs preemption off. False: some of the memory is no
+ * longer lent.
  */
 static bool loans_acquire(const struct mpa_message *msg)
 {
@@ -129,7 +130,7 @@ static bool loans_acquire(const struct mpa_message *msg)
 	preempt_disable();
 	for (i = 0; i < msg->num_lent; i++)
 		atomic_inc(&msg->lent[i]->readers);
-	/* Pairs with mpa_loan_end(): counted, then looked at */
+	/* Pairs with mpa_loan_end(): count the reader, then check */
 	smp_mb__after_atomic();
 	for (i = 0; i < msg->num_lent; i++)
 		valid = valid && READ_ONCE(msg->lent[i]->valid);
@@ -138,7 +139,7 @@ static bool loans_acquire(const struct mpa_message *msg)
 	return valid;
 }
 
-/* Most memory is not lent. */
+/* As loans_acquire(); most messages have no lent memory. */
 static __always_inline bool loans_begin(const struct mpa_message *msg)
 {
 	return !msg || likely(!msg->num_lent) || loans_acquire(msg);
@@ -150,7 +151,7 @@ static __always_inline void loans_end(const struct mpa_message *msg)
 		loans_release(msg);
 }
 
-/* An FPDU that does not lie in one piece. */
+/* Write an FPDU that does not lie in one piece. */
 static int write_pieces(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu,
 			const struct mpa_message *msg)
 {
@@ -175,7 +176,7 @@ static int write_pieces(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu,
 	return 0;
 }
 
-/* An FPDU in one piece, all but its CRC: where that is. */
+/* Write an FPDU in one piece, but not its CRC. Return: where the CRC goes. */
 static __always_inline u8 *write_line(struct mpa_line *line,
 				      struct mpa_ulpdu *ulpdu,
 				      const bool markers)
@@ -194,7 +195,7 @@ static __always_inline u8 *write_line(struct mpa_line *line,
 	return mpa_line_end(line, ulpdu_len, markers);
 }
 
-/* As mpa_tx_fpdu(); of @msg, or of none. */
+/* As mpa_tx_fpdu(); @msg is NULL for a single FPDU. */
 static __always_inline int write_fpdu(struct mpa_conn *conn,
 				      struct mpa_ulpdu *ulpdu,
 				      const struct mpa_message *msg,
@@ -209,7 +210,7 @@ static __always_inline int write_fpdu(struct mpa_conn *conn,
 	__be32 crc = 0;
 	u8 *fpdu, *end;
 
-	/* mpa_tx_close() tells of each: here that would cost when off, too. */
+	/* The fast path has no tracepoint: it would cost even when off. */
 	if (unlikely(!has_piece(tx, max(wire, MPA_TX_LEAST))) ||
 	    trace_mpa_tx_fpdu_enabled())
 		return write_pieces(conn, ulpdu, msg);
@@ -237,10 +238,10 @@ static __always_inline int write_fpdu(struct mpa_conn *conn,
 /**
  * mpa_tx_fpdu() - write an FPDU
  * @conn: connection
- * @ulpdu: its octets, up to MPA_MAX_ULPDU; @ulpdu->src is moved on. More than
- *	mpa_tx_room() said is framed correctly, but across segments (DDP-04)
+ * @ulpdu: its octets, up to MPA_MAX_ULPDU; @ulpdu->src is advanced. More than
+ *	mpa_tx_room() returned is framed correctly, but across segments (DDP-04)
  *
- * Context: transmit owner; may sleep, but after mpa_tx_set_atomic().
+ * Context: transmit owner; may sleep, except after mpa_tx_set_atomic().
  * Return: 0, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU (DDP-03) or -ENOMEM;
  * nothing is written then.
  */
@@ -254,7 +255,7 @@ int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_fpdu, MPA_NS);
 
-/* An FPDU with @len octets of payload is sent: the header of the next one. */
+/* Advance the header past an FPDU with @len octets of payload. */
 static __always_inline void message_advance(struct mpa_message *msg, u32 len)
 {
 	u8 *offset = msg->hdr + msg->offset_at;
@@ -308,14 +309,14 @@ static __always_inline int write_message(struct mpa_conn *conn,
 /**
  * mpa_tx_message() - write FPDUs of a message
  * @conn: connection
- * @msg: the message; says afterwards what is left of it
+ * @msg: the message; afterwards it describes the rest of the message
  *
- * Context: transmit owner; may sleep, but after mpa_tx_set_atomic().
+ * Context: transmit owner; may sleep, except after mpa_tx_set_atomic().
  * Return: 0 when the message is written, or @msg->max_fpdus of it. When no
- * FPDU more could be written: -EAGAIN, there is no room, as with mpa_tx_room();
- * -ENODATA, @msg->src has too little for the next one; -ESTALE, some of
- * @msg->lent is not valid any more; -ENOMEM. In each case what was written
- * before stays.
+ * further FPDU could be written: -EAGAIN, there is no room, as with
+ * mpa_tx_room(); -ENODATA, @msg->src has too few octets for the next FPDU;
+ * -ESTALE, some of @msg->lent is no longer valid; -ENOMEM. In each case the
+ * FPDUs written before stay.
  */
 int mpa_tx_message(struct mpa_conn *conn, struct mpa_message *msg)
 {

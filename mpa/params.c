@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module parameters: what the administrator has chosen.
+ * Module parameters: the administrator's policy.
  */
 #include <linux/module.h>
 #include <linux/string.h>
@@ -52,11 +52,11 @@ MODULE_PARM_DESC(large_fpdus,
 /**
  * mpa_policy() - the administrator's policy for a connection that starts now
  *
- * Context: any. Return: what the module's parameters say.
+ * Context: any. Return: the values of the module parameters.
  */
 struct mpa_policy mpa_policy(void)
 {
-	return data_race(admin_policy);	/* each field is whole */
+	return data_race(admin_policy);	/* no field can be torn */
 }
 EXPORT_SYMBOL_NS_GPL(mpa_policy, MPA_NS);
 

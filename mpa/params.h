@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Policy: what the administrator has chosen, and what a connection makes of
- * its own.
+ * Policy: the administrator's choices, and a connection's own parameters.
  */
 #ifndef MPA_PARAMS_H
 #define MPA_PARAMS_H
@@ -13,11 +12,12 @@ extern unsigned int mpa_startup_timeout;
 extern unsigned int mpa_max_half_open;
 
 /**
- * mpa_params_use_reserves() - what is allocated from now on is for a connection
- * @params: policy of the connection; memory may wait for it when it says so
+ * mpa_params_use_reserves() - allocate on behalf of a connection from here on
+ * @params: policy of the connection
  *
- * The caller reclaims nothing then, because that may wait for the same
- * connection, and memory reserves are open.
+ * If @params->memalloc is set, freeing memory may depend on this connection:
+ * the caller then does no reclaim, which could wait for the connection, and may
+ * use memory reserves.
  * Context: process. Return: for memalloc_noreclaim_restore().
  */
 static inline unsigned int

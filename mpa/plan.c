@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Segments: FPDUs are cut so that they fill TCP's segments exactly; a segment
- * that ends short is ended by an end-of-record mark in TCP (RFC 5044
- * section 5.1: each segment starts with an FPDU). A hand-over ends a segment,
- * because TCP may send what it has before the next one.
+ * Segments: FPDUs are cut so that they fill TCP's segments exactly; an
+ * end-of-record mark in TCP ends a segment that is not full (RFC 5044
+ * section 5.1: each segment starts with an FPDU). Each hand-over ends a
+ * segment, because TCP may send its octets before the next hand-over.
  */
 #include <linux/math64.h>
 #include <linux/mm.h>
@@ -12,19 +12,20 @@
 #include "plan.h"
 #include "sock.h"
 
-/* What TCP gets at once. */
+/* Octets that TCP gets in one call. */
 struct slice {
 	u32 len;
-	bool eor;	/* its segment is ended by hand */
-	bool lost;	/* it does not go out in the segment planned for it */
+	bool eor;	/* end its segment by an end-of-record mark */
+	bool lost;	/* TCP does not send it in its planned segment */
 };
 
 /*
- * All of an extent, as long as TCP cuts where the segments were planned. When
- * TCP has larger segments by now, or has cut one that was not full, one
- * segment of the plan at a time, each ended by hand: so alignment comes back
- * with the first of them (RFC 5044 Appendix A.1). When its segments are
- * smaller, nothing helps before the end of what was planned.
+ * Choose the octets for the next call. As long as TCP cuts where the segments
+ * were planned: all of the extent. When TCP's segments have become larger, or
+ * TCP has cut one that was not full: one planned segment at a time, each ended
+ * by a mark, so that the first of them restores alignment (RFC 5044 Appendix
+ * A.1). When TCP's segments have become smaller, alignment is lost until the
+ * end of the planned octets.
  */
 static struct slice next_slice(struct mpa_conn *conn,
 			       const struct mpa_extent *ext, u32 mss)
@@ -47,7 +48,7 @@ static struct slice next_slice(struct mpa_conn *conn,
 	}
 	if (likely(fill == used && ext->mss == mss))
 		return slice;
-	/* What TCP sent early was whole FPDUs, if it had nothing else. */
+	/* An early segment held whole FPDUs if TCP had nothing else. */
 	slice.lost = fill != used && (fill || plan->accepted != plan->whole);
 	if (slice.len >= size - used) {
 		slice.len = size - used;
@@ -57,8 +58,8 @@ static struct slice next_slice(struct mpa_conn *conn,
 }
 
 /*
- * TCP would begin another buffer where it has no fragments left, in the middle
- * of a segment: it gets no more than there are fragments for.
+ * Give TCP no more octets than its buffer has fragments for. Otherwise it would
+ * begin another buffer in the middle of a segment.
  */
 static void slice_fit(struct mpa_conn *conn, const struct mpa_extent *ext,
 		      struct slice *slice)
@@ -79,7 +80,7 @@ static void slice_fit(struct mpa_conn *conn, const struct mpa_extent *ext,
 	slice->eor = paged.full;
 }
 
-/* Count the segments of the plan that end in what TCP has just taken. */
+/* Count the planned segments that end in the @len octets TCP has just taken. */
 static void count_unaligned(struct mpa_conn *conn, u32 size, u32 len, bool eor)
 {
 	const struct mpa_plan *plan = &conn->tx.plan;
@@ -90,7 +91,7 @@ static void count_unaligned(struct mpa_conn *conn, u32 size, u32 len, bool eor)
 	mpa_count(conn, MPA_STAT_TX_UNALIGNED, n + (eor && rest));
 }
 
-/* TCP has octets of the oldest extent. */
+/* TCP has taken octets of the oldest extent. */
 static void extent_accepted(struct mpa_plan *plan, struct mpa_extent *ext,
 			    u32 len)
 {
@@ -100,15 +101,15 @@ static void extent_accepted(struct mpa_plan *plan, struct mpa_extent *ext,
 	if (ext->len)
 		return;
 	put_page(ext->page);
-	/* Pairs with mpa_tx_rest(): nothing is looked at any more */
+	/* Pairs with mpa_tx_rest(): the extent is not read any more */
 	smp_store_release(&plan->first, plan->first + 1);
 }
 
 /**
- * mpa_plan_push() - give TCP what waits, oldest first
+ * mpa_plan_push() - give TCP the waiting extents, oldest first
  * @conn: connection
  * @mss: TCP's effective MSS
- * @more: more follows at once
+ * @more: more octets follow at once
  *
  * Context: process or softirq, socket lock held.
  * Return: 0 when TCP has taken everything, -EAGAIN when it has no room, or
@@ -152,7 +153,7 @@ int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more)
 }
 
 /*
- * A new EMSS counts for what is written from now on.
+ * A new EMSS counts for FPDUs that are written from now on.
  * Context: socket lock held.
  */
 void mpa_plan_set_mss(struct mpa_plan *plan, u32 mss)

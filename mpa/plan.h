@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The plan of TCP's segments: where each of them ends in what has been written,
- * and what of that TCP has still to take.
+ * The plan of TCP's segments: where each of them ends in the written stream,
+ * and which octets TCP has not taken yet.
  */
 #ifndef MPA_PLAN_H
 #define MPA_PLAN_H
@@ -15,8 +15,8 @@
 struct mpa_conn;
 
 /*
- * Octets of the segments that are planned when TCP's may have @mss: there are
- * always fragments for one. Others than @mss are ended by hand.
+ * Octets of a planned segment when TCP's have up to @mss: a buffer always has
+ * enough fragments for one. A mark ends each segment of another size than @mss.
  */
 static inline u32 mpa_plan_segment(u32 mss)
 {
@@ -30,27 +30,28 @@ struct mpa_extent {
 	struct page *page;
 	u32 off;
 	u32 len;
-	u32 mss;		/* TCP's, for which they were cut */
+	u32 mss;		/* TCP's MSS when they were written */
 	bool eor;		/* a TCP segment ends behind it */
 };
 
 /**
  * struct mpa_plan - segments of a connection's stream
- * @mss: TCP's effective MSS at the last hand-over. When it is not @emss,
- *	each segment is ended by hand
+ * @mss: TCP's effective MSS at the last hand-over. If it differs from @emss, an
+ *	end-of-record mark ends each segment
  * @emss: octets of a planned segment: mpa_plan_segment()
  * @room: octets left in the TCP segment that is being filled
  * @room_before: @room before the open FPDU
  * @accepted: stream position up to which TCP has taken the stream
- * @planned: stream position up to which TCP has it, and where a segment
- *	starts; from there on each is @emss long up to an extent's end of record
- * @whole: stream position up to which whole FPDUs went to TCP last
+ * @planned: stream position, up to @accepted, where a planned segment starts;
+ *	from there on each is @emss long up to an extent's end of record
+ * @whole: @accepted after the last push in which TCP took everything: the end
+ *	of an FPDU
  * @first: index of the oldest extent, modulo MPA_PLAN_EXTENTS
  * @last: index behind the newest one
- * @extent: MPA_PLAN_EXTENTS of them in the transmitter's store: what TCP has
- *	not taken, in order
+ * @extent: MPA_PLAN_EXTENTS of them in the transmitter's store: octets that TCP
+ *	has not taken, in order
  *
- * Written by the transmit owner, but for @mss, @emss, @accepted, @planned and
+ * Written by the transmit owner, except @mss, @emss, @accepted, @planned and
  * @first, which change under the socket lock in a hand-over.
  */
 struct mpa_plan {
@@ -70,19 +71,19 @@ int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more);
 void mpa_plan_set_mss(struct mpa_plan *plan, u32 mss);
 void mpa_plan_free(struct mpa_plan *plan);
 
-/* Does TCP have to take something still? */
+/* Are there extents that TCP has not taken? */
 static inline bool mpa_plan_pending(const struct mpa_plan *plan)
 {
 	return plan->first != plan->last;
 }
 
-/* Extents that there is room for. */
+/* Free extents. */
 static inline unsigned int mpa_plan_left(const struct mpa_plan *plan)
 {
 	return MPA_PLAN_EXTENTS - (plan->last - plan->first);
 }
 
-/* @piece waits for TCP, too. */
+/* Add @piece to the extents that wait for TCP. */
 static inline void mpa_plan_append(struct mpa_plan *plan,
 				   const struct mpa_extent *piece)
 {
@@ -104,7 +105,7 @@ static inline void mpa_plan_append(struct mpa_plan *plan,
 	plan->last++;
 }
 
-/* What is written so far ends a segment. */
+/* The octets written so far end a segment. */
 static inline void mpa_plan_end_record(struct mpa_plan *plan)
 {
 	if (mpa_plan_pending(plan))
@@ -113,7 +114,7 @@ static inline void mpa_plan_end_record(struct mpa_plan *plan)
 		plan->planned = plan->accepted;	/* TCP has it already */
 }
 
-/* The segment that is being filled ends here. */
+/* End the segment that is being filled, unless it is empty. */
 static inline void mpa_plan_end_segment(struct mpa_plan *plan)
 {
 	if (plan->room == plan->emss)
@@ -123,8 +124,8 @@ static inline void mpa_plan_end_segment(struct mpa_plan *plan)
 }
 
 /*
- * The segment that is being filled has less room by an FPDU. False: the FPDU
- * lies across segments.
+ * Take an FPDU's octets from the room of the segment that is being filled.
+ * False: the FPDU lies across segments.
  */
 static inline bool mpa_plan_fill(struct mpa_plan *plan, u32 wire)
 {

@@ -2,7 +2,7 @@
 /*
  * Receive: an FPDU is verified while it still lies in TCP's receive queue and
  * is then handed up as a cursor over its Marker-free octets (RFC 5044
- * section 6). Nothing is copied but payload into its final buffer, unless
+ * section 6). The only copy is that of payload into its final buffer, unless
  * TCP's window would shut.
  */
 #include <linux/mm.h>
@@ -36,9 +36,9 @@ static int deliver_queued(struct mpa_conn *conn, const struct mpa_cursor *at,
 }
 
 /*
- * What was placed before its turn was verified then, and is not read again:
- * TCP may hold other octets for it by now (RFC 5044 A.3). It is never the first
- * FPDU of a connection, which lets a Responder send.
+ * Deliver an FPDU that was placed early. It was verified then and is not read
+ * again, because TCP may hold other octets for it by now (RFC 5044 A.3). It is
+ * never the first FPDU of a connection, which lets a Responder send.
  */
 static int deliver_placed(struct mpa_conn *conn,
 			  const struct mpa_placed *placed)
@@ -72,7 +72,7 @@ static struct sk_buff *stash_first(struct mpa_conn *conn)
  * @cur: the cursor
  *
  * Context: socket lock held for as long as the cursor is used.
- * Return: octets that are there.
+ * Return: octets received from there on.
  */
 u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur)
 {
@@ -119,7 +119,7 @@ void mpa_rx_consume(struct mpa_conn *conn, u32 fpdus, u32 octets)
 	rx->fpdus += fpdus;
 	rx->octets += octets;
 	rx->tries = 0;
-	/* The stash is the beginning of one FPDU: all of it goes or none. */
+	/* The stash is the beginning of one FPDU, which is consumed now. */
 	if (rx->stash_len) {
 		octets -= rx->stash_len;
 		stash_free(rx);
@@ -147,9 +147,9 @@ static bool stash_grow(struct mpa_rx *rx, gfp_t gfp)
 }
 
 /*
- * Room behind what is stashed: octets, or 0 for want of memory. The stash is
- * charged like what is sent, but without the reserve of softirq, which would
- * overdraw the limit, and without the OOM killer: TCP's window stays shut.
+ * Room behind the stashed octets, or 0 without memory. The stash is charged
+ * like sent FPDUs, but without softirq's reserves, which would exceed the
+ * cgroup's limit, and without the OOM killer: TCP's window stays shut instead.
  */
 static u32 stash_room(struct mpa_conn *conn, gfp_t gfp)
 {
@@ -170,7 +170,7 @@ static u32 stash_room(struct mpa_conn *conn, gfp_t gfp)
 	return grown ? PAGE_SIZE : 0;
 }
 
-/* Move octets of TCP's queue into the stash's last page, where they fit. */
+/* Move octets of TCP's queue into the stash's last page, which has room. */
 static int stash_append(struct mpa_conn *conn, u32 n)
 {
 	struct mpa_rx *rx = &conn->rx;
@@ -198,14 +198,14 @@ static int stash_append(struct mpa_conn *conn, u32 n)
 }
 
 /*
- * TCP's window or its memory is about to shut before the FPDU is complete:
- * take what is there out of the queue. RFC 5044 A.5.2 warns of the deadlock.
- * The head goes first, and its length is read again from the copy: a peer on
- * this machine may have changed it.
- * A page at a time: no more is charged than is there, and what TCP gives back
- * for one page can pay for the next.
- * No further segment may come to try again at: without memory that is the
- * caller's to arrange.
+ * TCP's window or its memory is about to shut before the FPDU is complete: take
+ * the queued octets out of the queue. RFC 5044 A.5.2 warns of this deadlock.
+ * Stash the head first and read the length again from the copy, because a peer
+ * on this machine may have changed it.
+ * Stash a page at a time: the charge is no more than the queued octets need,
+ * and memory that TCP frees for one page can be used for the next.
+ * Without memory the caller must arrange another try: it cannot count on a
+ * further segment.
  */
 static enum mpa_rx_result stash_queued(struct mpa_conn *conn, u32 queued,
 				       gfp_t gfp, enum mpa_error *err)
@@ -239,7 +239,7 @@ struct fpdu {
 	struct mpa_placed *placed;
 };
 
-/* The next FPDU, of which @avail octets are there. False: not all of it. */
+/* Find the next FPDU within @avail octets. False: it is not complete. */
 static bool next_fpdu(struct mpa_rx *rx, struct mpa_cursor *cur, u32 avail,
 		      struct fpdu *fpdu)
 {
@@ -256,7 +256,7 @@ static bool next_fpdu(struct mpa_rx *rx, struct mpa_cursor *cur, u32 avail,
 }
 
 /*
- * Verify an FPDU and hand it up, wherever it lies. Non-zero ends the receive
+ * Verify an FPDU and hand it up, in one piece or not. Non-zero ends the receive
  * direction, as with mpa_whole_deliver().
  */
 static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
@@ -284,12 +284,12 @@ static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
 	return ret;
 }
 
-/* The FPDUs in front of the next one that needs more care. As above. */
+/* Deliver FPDUs up to the next that needs deliver_fpdu(). Return: as above. */
 static int deliver_whole(struct mpa_delivery *run)
 {
 	const struct mpa_early *early = run->conn->rx.early;
 
-	/* deliver_fpdu() tells of each: there that would cost when off, too. */
+	/* The fast path has no tracepoint: it would cost even when off. */
 	if (unlikely(early && early->num_placed) ||
 	    trace_mpa_rx_fpdu_enabled())
 		return 0;
@@ -327,7 +327,7 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 	mpa_rx_head(conn, &run.cur);
 	result = deliver_run(&run);
 	*err = run.err;
-	/* TCP sends an ACK below, which may have us place what is early. */
+	/* The ACK that TCP sends below may start early placement. */
 	conn->rx.stopped = result == MPA_RX_ENDED;
 	if (run.done) {
 		mpa_rx_consume(conn, run.fpdus, run.done);
@@ -338,8 +338,8 @@ static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 }
 
 /*
- * The consumer takes its ULPDUs itself: is there a whole FPDU? The first one
- * that comes is verified at once, because it lets a Responder send.
+ * Look for a whole FPDU, for a consumer that takes its ULPDUs itself. The first
+ * FPDU is verified at once, because it lets a Responder send.
  */
 static enum mpa_rx_result hold_fpdu(struct mpa_conn *conn, enum mpa_error *err)
 {
@@ -365,7 +365,7 @@ static enum mpa_rx_result hold_fpdu(struct mpa_conn *conn, enum mpa_error *err)
 }
 
 /**
- * mpa_rx_pass() - deliver what is complete in TCP's queue
+ * mpa_rx_pass() - deliver the complete FPDUs in TCP's queue
  * @conn: connection in Full Operation
  * @budget: octets after which to stop and leave the rest to a worker
  * @gfp: how to get memory, GFP_ATOMIC in softirq
@@ -415,7 +415,7 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 	return result;
 }
 
-/* Throw away what is queued, and what is known of the rest. */
+/* Drop all queued octets, and the notes of early placement. */
 void mpa_rx_drop_all(struct mpa_conn *conn)
 {
 	mpa_sock_drop_queued(conn->sk);

@@ -12,26 +12,25 @@
 struct mpa_early;
 struct sk_buff;
 
-/* Octets in one go, for TCP's callbacks: a flow must not starve the others. */
+/* Octets per pass in TCP's callbacks, so that no flow starves the others. */
 #define MPA_SOFTIRQ_BUDGET	SZ_256K
 
 /**
  * struct mpa_rx - receive direction of a connection; socket lock
- * @start: TCP sequence number of the first octet of Full Operation, for what
- *	TCP holds out of order
+ * @start: TCP sequence number of the first octet of Full Operation, for early
+ *	placement
  * @markers: the peer puts Markers into its stream
  * @crc: CRCs are checked
- * @stopped: an error or the consumer ended it: what comes is thrown away
+ * @stopped: an error or the consumer ended it: incoming octets are dropped
  * @held: a whole FPDU waits for a consumer that takes ULPDUs itself
- * @need: octets that must be there before the next FPDU is complete, as far
- *	as known
+ * @need: octets needed to complete the next FPDU, as far as known
  * @stash: octets of an incomplete FPDU that had to be taken out of TCP's
  *	queue to keep its window open (RFC 5044 A.5.2); NULL when there are none
  * @stash_len: octets in @stash
- * @tries: times in a row that there was no memory for @stash
- * @early: what was placed before its turn; NULL when that is not done
- * @fpdus: FPDUs that were delivered
- * @octets: of the stream in these
+ * @tries: successive tries that found no memory for @stash
+ * @early: early placement; NULL when it is not in use
+ * @fpdus: FPDUs delivered
+ * @octets: octets of the stream in @fpdus
  */
 struct mpa_rx {
 	u32 start;
@@ -48,12 +47,12 @@ struct mpa_rx {
 	u64 octets;
 };
 
-/* What a pass over the queue came to. */
+/* Result of a pass over the queue. */
 enum mpa_rx_result {
 	MPA_RX_IDLE,		/* nothing complete is left */
 	MPA_RX_MORE,		/* the budget ran out */
-	MPA_RX_NO_MEMORY,	/* idle, and no room to stash what is there */
-	MPA_RX_HELD,		/* what is complete waits for the consumer */
+	MPA_RX_NO_MEMORY,	/* idle, and no memory to stash the rest */
+	MPA_RX_HELD,		/* a complete FPDU waits for the consumer */
 	MPA_RX_ENDED,		/* stopped in this pass, see *err */
 };
 
@@ -61,8 +60,8 @@ struct mpa_conn;
 struct mpa_cursor;
 
 /*
- * The stream position of the first FPDU that is not delivered. TCP's
- * copied_seq does not tell it: the FIN has a sequence number, too.
+ * The stream position of the first FPDU that is not delivered. It cannot be
+ * taken from TCP's copied_seq, because the FIN has a sequence number, too.
  */
 static inline u32 mpa_rx_position(const struct mpa_rx *rx)
 {

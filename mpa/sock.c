@@ -30,8 +30,8 @@ static void reclassify_lock(struct sock *sk)
 }
 
 /*
- * Before the first segment. The ECN bits are TCP's. IPv6 has a field of its
- * own; the socket's priority comes with that of IPv4.
+ * Call before the first segment. The ECN bits belong to TCP. IPv6 has a field
+ * of its own; ip_sock_set_tos() also sets the socket's priority.
  */
 static void set_tos(struct sock *sk, u8 tos)
 {
@@ -66,14 +66,14 @@ int mpa_sock_create(struct net *net, int family, u8 tos, struct socket **sock)
 	return 0;
 }
 
-/* What is right for a socket that is ours alone. Context: socket lock held. */
+/* Set the options of our own sockets. Context: socket lock held. */
 void mpa_sock_tune(struct sock *sk)
 {
-	/* Reclaim may run through us: no I/O, and not the task's own frag. */
+	/* Reclaim may use this socket: no I/O, and not the task's page frag. */
 	sk->sk_allocation = GFP_NOIO;
 	sk->sk_use_task_frag = false;
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
-	/* Urgent data would move copied_seq, and the Markers with it. */
+	/* Urgent data would shift copied_seq, and so the Markers. */
 	sock_set_flag(sk, SOCK_URGINLINE);
 }
 
@@ -83,14 +83,15 @@ static unsigned long reserves_used;	/* bit 0: memalloc_socks_key is held */
  * mpa_sock_use_reserves() - let a socket use memory reserves
  * @sk: socket
  *
- * sk_set_memalloc(), but for the static key: to change its count one waits for
- * CPUs that come or go, which may wait for memory, and that for storage to
- * connect again. So the first socket of all takes it until the module goes.
+ * As sk_set_memalloc(), except for the static key. Changing the key's count
+ * waits for CPU hotplug, which may wait for memory, which may wait for storage
+ * to reconnect. So the first of all sockets takes the key, until the module is
+ * unloaded.
  *
- * There is no way back. TCP may go on with the socket alone, and
- * sk_clear_memalloc() takes from TCP's account without the socket lock; with
- * that lock what waits in the backlog from reserves is a BUG once the flag is
- * gone.
+ * This cannot be undone. TCP may go on with the socket alone, and
+ * sk_clear_memalloc() changes TCP's account without the socket lock. Under the
+ * lock, packets from reserves may wait in the backlog: a BUG once the flag is
+ * cleared.
  *
  * Context: process, may sleep.
  */
@@ -102,7 +103,7 @@ void mpa_sock_use_reserves(struct sock *sk)
 		static_branch_inc(&memalloc_socks_key);
 }
 
-/* There are no connections any more. Context: process, may sleep. */
+/* No connection is left. Context: process, may sleep. */
 void mpa_sock_module_exit(void)
 {
 	if (test_and_clear_bit(0, &reserves_used))
@@ -112,9 +113,9 @@ void mpa_sock_module_exit(void)
 /**
  * mpa_sock_abort() - reset TCP, as tcp_abort() does
  * @sk: socket
- * @sk_err: errno that the program is to see
+ * @sk_err: errno for the program
  *
- * tcp_abort() would wait for the lock. What TCP has for those that hold it is
+ * tcp_abort() would wait for the socket lock. A caller with the lock can use
  * tcp_disconnect(), which sends the RST, but prepares for another connect().
  * Context: process, socket lock held.
  */
@@ -123,14 +124,14 @@ void mpa_sock_abort(struct sock *sk, int sk_err)
 	sock_owned_by_me(sk);
 	if (sk->sk_state == TCP_CLOSE)
 		return;
-	/* Nobody is to see the errno in between. */
+	/* TCP's own errno must not be seen in between. */
 	local_bh_disable();
 	bh_lock_sock(sk);
-	/* Before the state, for poll(); again, because TCP sets its own. */
+	/* Set before the state, for poll(), and again, as TCP overwrites it. */
 	WRITE_ONCE(sk->sk_err, sk_err);
 	tcp_prot.disconnect(sk, 0);
 	WRITE_ONCE(sk->sk_err, sk_err);
-	/* The rest of tcp_done(), which is not exported by newer kernels. */
+	/* The rest of tcp_done(), which newer kernels do not export. */
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	sk->sk_state_change(sk);
 	bh_unlock_sock(sk);
@@ -138,8 +139,8 @@ void mpa_sock_abort(struct sock *sk, int sk_err)
 }
 
 /*
- * As inet_shutdown(), but under one hold of the lock: without a FIN, too, TCP
- * goes from state to state by what comes.
+ * As inet_shutdown(), but under one hold of the lock: incoming segments change
+ * TCP's state even if it could not send the FIN.
  */
 static void send_fin(struct sock *sk)
 {
@@ -152,7 +153,7 @@ static void send_fin(struct sock *sk)
 		sk->sk_state_change(sk);
 		return;
 	}
-	/* In this state tcp_disconnect() resets only what has octets left. */
+	/* In this state tcp_disconnect() sends an RST only if octets wait. */
 	if (sk->sk_state == TCP_LAST_ACK)
 		WRITE_ONCE(tp->write_seq, end + 1);
 	mpa_sock_abort(sk, ENOBUFS);
@@ -160,10 +161,10 @@ static void send_fin(struct sock *sk)
 
 /**
  * mpa_sock_shutdown() - close the sending direction
- * @sock: TCP socket that nobody sends on any more
+ * @sock: TCP socket on which nothing more is sent
  *
- * TCP sends no FIN, neither now nor later, when it has no memory for one: then
- * the connection is reset, for neither end is to wait for ever.
+ * If TCP has no memory for the FIN, it never sends one. The connection is then
+ * reset, so that neither end waits for ever.
  * Context: process, may sleep; takes the socket lock.
  */
 void mpa_sock_shutdown(struct socket *sock)
@@ -180,16 +181,16 @@ void mpa_sock_shutdown(struct socket *sock)
 		kernel_sock_shutdown(sock, SHUT_WR);
 }
 
-/* Buffers that TCP fills in a call before it looks at its backlog. */
+/* Buffers that TCP fills in one call before it processes its backlog. */
 #define SMALL_BUFFERS	16
 
-/* Octets that go out last, when the rest must go in whole segments. */
+/* Octets kept for a last call, when all others must go in whole segments. */
 #define LAST_OCTETS	4
 
-/* Whole segments up to the window's edge, and the last one, too. */
+/* Send whole segments up to the window's edge, and also the last one. */
 #define NAGLE_WHOLE	(TCP_NAGLE_OFF | TCP_NAGLE_CORK | TCP_NAGLE_PUSH)
 
-/* Would what is queued reach beyond the window that the peer has opened? */
+/* Would @len more octets reach beyond the window that the peer has opened? */
 static bool beyond_window(const struct sock *sk, u32 len)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -197,7 +198,7 @@ static bool beyond_window(const struct sock *sk, u32 len)
 	return after(tp->write_seq + len, tcp_wnd_end(tp));
 }
 
-/* How TCP may cut when it has @len octets more. */
+/* Say how TCP may cut when it gets @len more octets. */
 static void set_nagle(struct sock *sk, u32 len)
 {
 	tcp_sk(sk)->nonagle = beyond_window(sk, len) ? NAGLE_WHOLE :
@@ -205,8 +206,8 @@ static void set_nagle(struct sock *sk, u32 len)
 }
 
 /*
- * Octets in a buffer that TCP will regard as full. What it has regarded so is
- * of no use: buffers grow with the largest window that the peer has opened.
+ * The size at which TCP will regard a buffer as full. The size that it used
+ * last is of no use: it grows with the largest window that the peer has opened.
  */
 static u32 full_buffer(struct sock *sk)
 {
@@ -227,7 +228,7 @@ static u32 room_in_buffer(struct sock *sk)
 	return full - skb->len;
 }
 
-/* Fragments of a page that are left in TCP's last buffer, or in a new one. */
+/* Free fragments, of a page each, in TCP's last buffer, or in a new one. */
 static u32 frags_left(const struct sock *sk, const struct mpa_sock_paged *paged,
 		      bool new)
 {
@@ -243,7 +244,7 @@ static u32 frags_left(const struct sock *sk, const struct mpa_sock_paged *paged,
 	return MAX_SKB_FRAGS - used + skb_can_coalesce(skb, used, page, off);
 }
 
-/* Fragments for @len octets of a segment, wherever they will lie in chunks. */
+/* Enough fragments for @len octets of a segment, wherever these lie. */
 static u32 frags_for(u32 len)
 {
 	return len / PAGE_SIZE + 4;
@@ -255,13 +256,14 @@ static u32 frags_for(u32 len)
  * @paged: where they are
  * @len: how many there are
  *
- * Up to the last segment for which there are fragments in any case: its
- * beginning may be all that is there now. For the first octet of a segment for
- * which there are none a new buffer is begun. A full buffer is ended by hand:
- * TCP of newer kernels, when it has cut one, fills it up from the next, and so
- * on, and alignment would not come back in its queue. Never more than one
- * buffer, or small ones that are less than what has TCP look at its backlog:
- * that would run our receive path under a send.
+ * The octets include the last segment for which the buffer surely has enough
+ * fragments, even if only the beginning of that segment exists now. If the
+ * buffer lacks fragments for a segment that starts here, a new buffer is begun.
+ * A full buffer is ended by a mark: otherwise TCP of newer kernels, after it
+ * has cut a buffer, fills it up from the next one, and so on, and alignment
+ * would not come back in its queue. The octets never fill more than one buffer,
+ * or more than SMALL_BUFFERS small ones: more would make TCP process its
+ * backlog, and so run our receive path within a send.
  *
  * Context: socket lock held. Return: 1..@len.
  */
@@ -280,7 +282,7 @@ u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len)
 		return min(len, room ? room : SMALL_BUFFERS * full);
 	len = min(len, room ? room : full);
 	if (!frags)
-		return len;	/* TCP cuts: it cannot be helped */
+		return len;	/* TCP cuts the segment: unavoidable */
 	fit = frags * PAGE_SIZE - offset_in_page(paged->off);
 	if (len <= fit) {
 		part = (paged->used + len) % paged->size;
@@ -293,12 +295,12 @@ u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len)
 	}
 	part = (paged->used + fit) % paged->size;
 	if (part >= fit)
-		return min(fit, len);	/* here neither */
+		return min(fit, len);	/* likewise */
 	paged->full = true;
 	return fit - part;
 }
 
-/* When an ACK is due, it can be waited for. */
+/* Is TCP full, with an ACK to come? Then have it call sk_write_space(). */
 static bool must_wait_for_ack(struct sock *sk)
 {
 	if (sk_stream_memory_free(sk) || !tcp_sk(sk)->packets_out || sk->sk_err)
@@ -308,13 +310,13 @@ static bool must_wait_for_ack(struct sock *sk)
 }
 
 /*
- * Send octets of which some lie beyond the window that the peer has opened.
+ * Send octets some of which lie beyond the window that the peer has opened.
  *
  * Without Nagle's algorithm TCP fills the window to the last octet and cuts a
  * segment there, in the middle of an FPDU. A corked socket rounds down to
- * whole segments, but would also hold back the last one, if it were not for
- * the note to push it. TCP pushes without regard to the cork when it begins a
- * new buffer or has no memory: so it is not led there.
+ * whole segments, but would also hold back the last one without
+ * TCP_NAGLE_PUSH. TCP ignores the cork when it begins a new buffer or has no
+ * memory, so this function avoids both.
  */
 static int send_beyond_window(struct sock *sk,
 			      const struct mpa_sock_piece *piece, int flags)
@@ -331,7 +333,7 @@ static int send_beyond_window(struct sock *sk,
 	return mpa_tcp_send_page(sk, piece->page, piece->off, len, flags);
 }
 
-/* Will TCP take no other buffer behind one of @len octets? */
+/* Will TCP take no further buffer after one of @len octets? */
 static bool leaves_no_room(const struct sock *sk, u32 len)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -342,12 +344,12 @@ static bool leaves_no_room(const struct sock *sk, u32 len)
 }
 
 /*
- * How TCP is to take a piece. It is pushed once, with the last octets: each
- * push sends what there is in buffers that are not full. That the last octets
- * come is sure where all lie within the window: TCP pushes by itself when it
- * has no room for them. Beyond the window they may have to wait for an ACK.
- * A buffer that ends with the piece is pushed when it is the last that TCP
- * takes: newer kernels do not when they refuse the next.
+ * The flags for a piece. TCP is pushed once, with the last octets, because each
+ * push also sends buffers that are not full. If all octets lie within the
+ * window, the last ones surely follow: TCP pushes by itself when it has no room
+ * for them. Beyond the window they may have to wait for an ACK. If a buffer
+ * ends with the piece and TCP will take no further one, the buffer is pushed:
+ * newer kernels do not push when they refuse the next one.
  */
 static int piece_flags(const struct sock *sk,
 		       const struct mpa_sock_piece *piece)
@@ -367,14 +369,14 @@ static int piece_flags(const struct sock *sk,
 /**
  * mpa_sock_send_page() - give TCP a reference to octets of a page
  * @conn: connection
- * @piece: the octets. When more follow TCP may wait with a segment that is not
- *	full, and when they do so in this push, with all
+ * @piece: the octets. If more octets follow, TCP may delay a segment that is
+ *	not full; if they follow in this push, TCP may delay all segments
  *
- * When a segment leaves that is not full is ours to say on our own sockets,
- * and the program's on its own. Context: process or softirq, socket lock held.
- * Does not block.
- * Return: octets taken, which may be less than there are for no lack of room;
- * -EAGAIN when TCP has no room, or another errno. Then TCP has been pushed, or
+ * On our own sockets we decide when TCP sends a segment that is not full; on a
+ * program's socket the program does. Context: process or softirq, socket lock
+ * held. Does not block.
+ * Return: octets taken, perhaps fewer than given even if TCP has room; -EAGAIN
+ * when TCP has no room, or another errno. On an error TCP has been pushed, or
  * waits for an ACK.
  */
 int mpa_sock_send_page(struct mpa_conn *conn,
@@ -389,9 +391,9 @@ int mpa_sock_send_page(struct mpa_conn *conn,
 		return mpa_tcp_send_page(sk, piece->page, piece->off,
 					 piece->len, flags);
 	/*
-	 * Before, because TCP may still have to send what it got earlier: a
-	 * busy device or the hope for an ACK can have held that back. After,
-	 * because TCP drops the note to push with each new buffer.
+	 * Before the call, because TCP may still hold earlier octets back, for
+	 * a busy device or for an expected ACK. After the call, because TCP
+	 * clears TCP_NAGLE_PUSH with each new buffer.
 	 */
 	set_nagle(sk, piece->len);
 	if (beyond_window(sk, piece->len))
@@ -408,7 +410,7 @@ int mpa_sock_send_page(struct mpa_conn *conn,
  * @sk: socket
  * @limits: for mpa_sock_lower()
  *
- * For little that cannot wait. Context: socket lock held until
+ * For a few octets that cannot wait. Context: socket lock held until
  * mpa_sock_lower().
  */
 void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits)
@@ -432,8 +434,8 @@ void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
  * mpa_sock_drop_error() - forget an error that has not ended TCP
  * @sk: socket
  *
- * TCP goes on after what ICMP says (IP_RECVERR), but fails the next call to
- * send for it, once. That is to be no call of ours.
+ * An error from ICMP (IP_RECVERR) does not end TCP, but fails the next call to
+ * send, once. That must not be a call of ours.
  * Context: socket lock held.
  */
 void mpa_sock_drop_error(struct sock *sk)
@@ -443,7 +445,7 @@ void mpa_sock_drop_error(struct sock *sk)
 		sock_error(sk);
 }
 
-/* Up to a page of octets, copied: octets taken, or an errno. */
+/* Send a copy of up to a page of octets. Return: octets taken, or an errno. */
 static int send_copy(struct sock *sk, const void *octets, u32 len, int flags,
 		     gfp_t gfp)
 {
@@ -467,11 +469,11 @@ static int send_copy(struct sock *sk, const void *octets, u32 len, int flags,
  * @len: number of octets
  * @gfp: how to allocate pages for them
  *
- * What a program sent before may fill the socket, so that its limits do not
- * count here: the frame goes out whole. In pages that TCP gives back, for what
- * is sent by copying leaves the socket with a page fragment of its own: 32 KiB
- * until it closes. All that TCP could wait for is memory then, and that is not
- * waited for. A frame that has gone in part can neither be finished nor taken
+ * A program's earlier octets may fill the socket, so its limits are lifted and
+ * TCP takes the whole frame. The frame goes in pages, which TCP frees: sending
+ * by copy would leave a page fragment of 32 KiB with the socket until it
+ * closes. TCP can then lack only memory, and this function does not wait for
+ * memory. A frame that TCP has taken in part can be neither finished nor taken
  * back: TCP is reset.
  * Context: process, socket lock held.
  * Return: 0, -ENOMEM, or another errno when TCP cannot send any more.
@@ -502,8 +504,8 @@ int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len, gfp_t gfp)
 }
 
 /*
- * The octet that TCP took last ends its segment: what follows starts a new
- * one. Nothing to do when TCP has already sent it.
+ * End the segment behind the last octet that TCP has taken: the next octet
+ * starts a new one. Does nothing if TCP has sent that octet already.
  */
 void mpa_sock_end_record(struct sock *sk)
 {
@@ -517,7 +519,7 @@ void mpa_sock_end_record(struct sock *sk)
 /**
  * mpa_sock_fill() - how full is the segment that the next octet goes to?
  * @sk: connected socket
- * @mss: what mpa_sock_emss() says
+ * @mss: result of mpa_sock_emss()
  *
  * Context: socket lock held. Return: octets, 0..@mss - 1; 0 when the next
  * octet starts a segment.
@@ -533,8 +535,8 @@ u32 mpa_sock_fill(struct sock *sk, u32 mss)
 }
 
 /*
- * Option space of the SACK blocks that the next segment carries: as many as
- * timestamps and signatures leave room for, or nothing is left of a small MSS.
+ * Option space of the SACK blocks that the next segment carries. Timestamps and
+ * signatures limit their number; to count more could use up a small MSS.
  */
 static u32 sack_space(const struct tcp_sock *tp)
 {
@@ -562,7 +564,7 @@ static u32 mtu_to_mss(const struct sock *sk, u32 mtu)
 	return mss - (tp->tcp_header_len - sizeof(struct tcphdr));
 }
 
-/* What tcp_sync_mss() comes to when TCP sends next. */
+/* The result that tcp_sync_mss() will have when TCP sends next. */
 static u32 next_mss(struct sock *sk, u32 mtu)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
@@ -577,8 +579,8 @@ static u32 next_mss(struct sock *sk, u32 mtu)
  * mpa_sock_emss() - TCP's effective maximum segment size (SIZ-06)
  * @sk: connected socket
  *
- * As TCP itself finds out before it sends, the path's MTU included. What waits
- * behind other octets is sent later: the SACK blocks that a receiver has to
+ * Computed as TCP does before it sends, with the path's MTU. If other octets
+ * wait in front of ours, ours are sent later: the SACK blocks that TCP has to
  * send now will be gone by then.
  *
  * Context: socket lock held. Return: octets of payload in a full segment.

@@ -11,7 +11,7 @@
 
 struct mpa_conn;
 
-/* What mpa_sock_lift() has put out of force. */
+/* The limits that mpa_sock_lift() has lifted. */
 struct mpa_sock_limits {
 	int sndbuf;
 	u32 notsent_lowat;
@@ -23,7 +23,7 @@ struct mpa_sock_limits {
  * @off: offset of the first octet in the chunk
  * @len: octets
  * @rest: octets that follow under the same hold of the socket lock
- * @more: others follow these at once
+ * @more: the transmit owner writes more at once
  * @ends: a segment ends with these
  */
 struct mpa_sock_piece {
@@ -35,16 +35,17 @@ struct mpa_sock_piece {
 	bool ends;
 };
 
-/* A segment of so much fits a buffer, wherever its octets lie in chunks. */
+/* The largest segment that fits a buffer, wherever its octets lie in chunks. */
 #define MPA_MAX_PAGED	((u32)((MAX_SKB_FRAGS - 4) * PAGE_SIZE))
 
 /**
- * struct mpa_sock_paged - octets that are to lie in fragments of a page
+ * struct mpa_sock_paged - octets to be put into fragments of a page each
  * @page: head page of a chunk
  * @off: offset of the first octet in the chunk
  * @size: octets of a segment, up to MPA_MAX_PAGED
- * @used: of these TCP has so many of the segment that the first octet goes to
- * @full: set when the buffer is to end behind what mpa_sock_fit() has returned
+ * @used: octets that TCP already has of the segment with the first octet
+ * @full: set when the buffer must end behind the octets that mpa_sock_fit()
+ *	returned
  */
 struct mpa_sock_paged {
 	struct page *page;
@@ -80,7 +81,7 @@ static inline bool mpa_sock_is_local(struct sock *sk)
 	return dst && dst->dev->flags & IFF_LOOPBACK;
 }
 
-/* Throw away what is queued, so that a FIN stays one and no RST is sent. */
+/* Drop all received octets, so that a close sends a FIN and not an RST. */
 static inline void mpa_sock_drop_queued(struct sock *sk)
 {
 	int queued = tcp_inq(sk);

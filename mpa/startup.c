@@ -84,7 +84,7 @@ static void enhanced_decode(const __u8 *p, struct mpa_offer *offer)
  * mpa_startup_build() - write a Request or Reply frame
  * @frame: room for MPA_STARTUP_MAX_LEN octets
  * @reply: whether it is a Reply
- * @offer: what the frame says; @offer->reject counts in a Reply only
+ * @offer: contents of the frame; @offer->reject counts in a Reply only
  * @pd: the ULP's Private Data of @offer->pd_len octets; may be NULL when
  *      there is none
  *
@@ -119,9 +119,9 @@ int mpa_startup_build(__u8 *frame, bool reply, const struct mpa_offer *offer,
 }
 
 /*
- * The key is judged at its first octet that is wrong. The two keys part at
- * one octet, so that two Initiators (RFC 5044 section 7.1.2, rule 8) are told
- * from a stranger there, and how the stream was cut does not matter.
+ * Fail at the first wrong octet of the key. The two keys differ in one octet,
+ * which tells a second Initiator (RFC 5044 section 7.1.2, rule 8) from a
+ * stranger. So the result does not depend on how the stream was cut.
  */
 static int key_check(const __u8 *frame, __u32 have, bool reply)
 {
@@ -139,22 +139,22 @@ static int key_check(const __u8 *frame, __u32 have, bool reply)
 }
 
 /*
- * Revision 0 is what RDMA Consortium peers say (RFC 5044 Appendix C): it
- * takes @local's permission. A side without it is "non-permissive".
+ * RDMA Consortium peers send revision 0 (RFC 5044 Appendix C). It needs
+ * @local's permission: a side without it is "non-permissive".
  */
 static bool rev_usable(const struct mpa_offer *local, __u8 rev)
 {
 	return rev == MPA_REV_RDMAC ? local->rdmac : rev <= local->rev;
 }
 
-/* With revision 1 the S bit is a reserved one, which is not looked at. */
+/* With revision 1 the S bit is reserved, and so ignored. */
 static bool frame_enhanced(const __u8 *frame)
 {
 	return frame[FRAME_FLAGS] & MPA_FLAG_ENHANCED &&
 	       frame[FRAME_REV] >= MPA_REV_ENHANCED;
 }
 
-/* PD_Length, judged by its first octet already when that is enough. */
+/* Check PD_Length, by its first octet alone if that is enough. */
 static int pd_len_check(const __u8 *frame, __u32 have, bool enhanced)
 {
 	__u32 pd_len;
@@ -187,26 +187,26 @@ static void header_decode(const __u8 *frame, bool reply,
 /**
  * mpa_startup_parse() - read a Request or Reply frame as it arrives
  * @frame: the stream from the frame's first octet on
- * @have: octets at @frame; more than the frame's length is fine, what
- *        follows the frame belongs to Full Operation
+ * @have: octets at @frame; octets behind the frame are allowed, and belong to
+ *        Full Operation
  * @reply: whether a Reply is expected (we are the Initiator)
  * @max_rev: the highest revision that we speak
- * @offer: what the frame says; complete when the return value is positive.
- *         @offer->rev is set for -EPROTONOSUPPORT too, and all flags are
- *         when no more than Private Data is missing
+ * @offer: contents of the frame; complete when the return value is positive.
+ *         @offer->rev is also set for -EPROTONOSUPPORT, and all flags are
+ *         set when no more than Private Data is missing
  * @pd: set to the ULP's Private Data within @frame, @offer->pd_len octets,
  *      behind the enhanced data
  *
- * Call it again from the start with each octet that arrives: whatever is
- * wrong is found at the first octet that shows it. Without enhanced data
+ * Call it again from the frame's start when more octets arrive: an error is
+ * found at the first octet that shows it. Without enhanced data
  * @offer->ird and @offer->ord are MPA_ENH_NO_DEPTH.
  *
  * Return: octets of the complete frame, or
  * -EAGAIN: nothing is wrong so far, more octets are needed;
  * -EISCONN: a Request where a Reply is expected: both sides are Initiators;
  * -EPROTO: not an MPA key, or S set and no room for the enhanced data;
- * -EPROTONOSUPPORT: a revision above @max_rev. Revision 0 is read whatever
- * becomes of it: a side that refuses it answers, too (RFC 5044 section C.2.1);
+ * -EPROTONOSUPPORT: a revision above @max_rev. Revision 0 is always read,
+ * because a side that refuses it also answers (RFC 5044 section C.2.1);
  * -EMSGSIZE: PD_Length exceeds 512.
  * All but -EAGAIN mean MPA error 4.
  */
@@ -246,10 +246,9 @@ int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
 }
 
 /*
- * One RTR kind out of several, which is the Initiator's choice (RFC 6581
- * section 1.1). A zero-length Write costs neither side anything; a Read takes
- * an inbound Read slot; a Send takes an MSN of the ULP's queue, so it is the
- * last.
+ * Choose one of several RTR kinds, as the Initiator does (RFC 6581 section
+ * 1.1). A zero-length Write costs neither side anything; a Read takes an
+ * inbound Read slot; a Send takes an MSN of the ULP's queue, so it comes last.
  */
 static __u8 rtr_choose(__u8 kinds)
 {
@@ -282,8 +281,8 @@ static void depths_answer(const struct mpa_offer *local,
 }
 
 /*
- * RFC 6581 section 9.2, Responder. All common kinds are named: the Initiator
- * chooses. Without a common kind those that we have are named, and the
+ * RFC 6581 section 9.2, Responder. The Reply names all common kinds, and the
+ * Initiator chooses. Without a common kind the Reply names ours, and the
  * Initiator ends the connection with error 7.
  */
 static void rtr_answer(const struct mpa_offer *local,
@@ -300,19 +299,19 @@ static void rtr_answer(const struct mpa_offer *local,
 	reply->rtr = agreed->rtr ? agreed->rtr : ours;
 	if (!(agreed->rtr & MPA_RTR_READ) || agreed->ird)
 		return;
-	/* Section 9.1: a Read that is the RTR needs a place to arrive. */
+	/* Section 9.1: a Read as RTR needs an IRD of at least 1. */
 	agreed->ird = 1;
 	if (reply->ird != MPA_ENH_NO_DEPTH)
 		reply->ird = 1;
 }
 
 /**
- * mpa_startup_rdmac() - what the RDMA Consortium's protocols use
- * @local: our depths; its other wishes do not count
- * @agreed: set to what Full Operation uses
+ * mpa_startup_rdmac() - parameters of the RDMA Consortium's protocols
+ * @local: our depths; its other members are ignored
+ * @agreed: set to the parameters of Full Operation
  *
- * Figure 14: version 0 above, Markers and CRC both ways. With revision 0 in
- * the startup frames, and also when there were none.
+ * Figure 14: version 0 above, Markers and CRC both ways. For startup frames of
+ * revision 0, and for a start without frames.
  */
 void mpa_startup_rdmac(const struct mpa_offer *local,
 		       struct mpa_agreed *agreed)
@@ -332,24 +331,23 @@ void mpa_startup_rdmac(const struct mpa_offer *local,
  *         @local->rtr the RTR kinds that we can receive (0 counts as
  *         MPA_RTR_WRITE: RFC 6581 section 9.2 demands at least one),
  *         @local->reject and @local->pd_len go into the Reply as they are.
- *         @local->enhanced and @local->p2p are not looked at: the Request
- *         decides
- * @request: what mpa_startup_parse() made of the Request
- * @reply: set to what the Reply has to say, for mpa_startup_build()
- * @agreed: set to what Full Operation uses
+ *         @local->enhanced and @local->p2p are ignored: the Request decides
+ * @request: the Request, as read by mpa_startup_parse()
+ * @reply: set to the contents of the Reply, for mpa_startup_build()
+ * @agreed: set to the parameters of Full Operation
  *
- * The Reply's C bit says what is in force rather than what we wish: some
- * Initiators refuse a Reply without C when they asked for it.
+ * The Reply's C bit tells whether CRCs are in force, even if only the Initiator
+ * wants them: some Initiators that want them refuse a Reply without C.
  *
- * When the Initiator's ORD exceeds our IRD our IRD is answered, and the
- * Initiator has to adapt. @agreed->rtr is 0 with @agreed->p2p when there is
- * no common RTR kind. Depths that nobody negotiated are those of @local.
+ * When the Initiator's ORD exceeds our IRD, the Reply has our IRD, and the
+ * Initiator must adapt. @agreed->p2p with an @agreed->rtr of 0 means that no
+ * RTR kind is common. Depths that were not negotiated are those of @local.
  *
- * A Request of revision 0 is answered with revision 0, M and C, whatever
- * @local wishes (RFC 5044 section C.2.4). Without @local->rdmac it is refused,
- * and @reply set all the same: section C.2.1 wants a Reply of revision 1
- * before the connection is closed. It says R=1, so that an Initiator that does
- * not look at the revision knows, too.
+ * A Request of revision 0 gets a Reply of revision 0 with M and C, whatever
+ * @local has (RFC 5044 section C.2.4). Without @local->rdmac it is refused, but
+ * @reply is set: section C.2.1 wants a Reply of revision 1 before the
+ * connection is closed. That Reply has R=1, so that even an Initiator that
+ * ignores the revision sees the refusal.
  *
  * Return: 0, or -EPROTONOSUPPORT when the Request's revision is above
  * @local->rev, or 0 without @local->rdmac (MPA error 4).
@@ -417,7 +415,7 @@ static int rtr_conclude(const struct mpa_offer *sent,
 	return agreed->rtr ? 0 : -ENOPROTOOPT;
 }
 
-/* The frames alone: does this Reply belong to that Request? */
+/* Check revision and flags: does this Reply fit the Request? */
 static int reply_check(const struct mpa_offer *sent,
 		       const struct mpa_offer *reply)
 {
@@ -434,16 +432,16 @@ static int reply_check(const struct mpa_offer *sent,
 
 /**
  * mpa_startup_conclude() - the Initiator's side of the negotiation
- * @sent: what our Request said
- * @reply: what mpa_startup_parse() made of the Reply
- * @agreed: set to what Full Operation uses; for -ENOBUFS and -ENOPROTOOPT
- *          its @rev, Markers and CRC are valid, because the Terminate that
- *          reports them is sent in Full Operation
+ * @sent: contents of our Request
+ * @reply: the Reply, as read by mpa_startup_parse()
+ * @agreed: set to the parameters of Full Operation; for -ENOBUFS and
+ *          -ENOPROTOOPT its @rev, Markers and CRC are valid, because the
+ *          Terminate that reports these errors is sent in Full Operation
  *
- * A depth that was not negotiated is the one of @sent. A refusal counts
- * before a missing S bit: a Responder that knows no enhanced frames may
- * refuse what it cannot read. A Reply of revision 0 counts for Markers and
- * CRC both ways, whatever the two frames say (RFC 5044 section C.2.5).
+ * A depth that was not negotiated is that of @sent. R is checked before a
+ * missing S bit, because a Responder without enhanced frames may refuse a
+ * Request that it cannot read. A Reply of revision 0 means Markers and CRC both
+ * ways, whatever the two frames say (RFC 5044 section C.2.5).
  *
  * Return: 0, or
  * -ECONNREFUSED: the Reply rejects the connection; the TCP connection stays

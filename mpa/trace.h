@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of MPA connections: Documentation/tracing.md tells what they
- * mean. The names of fields are an interface: scripts read them.
+ * Tracepoints of MPA connections: Documentation/tracing.md explains them. The
+ * names of fields are an interface: scripts read them.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM mpa
@@ -97,7 +97,7 @@ TRACE_EVENT(mpa_startup_frame,
 		  __entry->ird, __entry->ord, __entry->pd_len)
 );
 
-/* The verdict of startup: @status is 0 or a negative errno. */
+/* The result of startup: @status is 0 or a negative errno. */
 TRACE_EVENT(mpa_startup_end,
 	TP_PROTO(const struct mpa_conn *conn, int status),
 	TP_ARGS(conn, status),
@@ -125,7 +125,7 @@ TRACE_EVENT(mpa_startup_end,
 		  __entry->status)
 );
 
-/* Full Operation begins, with what was agreed on. */
+/* Full Operation begins, with the agreed parameters. */
 TRACE_EVENT(mpa_full,
 	TP_PROTO(const struct mpa_conn *conn),
 	TP_ARGS(conn),
@@ -205,7 +205,7 @@ DECLARE_EVENT_CLASS(mpa_rx,
 		__entry->crc = conn->rx.crc;
 		__entry->err = err;
 	),
-	/* The CRC goes first: a bad Marker is found behind a good one. */
+	/* The CRC is checked first: with a bad Marker the CRC was good. */
 	TP_printk(MPA_TRACE_CONN_FMT "pos=%u wire=%u ulpdu_len=%u markers=%u crc=%s err=%s",
 		  MPA_TRACE_CONN_ARGS, __entry->pos, __entry->wire,
 		  __entry->ulpdu_len, __entry->markers,
@@ -214,21 +214,21 @@ DECLARE_EVENT_CLASS(mpa_rx,
 		  mpa_trace_error(__entry->err))
 );
 
-/* One has been verified in its turn; without an error it goes up next. */
+/* An FPDU was verified in its turn; without an error it is delivered next. */
 DEFINE_EVENT(mpa_rx, mpa_rx_fpdu,
 	TP_PROTO(const struct mpa_conn *conn, u32 pos, u32 wire, u32 ulpdu_len,
 		 enum mpa_error err),
 	TP_ARGS(conn, pos, wire, ulpdu_len, err)
 );
 
-/* One was placed before its turn: octets in front of it are missing. */
+/* An FPDU was placed before its turn: octets in front of it are missing. */
 DEFINE_EVENT(mpa_rx, mpa_rx_early,
 	TP_PROTO(const struct mpa_conn *conn, u32 pos, u32 wire, u32 ulpdu_len,
 		 enum mpa_error err),
 	TP_ARGS(conn, pos, wire, ulpdu_len, err)
 );
 
-/* One has been written; it goes to TCP with the next mpa_tx_batch. */
+/* An FPDU was written; it goes to TCP with the next mpa_tx_batch. */
 TRACE_EVENT(mpa_tx_fpdu,
 	TP_PROTO(const struct mpa_conn *conn, u32 wire, u32 ulpdu_len),
 	TP_ARGS(conn, wire, ulpdu_len),
@@ -254,7 +254,7 @@ TRACE_EVENT(mpa_tx_fpdu,
 		  __entry->crc ? "on" : "off")
 );
 
-/* TCP has taken octets of the stream; others may wait still. */
+/* TCP has taken octets of the stream; more may be waiting. */
 TRACE_EVENT(mpa_tx_batch,
 	TP_PROTO(const struct mpa_conn *conn, u64 octets, u32 fpdus),
 	TP_ARGS(conn, octets, fpdus),
@@ -275,7 +275,7 @@ TRACE_EVENT(mpa_tx_batch,
 		  __entry->waiting)
 );
 
-/* TCP takes no more: its send buffer is full. Once, until it takes all. */
+/* TCP's send buffer is full. Traced once, until TCP has taken everything. */
 TRACE_EVENT(mpa_tx_blocked,
 	TP_PROTO(const struct mpa_conn *conn),
 	TP_ARGS(conn),
@@ -296,7 +296,7 @@ TRACE_EVENT(mpa_tx_blocked,
 		  __entry->sndbuf)
 );
 
-/* TCP has taken all that waited: after so many nanoseconds. */
+/* TCP has taken everything that waited, after @ns nanoseconds. */
 TRACE_EVENT(mpa_tx_unblocked,
 	TP_PROTO(const struct mpa_conn *conn, u64 ns),
 	TP_ARGS(conn, ns),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transmit: the consumer's octets land in pages of our own together with
- * Markers, pad and CRC, the CRC taken from that copy: what the application
- * changes meanwhile cannot make CRC and data disagree. mpa_tx_flush() then
- * gives all FPDUs to TCP at once, in the segments of the plan (plan.c).
+ * Transmit: the consumer's octets are copied into pages of our own, with
+ * Markers, pad and CRC. The CRC is taken from the copy, so that CRC and data
+ * agree even if the application changes its memory meanwhile. mpa_tx_flush()
+ * then gives all FPDUs to TCP at once, in the segments of the plan (plan.c).
  *
- * A kernel consumer's are written by message.c, in one piece unless they are
- * longer than what is left of a chunk. Others are opened, put in parts and
+ * message.c writes a kernel consumer's FPDUs, in one piece unless they are
+ * longer than the rest of a chunk. All other FPDUs are opened, put in parts and
  * closed.
  */
 #include <linux/gfp.h>
@@ -36,8 +36,9 @@ static gfp_t ring_gfp(const struct mpa_tx_ring *ring)
 }
 
 /*
- * A worker may be the transmit owner: then the kernel knows of no process. The
- * first chunk is a page, which is enough for those that say little.
+ * The cgroup is set here because the transmit owner may be a worker, for which
+ * the kernel knows no process to charge. The first chunk is one page, which is
+ * enough for connections that send little.
  */
 static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
 {
@@ -45,7 +46,7 @@ static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
 	gfp_t gfp = ring_gfp(ring) | __GFP_COMP, large;
 	struct page *page = NULL;
 
-	/* Reserves are for what must be had, and the rest need not wait. */
+	/* A large chunk is optional: no retries, and no use of reserves. */
 	large = gfp | __GFP_NORETRY;
 	if (gfp & __GFP_MEMALLOC)
 		large &= ~(__GFP_MEMALLOC | __GFP_DIRECT_RECLAIM);
@@ -57,7 +58,7 @@ static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
 	return page;
 }
 
-/* With the first chunk. Context: transmit owner. Return: 0 or -ENOMEM. */
+/* Called for the first chunk. Context: transmit owner. Return: 0 or -ENOMEM. */
 static int store_create(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = &conn->tx;
@@ -76,7 +77,7 @@ static int store_create(struct mpa_conn *conn)
 	return 0;
 }
 
-/* Nothing is open, and nothing waits for TCP. What TCP has, it keeps. */
+/* No FPDU is open or waits for TCP. TCP has references to the pages it uses. */
 static void store_destroy(struct mpa_tx *tx)
 {
 	struct mpa_tx_ring *ring = &tx->ring;
@@ -139,7 +140,7 @@ int mpa_tx_next_chunk(struct mpa_tx *tx)
 	return chunk_next(&tx->ring);
 }
 
-/* There is no open FPDU any more. */
+/* Drop the page references of the open FPDU. */
 static void writer_drop_held(struct mpa_tx_writer *writer)
 {
 	while (writer->held)
@@ -147,8 +148,8 @@ static void writer_drop_held(struct mpa_tx_writer *writer)
 }
 
 /*
- * Of an FPDU that is taken back the memory of its first @n pieces is free again:
- * TCP keeps all of a chunk for one octet. Not when it went round the ring.
+ * Free the memory of the first @n pieces of a cancelled FPDU, because TCP keeps
+ * a whole chunk even for one octet in it. Not if the FPDU went round the ring.
  */
 static void ring_rewind(struct mpa_tx *tx, unsigned int n)
 {
@@ -164,9 +165,9 @@ static void ring_rewind(struct mpa_tx *tx, unsigned int n)
 }
 
 /*
- * Reserve the memory of an FPDU, so that nothing can fail while it is
- * written. What it has in a chunk that is left for the next one is held: the
- * FPDU may go round the ring, or further.
+ * Reserve the memory of an FPDU, so that nothing can fail while it is written.
+ * Each piece but the last holds a reference to its chunk, because a long FPDU
+ * may go round the ring and reach the same slot again.
  */
 static int writer_reserve(struct mpa_tx *tx, u32 len)
 {
@@ -211,7 +212,7 @@ static void next_piece(struct mpa_tx_writer *writer)
 	writer->out_left = piece->len;
 }
 
-/* Octets have been written to the piece. */
+/* Step past @len octets that have been written to the piece. */
 static __always_inline void writer_advance(struct mpa_tx_writer *writer,
 					   u32 len)
 {
@@ -248,7 +249,7 @@ static void write_marker(struct mpa_tx_writer *writer)
 	put_raw(writer, &marker, sizeof(marker));
 }
 
-/* A Marker, where one is due. */
+/* Write a Marker if one is due. */
 static __always_inline void put_marker(struct mpa_tx_writer *writer)
 {
 	if (writer->markers && !mpa_marker_gap(writer->pos))
@@ -259,7 +260,7 @@ static __always_inline void put_marker(struct mpa_tx_writer *writer)
  * mpa_tx_put() - write the next octets of the open ULPDU
  * @conn: connection with an open FPDU
  * @src: kernel address
- * @len: octets; all calls together must come to the length that was opened
+ * @len: octets; all calls together must make up the length that was opened
  *
  * Context: transmit owner.
  */
@@ -289,7 +290,7 @@ void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len)
  * @len: octets; as for mpa_tx_put()
  *
  * Context: process, socket lock held.
- * Return: 0, or -EFAULT: mpa_tx_cancel() has to follow.
+ * Return: 0, or -EFAULT: the caller must then call mpa_tx_cancel().
  */
 int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len)
 {
@@ -315,15 +316,15 @@ int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len)
 /**
  * mpa_tx_open() - begin an FPDU
  * @conn: connection
- * @hdr: first octets of the ULPDU: what the consumer puts before its payload
+ * @hdr: first octets of the ULPDU: the consumer's header
  * @hdr_len: octets of @hdr
  * @ulpdu_len: octets of the ULPDU, @hdr included, up to MPA_MAX_ULPDU. More
- *	than mpa_tx_room() said is framed correctly, but across segments
+ *	than mpa_tx_room() returned is framed correctly, but across segments
  *	(DDP-04)
  *
- * Context: transmit owner; may sleep, but after mpa_tx_set_atomic().
- * Return: 0, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU (DDP-03) or -ENOMEM;
- * nothing is begun then.
+ * Context: transmit owner; may sleep, except after mpa_tx_set_atomic().
+ * Return: 0, or, with no FPDU open, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU
+ * (DDP-03) or -ENOMEM.
  */
 int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		u32 ulpdu_len)
@@ -351,7 +352,7 @@ int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	return 0;
 }
 
-/* The CRC over what the open FPDU holds so far: all but the CRC field. */
+/* The CRC over the open FPDU, of which only the CRC field is missing. */
 static __be32 fpdu_crc(const struct mpa_tx_writer *writer)
 {
 	u32 left = writer->pos - writer->start;
@@ -388,8 +389,8 @@ void mpa_tx_close(struct mpa_conn *conn)
 	__be32 crc = 0;
 
 	/*
-	 * What is reserved and not written yet is pad, CRC field and the
-	 * Markers between: no more than one, since they are 7 octets at most.
+	 * Pad, CRC field and at most one Marker are not written yet: pad and
+	 * CRC field are 7 octets at most.
 	 */
 	mpa_tx_put(conn, pad, (wire - (writer->pos - writer->start)) % 4);
 	put_marker(writer);
@@ -405,7 +406,7 @@ void mpa_tx_close(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_cancel() - take the open FPDU back
+ * mpa_tx_cancel() - cancel the open FPDU
  * @conn: connection with an open FPDU
  *
  * As if it had never been opened. Context: transmit owner.
@@ -422,10 +423,10 @@ void mpa_tx_cancel(struct mpa_conn *conn)
 }
 
 /*
- * How large FPDUs may be. Never more than half of the largest window that the
- * peer has opened: a peer that waits for the rest of an FPDU can take it then
- * (RFC 5044 Appendix A.5.2). What is no larger than a segment then had better
- * fit one. Programs choose the length of each ULPDU themselves.
+ * Set the largest size of FPDUs: at most half of the largest window that the
+ * peer has opened, so that a peer that waits for the rest of an FPDU has room
+ * for it (RFC 5044 Appendix A.5.2). If that is no more than a segment, each
+ * FPDU must fit a segment. Programs choose the length of each ULPDU themselves.
  */
 static void update_large(struct mpa_conn *conn)
 {
@@ -457,7 +458,7 @@ static void tx_blocked(struct mpa_conn *conn)
 	trace_mpa_tx_blocked(conn);
 }
 
-/* TCP has all, or never will. */
+/* TCP has taken everything, or never will. */
 static void tx_unblocked(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = &conn->tx;
@@ -483,13 +484,13 @@ static void count_batch(struct mpa_conn *conn, u64 octets)
 }
 
 /**
- * mpa_tx_push() - hand what is written to TCP
+ * mpa_tx_push() - hand the written FPDUs to TCP
  * @conn: connection
  * @more: the transmit owner has more to write at once
  *
  * Context: process or softirq, socket lock held.
  * Return: 0 when TCP has taken everything; -EAGAIN when the socket is full
- * (mpa_consumer_ops.writable() follows); another errno when it is dead.
+ * (mpa_consumer_ops.writable() follows); another errno when TCP is dead.
  */
 int mpa_tx_push(struct mpa_conn *conn, bool more)
 {
@@ -499,7 +500,7 @@ int mpa_tx_push(struct mpa_conn *conn, bool more)
 	u64 before = plan->accepted;
 	int ret;
 
-	/* On a program's socket TCP may be told to wait for more. */
+	/* A program's socket may let TCP wait for more octets. */
 	if (conn->sock || (!more && !tx->nagle))
 		mpa_plan_end_segment(plan);
 	tx->pushing = true;
@@ -532,7 +533,7 @@ static int push_locked(struct mpa_conn *conn, bool more)
 	if (!conn->tx.ready)
 		return -EPIPE;
 	ret = mpa_tx_push(conn, more);
-	/* No ACK will come to tell of room. */
+	/* TCP waits for no ACK, so none will announce room. */
 	if (unlikely(ret == -EAGAIN) &&
 	    tcp_rtx_and_write_queues_empty(conn->sk))
 		ret = -ENOMEM;
@@ -540,9 +541,9 @@ static int push_locked(struct mpa_conn *conn, bool more)
 }
 
 /*
- * Under the socket's spinlock alone, as TLS offload sends when TCP has room
- * again. The lock is not waited for: this CPU may hold it, in an upcall of the
- * connection in which the consumer posts.
+ * Send under the socket's spinlock alone, as TLS offload does when TCP has room
+ * again. Do not wait for the spinlock: this CPU may hold it, in an upcall of
+ * the connection in which the consumer posts.
  */
 static int flush_atomic(struct mpa_conn *conn, bool more)
 {
@@ -563,16 +564,16 @@ static int flush_atomic(struct mpa_conn *conn, bool more)
 }
 
 /**
- * mpa_tx_flush() - hand what is written to TCP
+ * mpa_tx_flush() - hand the written FPDUs to TCP
  * @conn: connection
- * @more: more will be written at once
+ * @more: the transmit owner has more to write at once
  *
  * Context: transmit owner, process; takes the socket lock. After
  * mpa_tx_set_atomic() with softirqs disabled.
  * Return: as mpa_tx_push(); -ENOMEM when TCP had no memory for its only buffer:
- * mpa_consumer_ops.writable() has come already, so that the caller has to pause
+ * mpa_consumer_ops.writable() has been called already, so the caller must pause
  * before it tries again; -EPIPE when the connection is closed; -EBUSY when the
- * owner may not sleep and the socket is in use: what is written waits.
+ * owner may not sleep and the socket is in use: the written FPDUs wait.
  */
 int mpa_tx_flush(struct mpa_conn *conn, bool more)
 {
@@ -592,9 +593,9 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_flush, MPA_NS);
 
 /**
  * mpa_tx_set_atomic() - say whether the transmit owner may sleep
- * @conn: connection whose memory for FPDUs no cgroup pays for
- * @atomic: it may not, until it says otherwise. Then there is only memory that
- *	is free at once: -ENOMEM says no more than that
+ * @conn: connection whose memory for FPDUs is not charged to a cgroup
+ * @atomic: the owner may not sleep, until the next call. Allocations then use
+ *	only memory that is free at once, and -ENOMEM means no more than that
  *
  * Context: transmit owner.
  */
@@ -611,7 +612,7 @@ u64 mpa_tx_written(const struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_written, MPA_NS);
 
-/* Stream position up to which TCP has taken what was written. */
+/* Stream position up to which TCP has taken the written octets. */
 u64 mpa_tx_accepted(const struct mpa_conn *conn)
 {
 	return READ_ONCE(conn->tx.plan.accepted);
@@ -635,8 +636,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_conn_mulpdu, MPA_NS);
  * mpa_tx_is_idle() - has nothing been written since the last call?
  * @conn: connection
  *
- * Context: socket lock held. Return: whether the transmit owner should look
- * for itself: mpa_tx_rest().
+ * Context: socket lock held. Return: whether the transmit owner should call
+ * mpa_tx_rest(), which checks again.
  */
 bool mpa_tx_is_idle(struct mpa_conn *conn)
 {
@@ -652,7 +653,8 @@ bool mpa_tx_is_idle(struct mpa_conn *conn)
  * mpa_tx_rest() - give back the memory for FPDUs
  * @conn: connection that has had nothing to send for a while
  *
- * mpa_consumer_ops.idle() asks for it. What is open or waits for TCP keeps it.
+ * mpa_consumer_ops.idle() asks for this call. If FPDUs wait for TCP, the memory
+ * stays, and the check is repeated later.
  * Context: transmit owner, without an open FPDU.
  */
 void mpa_tx_rest(struct mpa_conn *conn)
@@ -662,7 +664,7 @@ void mpa_tx_rest(struct mpa_conn *conn)
 
 	if (!tx->store)
 		return;
-	/* Pairs with extent_accepted(), under the socket lock: done with it */
+	/* Pairs with extent_accepted(), which is done with these extents */
 	first = smp_load_acquire(&tx->plan.first);
 	if (READ_ONCE(tx->seen) == tx->written && first == tx->plan.last)
 		store_destroy(tx);
@@ -685,7 +687,7 @@ void mpa_tx_start(struct mpa_conn *conn, void (*busy)(struct mpa_conn *conn))
 	mpa_tx_update_emss(conn);
 	update_large(conn);
 	tx->busy = busy;
-	/* Storage may be above and below us: no I/O to get memory. */
+	/* Storage may depend on this connection: no I/O to get memory. */
 	ring->slots = conn->sock ? MPA_TX_RING : MPA_TX_RING_PROGRAM;
 	ring->gfp = conn->sock ? GFP_NOIO : GFP_KERNEL;
 	ring->memcg = conn->memcg;

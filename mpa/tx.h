@@ -16,9 +16,9 @@ struct mpa_conn;
 #define MPA_TX_RING_PROGRAM	4	/* on a program's socket */
 #define MPA_TX_PIECES		20	/* of one FPDU, when chunks are pages */
 #define MPA_TX_SHORT_END	16	/* of a chunk: an end of 1/16 is short */
-/* Where FPDUs in one piece begin so much room is left: see mpa_line_head() */
+/* Least room for an FPDU in one piece: see mpa_line_head() */
 #define MPA_TX_LEAST		32u
-/* Large FPDUs lie in one chunk: one copy of each octet, one CRC, no more */
+/* A large FPDU fits one chunk: each octet is copied once, and one CRC taken */
 #define MPA_TX_LARGE		(PAGE_SIZE << MPA_TX_CHUNK_ORDER)
 #define MPA_TX_AHEAD		(256u << 10) /* octets written, not accepted */
 
@@ -32,7 +32,7 @@ struct mpa_conn;
  * @ulpdu_len: octets of its ULPDU
  * @num_pieces: number of @piece in use
  * @held: number of @piece, from the first on, with a page reference: all but
- *	the last of the open FPDU; 0 without one
+ *	the last of the open FPDU; 0 when no FPDU is open
  * @cur_piece: index of the piece behind the one that is being written
  * @out: next octet to write
  * @out_left: octets left at @out in this piece
@@ -56,15 +56,15 @@ struct mpa_tx_writer {
 /**
  * struct mpa_tx_ring - pages that FPDUs are written to
  * @slots: number of @chunk in use, 1..MPA_TX_RING
- * @gfp: how their memory is got
- * @memcg: cgroup that pays for it, the connection's, or NULL
+ * @gfp: flags for their allocation
+ * @memcg: the connection's cgroup, which is charged for them, or NULL
  * @atomic: the transmit owner may not sleep: mpa_tx_set_atomic()
  * @slot: index of the chunk that is being written
- * @off: octets used of it, the open FPDU's included
- * @mem: where it is
+ * @off: octets used of that chunk, the open FPDU's included
+ * @mem: its address
  * @size: octets in it; 0: nothing has been written since the store was made
- * @chunk: MPA_TX_RING of them in the store: one whose only reference is ours
- *	can be written again
+ * @chunk: MPA_TX_RING of them in the store: a chunk whose only reference is
+ *	ours can be written again
  */
 struct mpa_tx_ring {
 	unsigned int slots;
@@ -79,7 +79,7 @@ struct mpa_tx_ring {
 };
 
 /**
- * struct mpa_tx_store - what a transmitter needs while it is busy
+ * struct mpa_tx_store - memory that a transmitter needs only while it is busy
  * @piece: of mpa_tx_writer
  * @extent: of mpa_plan
  * @chunk: of mpa_tx_ring
@@ -91,7 +91,7 @@ struct mpa_tx_store {
 };
 
 /**
- * struct mpa_tx_counts - what one connection has sent
+ * struct mpa_tx_counts - figures of one connection's transmit direction
  * @fpdus: FPDUs that went with @batches
  * @batches: hand-overs to TCP
  * @blocked: hand-overs that met a full socket
@@ -108,27 +108,27 @@ struct mpa_tx_counts {
  * struct mpa_tx - transmit direction of a connection
  * @allowed: FPDUs may be sent: an Initiator's always, a Responder's once it
  *	has received one (RFC 5044 7.1.2 rule 4); without startup frames always
- * @ready: Full Operation has begun and TCP can still be written to
+ * @ready: Full Operation has begun, and TCP still takes octets
  * @packing: several FPDUs may share a segment
- * @pushing: within mpa_tx_push(), which TCP may answer by sk_write_space();
- *	socket lock
- * @nagle: TCP says when a segment that is not full leaves
- * @large: octets of the stream that an FPDU may take across segments; 0: it has
- *	to fit one
+ * @pushing: mpa_tx_push() is running, within which TCP may call
+ *	sk_write_space(); socket lock
+ * @nagle: TCP decides when to send a segment that is not full
+ * @large: octets of the stream that an FPDU may take across segments; 0: each
+ *	FPDU must fit a segment
  * @fpdus: closed since the last hand-over
  * @counts: of this connection; socket lock
- * @blocked_at: since when TCP has not taken everything, in ns of ktime_get(); 0:
- *	it has; socket lock
+ * @blocked_at: time since which TCP has not taken everything, in ns of
+ *	ktime_get(); 0: it has taken everything; socket lock
  * @written: stream position behind the last closed FPDU, 64 bits of it
  * @writer: the open FPDU
- * @plan: segments, and what TCP has not taken
+ * @plan: segments, and the octets that TCP has not taken
  * @ring: memory for both
- * @store: made with the first FPDU, and given back by mpa_tx_rest(); NULL
- *	without one. Nothing waits for TCP then
- * @seen: @written when the connection was looked at last
- * @busy: called when there is a store that is to be given back some time
+ * @store: made with the first FPDU, and given back by mpa_tx_rest(). NULL:
+ *	there is none, and nothing waits for TCP
+ * @seen: @written at the last check for idleness
+ * @busy: called when @store exists and must be given back some time
  *
- * Written by the transmit owner, but for what struct mpa_plan says.
+ * Written by the transmit owner, with the exceptions that struct mpa_plan has.
  */
 struct mpa_tx {
 	bool allowed;
@@ -164,7 +164,7 @@ int mpa_tx_push(struct mpa_conn *conn, bool more);
 void mpa_tx_update_emss(struct mpa_conn *conn);
 void mpa_tx_free(struct mpa_tx *tx);
 
-/* One more FPDU for TCP. */
+/* Count an FPDU that is complete. */
 static __always_inline void mpa_tx_fpdu_written(struct mpa_tx *tx, u32 wire)
 {
 	tx->written += wire;

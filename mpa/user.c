@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * TCP_ULP "mpa": attaching to a program's socket, and the socket's functions.
- * Until MPA is started, and after a refusal, they are TCP's own.
+ * Until MPA is started, and after a refusal, they only call TCP's own.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -17,7 +17,7 @@
 /**
  * struct mpa_functions - TCP's functions with ours among them
  * @lock: guards building them
- * @base: what they were built from
+ * @base: TCP's functions from which they were built
  * @prot: for struct sock
  * @ops: for struct socket
  */
@@ -34,9 +34,10 @@ static struct mpa_functions user_functions[2] = {
 };
 
 /*
- * Begin a call in TCP's own functions, unless MPA has the stream; it does for a
- * moment, too, while a start fails.
- * Return: whether MPA does not start before stream_leave().
+ * Begin a call in TCP's own functions, unless MPA has the stream. MPA also has
+ * it for a moment while a start fails.
+ * Return: true when in streaming mode: MPA does not start before
+ * stream_leave().
  */
 static bool stream_try_enter(struct mpa_user *user)
 {
@@ -44,8 +45,8 @@ static bool stream_try_enter(struct mpa_user *user)
 }
 
 /*
- * Begin a call in TCP's own functions, or in ours. The lock tells a start that
- * fails from one that does not.
+ * Begin a call in TCP's own functions, or in ours. Under the lock no start is
+ * half done, so the second try is final.
  * Context: process. Return: true when in streaming mode: MPA does not start
  * before stream_leave(); false with the socket lock held when MPA has the
  * stream.
@@ -61,7 +62,7 @@ static bool stream_enter_or_lock(struct mpa_user *user)
 	return true;
 }
 
-/* The same for calls that we have no function for. */
+/* The same for calls that MPA does not support: false without the lock. */
 static bool stream_enter(struct mpa_user *user)
 {
 	if (stream_enter_or_lock(user))
@@ -96,7 +97,7 @@ static int user_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
 	struct mpa_user *user = mpa_user_get(sk);
 	int ret;
 
-	/* The error queue is beside the stream. */
+	/* The error queue is not part of the stream. */
 	if (flags & MSG_ERRQUEUE)
 		return mpa_proto_recvmsg(user->prot, sk, msg, len);
 	if (stream_enter_or_lock(user)) {
@@ -110,8 +111,8 @@ static int user_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
 }
 
 /*
- * A page is no record: splice() and sendfile() know no borders of ULPDUs. What
- * newer kernels have in its place, MSG_SPLICE_PAGES, mpa_user_sendmsg() refuses.
+ * Refused by MPA, because splice() and sendfile() know no borders of ULPDUs.
+ * On newer kernels mpa_user_sendmsg() refuses MSG_SPLICE_PAGES instead.
  */
 static int user_sendpage(struct sock *sk, struct page *page, int offset,
 			 size_t size, int flags)
@@ -162,7 +163,7 @@ static int user_setsockopt(struct sock *sk, int level, int optname,
 
 	if (level == SOL_MPA)
 		return mpa_user_setsockopt(user, optname, optval, optlen);
-	/* These move the stream's positions. */
+	/* TCP_REPAIR can move the stream's positions. */
 	if (level != SOL_TCP || optname != TCP_REPAIR)
 		return user->prot->setsockopt(sk, level, optname, optval,
 					      optlen);
@@ -210,7 +211,7 @@ static void user_release_cb(struct sock *sk)
 		mpa_conn_released(user->conn);
 }
 
-/* As other ULPs: the stream's beginning is behind us. */
+/* Not supported, as in other ULPs: the stream cannot begin again. */
 static int user_disconnect(struct sock *sk, int flags)
 {
 	return -EOPNOTSUPP;
@@ -247,7 +248,7 @@ static __poll_t poll_out(const struct mpa_user *user)
 		return EPOLLOUT | EPOLLWRNORM;
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	/* Room that came before the bit was set wakes nobody. */
+	/* Look again: room that came before the bit was set wakes no poller. */
 	smp_mb__after_atomic();
 	return user_is_writable(user) ? EPOLLOUT | EPOLLWRNORM : 0;
 }
@@ -263,7 +264,7 @@ static __poll_t user_poll(struct file *file, struct socket *sock,
 	if (!READ_ONCE(user->conn))
 		return user->ops->poll(file, sock, wait);
 	sock_poll_wait(file, sock, wait);
-	/* A start that has failed meanwhile woke nobody who was not waiting. */
+	/* Look again: a start may have failed before we were in the queue. */
 	if (!READ_ONCE(user->conn))
 		return user->ops->poll(file, sock, NULL);
 	shutdown = READ_ONCE(sk->sk_shutdown);
@@ -280,11 +281,11 @@ static __poll_t user_poll(struct file *file, struct socket *sock,
 	if (READ_ONCE(sk->sk_err) ||
 	    !skb_queue_empty_lockless(&sk->sk_error_queue))
 		mask |= EPOLLERR;
-	smp_rmb();	/* pairs with end_tcp(): half of a reset tells nothing */
+	smp_rmb();	/* pairs with end_tcp(): report no half-done reset */
 	return READ_ONCE(user->aborting) ? 0 : mask;
 }
 
-/* What was sent before goes in front of the FIN. */
+/* ULPDUs that were sent before go in front of the FIN. */
 static int user_shutdown(struct socket *sock, int how)
 {
 	struct sock *sk = sock->sk;
@@ -298,7 +299,7 @@ static int user_shutdown(struct socket *sock, int how)
 	}
 	if (how == SHUT_WR || how == SHUT_RDWR) {
 		ret = mpa_user_finish(user);
-		/* Nothing may be sent between this and TCP's FIN. */
+		/* No call may send between this and TCP's FIN. */
 		if (!ret && sk->sk_state != TCP_CLOSE)
 			WRITE_ONCE(sk->sk_shutdown,
 				   sk->sk_shutdown | SEND_SHUTDOWN);
@@ -307,7 +308,7 @@ static int user_shutdown(struct socket *sock, int how)
 	return ret ? ret : user->ops->shutdown(sock, how);
 }
 
-/* A ULPDU that TCP does not take fails the connection; none is lost silently. */
+/* A ULPDU that TCP does not take resets the connection: no silent loss. */
 static void user_close_conn(struct mpa_user *user)
 {
 	struct mpa_conn *conn = user->conn;
@@ -377,7 +378,7 @@ static int functions_build(struct mpa_functions *f, struct proto *prot,
 }
 
 /*
- * A socket whose functions are not TCP's own is in other hands.
+ * Fails when the socket's functions are not TCP's own: another user has it.
  * Context: process, socket lock held.
  */
 static struct mpa_functions *functions_of(const struct sock *sk)
@@ -404,9 +405,9 @@ static int user_init(struct sock *sk)
 	if (sk->sk_state != TCP_ESTABLISHED)
 		return -ENOTCONN;
 	/*
-	 * A program gets sockets of the kernel's from AF_SMC, when the peer
-	 * speaks plain TCP. Their callbacks take sk_user_data for SMC's own,
-	 * when it is not NULL, and so do those of what a listener accepts.
+	 * When the peer speaks plain TCP, AF_SMC gives a program a socket of
+	 * the kernel's. Its callbacks, and those of sockets that a listener
+	 * accepts, take any sk_user_data that is not NULL for SMC's own.
 	 */
 	if (sk->sk_user_data || sk->sk_kern_sock)
 		return -EBUSY;
@@ -423,7 +424,7 @@ static int user_init(struct sock *sk)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, user);
-	smp_wmb();	/* whoever finds these functions finds the context */
+	smp_wmb();	/* context before functions: see mpa_user_get() */
 	WRITE_ONCE(sk->sk_prot, &f->prot);
 	WRITE_ONCE(sk->sk_socket->ops, f->ops);
 	write_unlock_bh(&sk->sk_callback_lock);
@@ -472,7 +473,7 @@ int mpa_user_register(void)
 	return tcp_register_ulp(&mpa_tcp_ulp);
 }
 
-/* Each attached socket holds the module: there is none any more. */
+/* No socket is attached any more: each would hold the module. */
 void mpa_user_unregister(void)
 {
 	unsigned int i;

@@ -11,25 +11,25 @@
 #include "conn.h"
 
 /**
- * struct mpa_user - what hangs on a program's socket
- * @rcu: freed late: sock_diag reads without a lock
+ * struct mpa_user - context of a program's socket
+ * @rcu: for kfree_rcu(), because sock_diag reads without a lock
  * @sk: the socket
  * @prot: TCP's own functions
  * @ops: the socket's own functions
  * @conn: MPA has the stream; NULL while it is a plain TCP socket. Changes under
  *	the socket lock
- * @streaming: calls that run in TCP's own functions: none of them may take
- *	or add octets when MPA has begun. MPA_HAS_STREAM lets none in: while
- *	@conn is set, under the socket lock
+ * @streaming: number of calls that run in TCP's own functions, and may take or
+ *	add octets: MPA begins only when there are none. MPA_HAS_STREAM, set
+ *	under the socket lock as long as @conn is set, lets none in
  * @waiters: calls that wait for the startup's outcome
  * @startup_pages: octets of pages that startups have used since the peer had
  *	acknowledged everything
  * @rcvlowat: SO_RCVLOWAT of the plain socket
- * @urginline: SO_OOBINLINE of it
- * @params: what to ask for, as far as @chosen says
- * @chosen: bits 1 << MPA_MARKERS and so on: set by the program
+ * @urginline: SO_OOBINLINE of the plain socket
+ * @params: the program's wishes, as far as @chosen is set
+ * @chosen: bits 1 << MPA_MARKERS and so on: options set by the program
  * @error: RFC error number of the last end
- * @startup: what the last startup came to: 0 or a negative errno
+ * @startup: result of the last startup: 0 or a negative errno
  * @status: errno of the receive direction's end
  * @state: MPA_STATE_*, for readers without the lock
  * @readable: poll(): a call to receive does not wait
@@ -37,11 +37,11 @@
  * @aborting: TCP is being reset: poll() waits for the error.
  *	mpa_user_wake_all() follows
  * @has_peer: @peer is valid
- * @peer: the frame that came
+ * @peer: the peer's frame
  * @data_len: octets in @data
  * @data: Private Data to send
  *
- * The socket lock guards what has no other rule.
+ * The socket lock guards all members without another rule.
  */
 struct mpa_user {
 	struct rcu_head rcu;
@@ -70,7 +70,7 @@ struct mpa_user {
 	u8 data[MPA_PRIVATE_DATA_MAX];
 };
 
-/* mpa_user.streaming, as long as it is below 0 */
+/* Value of mpa_user.streaming while MPA has the stream */
 #define MPA_HAS_STREAM	(-1)
 
 static inline struct mpa_user *mpa_user_get(const struct sock *sk)
@@ -79,7 +79,7 @@ static inline struct mpa_user *mpa_user_get(const struct sock *sk)
 	return (__force struct mpa_user *)READ_ONCE(inet_csk(sk)->icsk_ulp_data);
 }
 
-/* What an option of the first four says in a policy; NULL for another one. */
+/* The member of a policy for one of the first four options; else NULL. */
 static inline bool *mpa_user_wish(struct mpa_policy *policy, int optname)
 {
 	switch (optname) {
@@ -96,7 +96,7 @@ static inline bool *mpa_user_wish(struct mpa_policy *policy, int optname)
 	}
 }
 
-/* Has startup ended well, whatever has come since? */
+/* Has Full Operation begun? It may have ended since. */
 static inline bool mpa_user_began(const struct mpa_conn *conn)
 {
 	return conn->started;
@@ -115,7 +115,7 @@ int mpa_user_start_rdmac(struct mpa_user *user);
 void mpa_user_leave(struct mpa_user *user);
 struct mpa_policy mpa_user_policy(const struct mpa_user *user);
 
-/* user_state.c: what others are told */
+/* user_state.c: state for poll() and sock_diag, and wake-ups */
 void mpa_user_refresh(struct mpa_user *user);
 void mpa_user_wake_all(struct mpa_user *user);
 

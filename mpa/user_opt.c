@@ -12,8 +12,8 @@
 #define MPA_STARTUP_TIMEOUT_MAX	3600000
 
 /*
- * RFC 5044 section 7.1: to do without CRCs is the administrator's choice, not
- * the program's.
+ * RFC 5044 section 7.1: the administrator, not the program, decides whether to
+ * do without CRCs.
  */
 static bool may_drop_crc(const struct mpa_user *user)
 {
@@ -65,7 +65,7 @@ static int set_depths(struct mpa_user *user, const struct mpa_depths *depths)
 	return 0;
 }
 
-/* What setsockopt() hands in, but for a last message; one at a time. */
+/* The value that setsockopt() gets, unless it is a last message. */
 union mpa_setting {
 	int wish;
 	struct mpa_depths depths;
@@ -92,8 +92,8 @@ static int copy_setting(union mpa_setting *set, int optname, sockptr_t optval,
 }
 
 /*
- * What is asked for is on the wire once Full Operation or a Request is.
- * Context: socket lock held.
+ * Allowed in streaming mode, and while a Request is undecided: otherwise the
+ * old value may be on the wire. Context: socket lock held.
  */
 static int apply_setting(struct mpa_user *user, int optname,
 			 const union mpa_setting *set, unsigned int optlen)
@@ -188,7 +188,7 @@ static int start_option(struct mpa_user *user, int optname, sockptr_t optval,
  * @optval: value
  * @optlen: octets of it
  *
- * The value is copied before the lock is taken: the copy may fault for long.
+ * The value is copied before the lock is taken, as a page fault may take long.
  * Context: process, takes the socket lock. Return: 0 or a negative errno.
  */
 int mpa_user_setsockopt(struct mpa_user *user, int optname, sockptr_t optval,
@@ -232,7 +232,7 @@ static void status_of_conn(struct mpa_conn *conn, struct mpa_status *status)
 	status->tx_accepted = conn->tx.plan.accepted;
 }
 
-/* What MPA does on a socket. Context: socket lock held. */
+/* Fill in MPA's state on a socket. Context: socket lock held. */
 static void user_status(struct mpa_user *user, struct mpa_status *status)
 {
 	memset(status, 0, sizeof(*status));
@@ -260,7 +260,7 @@ static int get_wish(const struct mpa_user *user, int optname)
 	}
 }
 
-/* What getsockopt() hands out; one of these at a time. */
+/* The value that getsockopt() returns. */
 union mpa_option {
 	int wish;
 	struct mpa_depths depths;
@@ -301,8 +301,8 @@ static int fetch_option(struct mpa_user *user, int optname,
  * mpa_user_getsockopt() - getsockopt() of level SOL_MPA
  * @user: the socket's context
  * @optname: option
- * @optval: where to put the value, cut to what fits
- * @optlen: octets that fit; set to those that were put
+ * @optval: where to put the value, which is cut to @optlen
+ * @optlen: octets that fit; set to the octets that were put
  *
  * Context: process, takes the socket lock. Return: 0 or a negative errno.
  */

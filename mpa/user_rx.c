@@ -26,7 +26,7 @@ struct rx_head {
 	u32 wire;
 };
 
-/* The receive direction is at its end. Context: socket lock held. */
+/* End the receive direction after a bad FPDU. Context: socket lock held. */
 static int end_invalid(struct mpa_user *user, enum mpa_error err)
 {
 	struct mpa_conn *conn = user->conn;
@@ -37,8 +37,8 @@ static int end_invalid(struct mpa_user *user, enum mpa_error err)
 }
 
 /*
- * Return: 1 with *head set, 0 at the end of the stream, -EAGAIN when nothing
- * is complete, -ENOTCONN outside of Full Operation, or why it has ended.
+ * Return: 1 with *head set, 0 at the end of the stream, -EAGAIN when no FPDU is
+ * complete, -ENOTCONN before Full Operation, or the errno that has ended it.
  */
 static int find_head(struct mpa_user *user, struct rx_head *head)
 {
@@ -50,7 +50,7 @@ static int find_head(struct mpa_user *user, struct rx_head *head)
 		return user->startup ? user->startup : -ENOTCONN;
 	if (conn->rx.stopped) {
 		if (user->status)
-			sock_error(user->sk);	/* this call tells it */
+			sock_error(user->sk);	/* this call reports it */
 		return user->status;
 	}
 	if (!conn->rx.held)
@@ -59,7 +59,7 @@ static int find_head(struct mpa_user *user, struct rx_head *head)
 	head->pos = head->cur.pos;
 	head->wire = mpa_rx_peek(&head->cur, avail, &head->ulpdu, &need);
 	if (!head->wire) {
-		conn->rx.held = false;	/* somebody else read TCP's queue */
+		conn->rx.held = false;	/* another reader took the octets */
 		mpa_user_refresh(user);
 		return -EAGAIN;
 	}
@@ -82,12 +82,12 @@ static void consume_fpdu(struct mpa_user *user, const struct rx_head *head)
 	conn->rx.held = false;
 	conn->rx.need = 0;
 	mpa_rx_consume(conn, 1, wire);
-	/* Is there another one, or the end? */
+	/* Look for the next FPDU, or for the end. */
 	mpa_conn_receive(conn, 0, GFP_KERNEL);
 	mpa_user_refresh(user);
 }
 
-/* As SOCK_SEQPACKET: what does not fit is dropped, and MSG_TRUNC says so. */
+/* As SOCK_SEQPACKET: octets that do not fit are dropped, with MSG_TRUNC set. */
 static int take_ulpdu(struct mpa_user *user, struct rx_head *head,
 		      struct msghdr *msg, size_t len, int flags)
 {
@@ -130,11 +130,11 @@ static int wait_head(struct mpa_user *user, struct rx_head *head, long timeo)
  * @user: context of a socket that is not in streaming mode
  * @msg: where to put it
  * @len: octets that fit
- * @flags: MSG_PEEK, MSG_TRUNC, MSG_DONTWAIT; MSG_WAITALL means nothing
+ * @flags: MSG_PEEK, MSG_TRUNC, MSG_DONTWAIT; MSG_WAITALL has no effect
  *
  * Context: process, socket lock held.
- * Return: octets; 0 with MSG_EOR for an empty ULPDU, without for the end of
- * the stream; or a negative errno.
+ * Return: octets; 0 with MSG_EOR for an empty ULPDU; 0 without MSG_EOR for the
+ * end of the stream; or a negative errno.
  */
 int mpa_user_recvmsg(struct mpa_user *user, struct msghdr *msg, size_t len,
 		     int flags)

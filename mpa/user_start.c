@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Startup on a program's socket: from streaming mode at this octet of the
- * stream (RFC 5044 sections 7.1.3 to 7.1.5), and back when a side refuses.
+ * Startup on a program's socket: MPA takes over from streaming mode at some
+ * octet of the stream (RFC 5044 sections 7.1.3 to 7.1.5), and gives the stream
+ * back when a side refuses.
  */
 #include <linux/sched/signal.h>
 #include "conn.h"
@@ -34,7 +35,7 @@ static void note_peer(struct mpa_user *user, const struct mpa_offer *offer,
 	user->has_peer = true;
 }
 
-/* RFC 5044 section 8: what a startup that failed is called. */
+/* The error number of RFC 5044 section 8 for the result of a startup. */
 static enum mpa_error startup_error(int status)
 {
 	switch (status) {
@@ -72,8 +73,8 @@ static int user_request(void *consumer, struct mpa_conn *conn,
 }
 
 /*
- * TCP after a startup that failed: reset, or, without an invalid frame, ended
- * in order (RFC 5044 section C.2). A program's socket is not ours to close.
+ * End TCP after a startup that failed: by a reset, or, without an invalid
+ * frame, in order (RFC 5044 section C.2). The program closes its socket itself.
  * Context: process, socket lock held.
  */
 static void end_tcp(struct mpa_user *user)
@@ -109,7 +110,7 @@ static void user_reply(void *consumer, int status, const struct mpa_offer *peer,
 	if (peer)
 		note_peer(user, peer, pd);
 	if (status == -ECONNREFUSED && peer) {
-		/* As with connect(): nobody waits, so SO_ERROR tells. */
+		/* As with connect(): if no call waits, SO_ERROR reports it. */
 		if (!user->waiters)
 			WRITE_ONCE(sk->sk_err, ECONNREFUSED);
 		mpa_user_leave(user);
@@ -140,7 +141,7 @@ static void user_writable(void *consumer)
 	mpa_user_wake_all(user);
 }
 
-/* The socket lock makes the transmit owner. */
+/* The holder of the socket lock is the transmit owner. */
 static void user_idle(void *consumer)
 {
 	struct mpa_user *user = consumer;
@@ -179,7 +180,7 @@ static const struct mpa_consumer_ops user_ops = {
 };
 
 /**
- * mpa_user_policy() - the program's wishes, and else the administrator's policy
+ * mpa_user_policy() - the program's wishes, or else the administrator's policy
  * @user: the socket's context
  *
  * Context: socket lock held. Return: the policy.
@@ -206,8 +207,9 @@ static void fill_params(const struct mpa_user *user, struct mpa_params *params)
 }
 
 /*
- * The plain socket's settings that would be in the way: a Request is shorter
- * than any SO_RCVLOWAT, and urgent data out of the stream would move Markers.
+ * Replace settings of the plain socket that MPA cannot use: a Request may be
+ * shorter than SO_RCVLOWAT, and urgent data outside the stream would shift the
+ * Markers.
  */
 static void set_options_aside(struct mpa_user *user)
 {
@@ -227,7 +229,7 @@ static void put_options_back(struct mpa_user *user)
 	sock_valbool_flag(sk, SOCK_URGINLINE, user->urginline);
 }
 
-/* Is this a moment at which MPA can take the stream over? */
+/* Can MPA take the stream over now? Return: 0 or a negative errno. */
 static int user_may_begin(const struct mpa_user *user)
 {
 	const struct sock *sk = user->sk;
@@ -242,9 +244,9 @@ static int user_may_begin(const struct mpa_user *user)
 }
 
 /*
- * What a startup sends goes out past the socket's limits, in pages of its own.
- * A program that starts again and again with a peer that takes nothing gets no
- * further than its socket's buffer.
+ * Startup sends past the socket's limits, in pages of its own. Limit these
+ * pages to the socket's buffer size, for a program that starts again and again
+ * with a peer that takes nothing.
  */
 static bool may_send_frame(struct mpa_user *user)
 {
@@ -256,8 +258,8 @@ static bool may_send_frame(struct mpa_user *user)
 }
 
 /*
- * From here on the stream is MPA's, at the first octet that the program has
- * not read and the next one that is sent.
+ * Give the stream to MPA, from the first octet that the program has not read,
+ * and from the next octet that is sent.
  */
 static int user_begin(struct mpa_user *user, enum mpa_state state)
 {
@@ -275,7 +277,7 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 			      mpa_conn_work);
 	if (!conn)
 		return -ENOMEM;
-	/* A call that is within TCP's functions would take octets of ours. */
+	/* A call within TCP's functions could take octets of MPA's. */
 	if (atomic_cmpxchg(&user->streaming, 0, MPA_HAS_STREAM)) {
 		mpa_conn_put(conn);
 		return -EBUSY;
@@ -288,7 +290,7 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 	user->startup = 0;
 	user->status = 0;
 	user->error = MPA_ERR_NONE;
-	/* As with connect(): what the last one came to is over. */
+	/* As with connect(): forget the result of the last attempt. */
 	mpa_sock_drop_error(sk);
 	set_options_aside(user);
 	mpa_conn_attach(conn);
@@ -297,10 +299,10 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 }
 
 /**
- * mpa_user_leave() - the socket is a plain TCP socket again
+ * mpa_user_leave() - make the socket a plain TCP socket again
  * @user: context with a connection
  *
- * What is in TCP's queue stays there for the program. Context: process, socket
+ * Octets in TCP's queue stay there for the program. Context: process, socket
  * lock held.
  */
 void mpa_user_leave(struct mpa_user *user)
@@ -319,7 +321,7 @@ void mpa_user_leave(struct mpa_user *user)
 	sk->sk_write_space(sk);
 }
 
-/* Has the startup come to something? Context: any. */
+/* Does the startup have a result? Context: any. */
 static bool startup_settled(const struct mpa_user *user)
 {
 	u8 state = READ_ONCE(user->state);
@@ -335,7 +337,7 @@ static bool is_nonblocking(const struct sock *sk)
 	return file && (file->f_flags & O_NONBLOCK);
 }
 
-/* The startup's timeout bounds it. Context: process, socket lock held. */
+/* The startup's timeout bounds the wait. Context: process, socket lock held. */
 static int wait_settled(struct mpa_user *user)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
@@ -350,7 +352,7 @@ static int wait_settled(struct mpa_user *user)
 		sk_wait_event(sk, &timeo, startup_settled(user), &wait);
 	remove_wait_queue(sk_sleep(sk), &wait);
 	user->waiters--;
-	/* Not to be restarted: the startup goes on. */
+	/* No restart of the system call: the startup goes on without it. */
 	return startup_settled(user) ? user->startup : -EINTR;
 }
 
@@ -359,8 +361,8 @@ static int wait_settled(struct mpa_user *user)
  * @user: context of a socket in streaming mode
  *
  * Context: process, socket lock held; waits unless the file is non-blocking.
- * Return: 0 in Full Operation; -EINPROGRESS; -ECONNREFUSED when the peer
- * refused: streaming mode; or another errno.
+ * Return: 0 in Full Operation; -EINPROGRESS; -ECONNREFUSED in streaming mode,
+ * when the peer has refused; or another errno.
  */
 int mpa_user_initiate(struct mpa_user *user)
 {
@@ -475,7 +477,7 @@ int mpa_user_start_rdmac(struct mpa_user *user)
 		return ret;
 	mpa_conn_begin_rdmac(user->conn);
 	mpa_conn_begin_full(user->conn);
-	/* What was streamed before ends its segment (section 5.1). */
+	/* The last streamed octet ends its segment (section 5.1). */
 	mpa_sock_end_record(user->sk);
 	mpa_user_refresh(user);
 	return 0;

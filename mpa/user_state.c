@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program's socket says of itself to calls that take no lock: poll(),
- * sock_diag, and those that sleep.
+ * State of a program's socket for readers without the lock: poll(), sock_diag,
+ * and calls that sleep.
  */
 #include "conn.h"
 #include "plan.h"
 #include "user.h"
 
 /**
- * mpa_user_refresh() - note down what poll() and sock_diag are told
+ * mpa_user_refresh() - update the state that poll() and sock_diag report
  * @user: the socket's context
  *
  * Context: socket lock held.
@@ -49,7 +49,7 @@ void mpa_user_refresh(struct mpa_user *user)
 	WRITE_ONCE(user->sendable, sendable);
 }
 
-/* Wake those that wait for room, if there is some. */
+/* Wake up the calls that wait for room, if TCP has some. */
 static void wake_writers(struct mpa_user *user)
 {
 	struct sock *sk = user->sk;
@@ -61,7 +61,7 @@ static void wake_writers(struct mpa_user *user)
 }
 
 /**
- * mpa_user_wake_all() - have everything that waits on the socket look again
+ * mpa_user_wake_all() - wake up all calls that wait on the socket
  * @user: context of a socket that is not in streaming mode
  *
  * Context: softirq or process, socket lock held.

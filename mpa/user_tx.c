@@ -8,19 +8,19 @@
 #include "tx.h"
 #include "user.h"
 
-/* What makes sense for a record. */
+/* The flags that make sense for a record. */
 #define MPA_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | \
 			 MSG_BATCH | MSG_CMSG_COMPAT)
 
-/* Nothing waits for TCP, and TCP has room: one more ULPDU, however long. */
+/* A ULPDU of any length may be sent if none waits and TCP has room. */
 static bool user_has_room(const struct mpa_user *user)
 {
 	return READ_ONCE(user->sendable) && sk_stream_memory_free(user->sk);
 }
 
 /*
- * Return: 0 when a ULPDU can be sent, -EAGAIN when it has to wait, or why none
- * can ever be.
+ * Return: 0 when a ULPDU can be sent, -EAGAIN when it has to wait, or another
+ * errno when none can ever be sent.
  */
 static int check_room(struct mpa_user *user)
 {
@@ -65,9 +65,9 @@ static int wait_room(struct mpa_user *user, long timeo)
 }
 
 /*
- * TCP_NODELAY ends the segment behind each call. Without it, or with TCP_CORK
- * or MSG_MORE, short ULPDUs share segments (RFC 5044 A.2, TX-02): when one
- * that is not full leaves is TCP's choice then.
+ * With TCP_NODELAY each call ends its segment. Without it, or with TCP_CORK or
+ * MSG_MORE, short ULPDUs share segments (RFC 5044 A.2, TX-02), and TCP decides
+ * when to send a segment that is not full.
  */
 static int push_ulpdu(struct mpa_user *user, bool more)
 {
@@ -80,7 +80,7 @@ static int push_ulpdu(struct mpa_user *user, bool more)
 	ret = mpa_tx_push(conn, more);
 	mpa_tx_update_emss(conn);
 	mpa_user_refresh(user);
-	/* What TCP does not take now follows when it has room. */
+	/* The worker sends the rest when TCP has room. */
 	return ret == -EAGAIN ? 0 : ret;
 }
 
@@ -89,7 +89,7 @@ static int send_ulpdu(struct mpa_user *user, struct msghdr *msg, u32 size)
 	struct mpa_conn *conn = user->conn;
 	int ret;
 
-	/* Begins a segment when this one has too little room left. */
+	/* End this segment if it has too little room left. */
 	mpa_tx_room(conn, min(size, mpa_conn_mulpdu(conn)));
 	ret = mpa_tx_open(conn, NULL, 0, size);
 	if (ret)
@@ -111,7 +111,7 @@ static int send_ulpdu(struct mpa_user *user, struct msghdr *msg, u32 size)
  *
  * More than the MULPDU is framed across TCP segments (DDP-04).
  * Context: process, socket lock held.
- * Return: @size, or a negative errno: nothing of it is sent.
+ * Return: @size, or a negative errno when no octet is sent.
  */
 int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size)
 {
@@ -134,12 +134,12 @@ int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size)
 }
 
 /**
- * mpa_user_finish() - give TCP everything that was sent: a FIN follows
+ * mpa_user_finish() - give TCP all written ULPDUs before a FIN
  * @user: context with a connection
  *
- * At most one ULPDU waits, which the socket's limits must not keep back.
+ * At most one ULPDU waits, which the socket's limits must not hold back.
  * Context: process, socket lock held.
- * Return: 0, or -ENOBUFS when TCP does not take it: nothing has changed.
+ * Return: 0, or -ENOBUFS when TCP does not take it: then nothing has changed.
  */
 int mpa_user_finish(struct mpa_user *user)
 {

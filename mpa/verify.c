@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An FPDU at a cursor: how long it is, and whether its CRC and its Markers are
- * right (RFC 5044 section 6). Nothing is placed before it is verified.
+ * Length, CRC and Markers of an FPDU at a cursor (RFC 5044 section 6). No FPDU
+ * is placed before it is verified.
  */
 #include <mpa/compat.h>
 #include "crc.h"
@@ -13,13 +13,13 @@
 /**
  * mpa_rx_peek() - how long is the FPDU that starts here?
  * @at: cursor at the FPDU's first octet
- * @avail: octets that are there
+ * @avail: octets received from there on
  * @ulpdu_len: set to ULPDU_Length when the FPDU is complete
- * @need: set to the octets that must be there before more can be said
+ * @need: set to the octets that must arrive before the next call can find more
  *
  * Context: socket lock held.
- * Return: octets of the complete FPDU with its Markers, or 0; @need when its
- * length cannot be read, and never will.
+ * Return: octets of the complete FPDU with its Markers; 0 when it is not
+ * complete; @need when its length can never be read.
  */
 u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 		u32 *need)
@@ -38,7 +38,7 @@ u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 		__be16 len;
 
 		mpa_cursor_skip(&cur, head);
-		/* What is there and cannot be read: mpa_rx_verify() fails. */
+		/* These octets cannot be read: mpa_rx_verify() fails. */
 		if (mpa_cursor_read(&cur, &len, MPA_HDR_LEN))
 			return *need;
 		*ulpdu_len = be16_to_cpu(len);
@@ -48,7 +48,7 @@ u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 	return avail < wire ? 0 : wire;
 }
 
-/* The CRC of an FPDU that lies in several pieces. */
+/* Check the CRC of an FPDU that lies in several pieces. */
 static bool crc_is_good_in_pieces(struct mpa_cursor cur, u32 len)
 {
 	union mpa_crc crc;
@@ -69,13 +69,13 @@ static bool crc_is_good_in_pieces(struct mpa_cursor cur, u32 len)
 	       mpa_crc_finish(&crc) == field;
 }
 
-/* Without a CRC nobody has looked at all of it. */
+/* Can all octets be read? Without a CRC check no other code finds out. */
 static bool is_readable(struct mpa_cursor cur, u32 len)
 {
 	return !mpa_cursor_read(&cur, NULL, len);
 }
 
-/* The Markers of an FPDU that lies in several pieces. */
+/* Check the Markers of an FPDU that lies in several pieces. */
 static bool markers_are_good_in_pieces(const struct mpa_cursor *at,
 				       u32 wire_len)
 {
@@ -98,12 +98,12 @@ static bool markers_are_good_in_pieces(const struct mpa_cursor *at,
 
 /**
  * mpa_rx_verify() - check CRC and Markers of a complete FPDU
- * @rx: what is in use on this connection
+ * @rx: the connection's receive direction
  * @at: cursor at the FPDU's first octet
  * @wire_len: octets of the FPDU, Markers included
  *
- * The CRC goes first: octets that were damaged are error 2 even when a Marker
- * was hit. What cannot be read is as good as damaged.
+ * The CRC is checked first: damaged octets are error 2 even if a Marker is
+ * among them. Octets that cannot be read count as damaged.
  * Context: socket lock held. RFC 5044 sections 4.4, 6 and 8.
  *
  * Return: MPA_ERR_NONE, MPA_ERR_CRC or MPA_ERR_MARKER.

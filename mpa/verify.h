@@ -19,8 +19,7 @@ enum mpa_error mpa_rx_verify(const struct mpa_rx *rx,
 			     const struct mpa_cursor *at, u32 wire_len);
 
 /*
- * mpa_rx_verify() of an FPDU that lies in one piece: at @fpdu, stream position
- * @pos.
+ * mpa_rx_verify() for an FPDU in one piece, at @fpdu and stream position @pos.
  */
 static inline enum mpa_error mpa_rx_verify_whole(const struct mpa_rx *rx,
 						 const u8 *fpdu, u32 wire_len,

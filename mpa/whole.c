@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * FPDUs that lie in one piece of TCP's queue: nearly all of them, because a
- * sender makes each fill a TCP segment. Everything is at hand there, so that
- * one is verified and handed up in a few steps. mpa/rx.c has the way for all
- * others, which takes these too.
+ * FPDUs that lie in one piece of TCP's queue: nearly all do, because senders
+ * make each FPDU fill a TCP segment. This fast path verifies them and hands
+ * them up in a few steps. mpa/rx.c handles all others, and could handle these.
  */
 #include "conn.h"
 #include "verify.h"
@@ -15,7 +14,7 @@
  * @pos: stream position of @at
  * @head: octets in front of the ULPDU: a Marker, if one is there, and the
  *	length
- * @wire: octets of it, Markers included
+ * @wire: octets of the FPDU, Markers included
  * @len: octets of its ULPDU
  */
 struct whole_fpdu {
@@ -35,12 +34,12 @@ static bool whole_is_here(struct whole_fpdu *fpdu, bool markers, u32 left)
 	if (unlikely(left < fpdu->head))
 		return false;
 	fpdu->len = get_unaligned_be16(fpdu->at + fpdu->head - MPA_HDR_LEN);
-	barrier();	/* from here on only what was read is looked at */
+	barrier();	/* the compiler must not read the length again */
 	fpdu->wire = mpa_fpdu_wire_len(fpdu->len, markers, fpdu->pos);
 	return likely(fpdu->wire <= left);
 }
 
-/* To the consumer, which may read as much as it likes of it. */
+/* Hand up a ULPDU. The consumer need not read all of it. */
 static int whole_receive(struct mpa_delivery *run,
 			 const struct whole_fpdu *fpdu, u32 left)
 {
@@ -61,12 +60,12 @@ static int whole_receive(struct mpa_delivery *run,
  * mpa_whole_deliver() - deliver FPDUs for as long as they lie in one piece
  * @run: the pass
  *
- * None of them was placed before its turn.
+ * The caller makes sure that none of them was placed before its turn.
  * Context: softirq or process, socket lock held. RFC 5044 section 6.
  *
- * Return: 0: the FPDU that is next is not here, or not in one piece, or the
- * budget is used up; non-zero ends the receive direction: with @run->err set
- * the FPDU was not valid, or else the consumer has had enough.
+ * Return: 0 when the next FPDU is not complete or not in one piece, or the
+ * budget is used up. Non-zero ends the receive direction: the FPDU was invalid
+ * if @run->err is set; otherwise the consumer has ended it.
  */
 int mpa_whole_deliver(struct mpa_delivery *run)
 {

@@ -14,11 +14,11 @@ struct mpa_conn;
  * struct mpa_delivery - FPDUs on their way to the consumer, in one pass
  * @conn: connection
  * @cur: at the FPDU whose turn it is
- * @avail: octets of the stream that were there in the beginning
+ * @avail: octets of the stream that were queued when the pass began
  * @budget: octets after which to stop
  * @done: octets delivered
  * @fpdus: FPDUs delivered
- * @err: what was wrong with the one at @cur
+ * @err: error of the FPDU at @cur
  */
 struct mpa_delivery {
 	struct mpa_conn *conn;

@@ -12,14 +12,14 @@ struct workqueue_struct *mpa_user_wq;
 /* Context: process. Return: 0 or -ENOMEM. */
 int __init mpa_work_init(void)
 {
-	/* Not WQ_HIGHPRI: a peer that sends much takes no CPU from programs. */
+	/* Not WQ_HIGHPRI: a busy peer must not take the CPU from programs. */
 	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!mpa_wq)
 		return -ENOMEM;
 	/*
-	 * Programs' work may wait for memory: not among storage's workers. Nor
-	 * do these wait while it runs: who sends and receives for programs is
-	 * left to the scheduler, but stays on its CPU.
+	 * Programs' work may wait for memory, so it must not use the workers of
+	 * storage. WQ_CPU_INTENSIVE leaves it to the scheduler, so that other
+	 * work does not wait while it runs; but it stays on its CPU.
 	 */
 	mpa_user_wq = alloc_workqueue("mpa_user",
 				      WQ_CPU_INTENSIVE | WQ_PERCPU, 0);
@@ -31,10 +31,10 @@ int __init mpa_work_init(void)
 }
 
 /*
- * What is queued runs to its end, on mpa_wq first: the timer of a connection
- * that a program has accepted since it was armed queues to mpa_user_wq. Nothing
- * goes the other way: what is a program's stays so, and no socket lingers any
- * more. Context: process.
+ * All queued work runs to its end, on mpa_wq first: its timers may queue to
+ * mpa_user_wq, when a program has accepted the connection since the timer was
+ * armed. No work on mpa_user_wq queues to mpa_wq: a program's connection stays
+ * the program's, and no socket lingers any more. Context: process.
  */
 void mpa_work_exit(void)
 {
