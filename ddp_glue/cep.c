@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Ceps: the ends of connections as iw_cm sees them. Their states, the events
- * that iw_cm gets, requests that wait for a decision, and the end of a device.
+ * for iw_cm, requests that wait for a decision, and the removal of a device.
  */
 #include <linux/memcontrol.h>
 #include <linux/slab.h>
@@ -11,14 +11,17 @@
 #include "qp_ref.h"
 
 #define DECIDE_MAX_MS	60000	/* for the consumer to accept or reject */
-#define WATCH_MS	250	/* between two looks after the device */
+#define WATCH_MS	250	/* between two checks of the device */
 #define MAX_EVENT_PD	255u	/* octets: iw_cm counts them in 8 bits */
 
-/* All ceps, without a reference: one is erased with its last. */
+/* All ceps, without a reference: a cep is erased with its last one. */
 static DEFINE_XARRAY_FLAGS(ceps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 static DECLARE_WAIT_QUEUE_HEAD(ceps_wait);
 
-/* iw_cm.ko stays for as long as ceps may call it: they outlive its consumers. */
+/*
+ * A symbol of iw_cm.ko, to keep that loaded: ceps may call it, and outlive its
+ * consumers.
+ */
 static const char *(*const needs_iw_cm)(int reason) __used = iwcm_reject_msg;
 
 struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
@@ -72,7 +75,7 @@ void iwm_cep_put(struct iwm_cep *cep)
 	kref_put(&cep->ref, cep_free);
 }
 
-/* The cep at or behind *index, with a reference; *index is where it was. */
+/* The first cep at or after *index, with a reference. Updates *index. */
 static struct iwm_cep *cep_next(unsigned long *index)
 {
 	struct iwm_cep *cep;
@@ -101,7 +104,7 @@ static struct workqueue_struct *cep_wq(const struct iwm_cep *cep)
 	return iwm_work_queue(READ_ONCE(cep->user));
 }
 
-/* Have iwm_cm_work() run in @ms; the work holds a reference. Context: any. */
+/* Run iwm_cm_work() in @ms; the work holds a reference. Context: any. */
 static void cep_queue(struct iwm_cep *cep, unsigned int ms)
 {
 	iwm_cep_get(cep);
@@ -110,9 +113,9 @@ static void cep_queue(struct iwm_cep *cep, unsigned int ms)
 }
 
 /*
- * While a connect is under way iw_cm waits for its end, and rdma_cm waits for
- * iw_cm, and the device for rdma_cm: the core takes its clients away first.
- * The driver hears nothing of that before, so the connect has to look.
+ * The removal of a device waits for rdma_cm, because the core removes its
+ * clients first. rdma_cm waits for iw_cm, and iw_cm for the end of a connect.
+ * The core does not call the driver before that, so a connect has to poll.
  */
 void iwm_cep_watch(struct iwm_cep *cep)
 {
@@ -131,8 +134,8 @@ static void cep_cancel(struct iwm_cep *cep)
 /* ---- Events to iw_cm ---- */
 
 /*
- * iw_cm has set entries aside for all events that an id may get: this can
- * only fail for want of memory for Private Data.
+ * iw_cm has preallocated entries for all events of an id. This can only fail
+ * when there is no memory for Private Data.
  */
 static int deliver_event(struct iwm_cep *cep, struct iw_cm_event *event)
 {
@@ -145,8 +148,8 @@ static int deliver_event(struct iwm_cep *cep, struct iw_cm_event *event)
 }
 
 /*
- * Depths in events are the peer's: what rdma_cm calls initiator_depth is how
- * many Reads we may have outstanding there.
+ * Depths in events are the peer's: rdma_cm's initiator_depth is the number of
+ * Reads that we may have outstanding there.
  */
 static void event_set_depths(struct iw_cm_event *event, u16 peer_ird,
 			     u16 peer_ord)
@@ -155,7 +158,7 @@ static void event_set_depths(struct iw_cm_event *event, u16 peer_ird,
 	event->ord = min_t(u16, peer_ord, IWM_MAX_IRD);
 }
 
-/* Return: the status that was delivered: what goes wrong here is a failure. */
+/* Return: the status that was delivered. An error here becomes that status. */
 static int deliver_reply(struct iwm_cep *cep, int status,
 			 const struct mpa_offer *peer,
 			 const struct mpa_agreed *agreed, const void *pd)
@@ -170,7 +173,7 @@ static int deliver_reply(struct iwm_cep *cep, int status,
 	if (status) {
 		event.local_addr = cep->id->local_addr;
 		event.remote_addr = cep->id->remote_addr;
-		/* RFC 6581 9.1: the peer's depths reach the ULP here, too. */
+		/* RFC 6581 9.1: report the peer's depths to the ULP, too. */
 		if (peer)
 			event_set_depths(&event, peer->ird, peer->ord);
 	} else {
@@ -224,7 +227,7 @@ void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp)
 	spin_unlock_bh(&cep->lock);
 }
 
-/* No event comes after this. Drops cep->lock. */
+/* No event follows. Drops cep->lock. */
 static void cep_close_and_unlock(struct iwm_cep *cep)
 	__releases(&cep->lock)
 {
@@ -248,9 +251,9 @@ void iwm_cep_close(struct iwm_cep *cep)
 	cep_close_and_unlock(cep);
 }
 
-/* ---- What QPs report ---- */
+/* ---- Reports of QPs ---- */
 
-/* iw_cm has 8 bits for a length: nothing may wrap, nothing is cut off. */
+/* iw_cm has 8 bits for the length: refuse longer data, never cut it. */
 static int check_private_data(struct iwm_dev *dev, const struct mpa_offer *peer)
 {
 	if (peer->pd_len <= MAX_EVENT_PD)
@@ -263,9 +266,9 @@ static int check_private_data(struct iwm_dev *dev, const struct mpa_offer *peer)
 }
 
 /**
- * iwm_cm_check_reply() - can the consumer be told of this Reply?
+ * iwm_cm_check_reply() - can iw_cm carry this Reply?
  * @cep: endpoint
- * @peer: what the Reply says
+ * @peer: the offer in the Reply
  *
  * Context: any. Return: 0, or -EMSGSIZE for too much Private Data.
  */
@@ -278,13 +281,13 @@ int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
  * iwm_cm_reply() - the Initiator's startup has ended
  * @cep: endpoint
  * @status: 0 when the QP is in RTS, else a negative errno
- * @peer: what the Reply says, or NULL
- * @agreed: what is in force, with @status 0
+ * @peer: the offer in the Reply, or NULL
+ * @agreed: the parameters in force, with @status 0
  * @pd: Private Data of the Reply, @peer->pd_len octets
  *
  * Context: any that does not hold qp->lock.
- * Return: what the consumer has been told: @status, or a negative errno when
- * there was no memory for @pd, or -ECONNABORTED when it had been told the end
+ * Return: the status that the consumer got: @status, or a negative errno when
+ * there was no memory for @pd; -ECONNABORTED when the end had been reported
  * before.
  */
 int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
@@ -300,7 +303,7 @@ int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 	fallback = cep->fallback;
 	cep->fallback = NULL;
 	if (!cep->gone)
-		cep_cancel(cep);	/* there is nothing left to watch */
+		cep_cancel(cep);	/* see iwm_cep_watch() */
 	status = deliver_reply(cep, status, peer, agreed, pd);
 	if (status) {
 		cep_close_and_unlock(cep);
@@ -316,13 +319,13 @@ int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
  * iwm_cm_fallback() - the peer has closed in place of a Reply
  * @cep: endpoint
  *
- * RFC 6581 section 10: that is what one does that knows revision 1 only. A
- * second attempt follows with that, on a connection of its own. iw_cm's
- * consumers cannot say that they need what is negotiated in revision 2:
- * depths and the first message are their affair then.
+ * RFC 6581 section 10: a peer that knows only revision 1 does so. A second
+ * attempt follows with that revision, on a new connection. iw_cm's consumers
+ * cannot require revision 2. In revision 1 they have to agree on the depths and
+ * on the first message themselves.
  *
- * Context: any. Return: whether there is a second attempt, which ends with
- * iwm_cm_reply() or iwm_cm_closed(), too.
+ * Context: any. Return: whether there is a second attempt, which also ends with
+ * iwm_cm_reply() or iwm_cm_closed().
  */
 bool iwm_cm_fallback(struct iwm_cep *cep)
 {
@@ -338,11 +341,11 @@ bool iwm_cm_fallback(struct iwm_cep *cep)
 }
 
 /**
- * iwm_cm_refuse() - the peer's Reply is refused
+ * iwm_cm_refuse() - note why the peer's Reply is refused
  * @cep: endpoint
- * @status: what the consumer is to be told by iwm_cm_closed(), which follows
- *	when the peer has been told
- * @peer: what the Reply says
+ * @status: negative errno for the consumer; iwm_cm_closed() reports it once the
+ *	Terminate is sent
+ * @peer: the offer in the Reply
  *
  * Context: any.
  */
@@ -357,11 +360,11 @@ void iwm_cm_refuse(struct iwm_cep *cep, int status,
 }
 
 /**
- * iwm_cm_closed() - the connection is over
+ * iwm_cm_closed() - the connection has ended
  * @cep: endpoint
  * @status: 0 for an orderly end, else a negative errno
  *
- * Gives iw_cm the event that is due, if one is; later calls do nothing.
+ * Delivers the event that is due, if any; later calls do nothing.
  * Context: any that does not hold qp->lock.
  */
 void iwm_cm_closed(struct iwm_cep *cep, int status)
@@ -379,7 +382,7 @@ void iwm_cm_closed(struct iwm_cep *cep, int status)
 		deliver_close(cep, status);
 		break;
 	case CEP_ACCEPTING:
-		/* iwm_cep_accepted() reports it, behind ESTABLISHED. */
+		/* iwm_cep_accepted() reports it after ESTABLISHED. */
 		cep->closed = true;
 		cep->status = status;
 		fallthrough;
@@ -393,7 +396,7 @@ void iwm_cm_closed(struct iwm_cep *cep, int status)
 /* ---- Requests ---- */
 
 /*
- * Take a request out of REQUEST: the caller gets its connection and the
+ * Take a request out of state @from: the caller gets its connection and the
  * decision's reference.
  */
 static struct mpa_conn *take_request(struct iwm_cep *cep, enum cep_state from,
@@ -411,7 +414,7 @@ static struct mpa_conn *take_request(struct iwm_cep *cep, enum cep_state from,
 	return conn;
 }
 
-/* As above, for the number that iw_cm has; NULL when it was dropped. */
+/* The same by iw_cm's number of the request; NULL when it was dropped. */
 struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
 				     enum cep_state to, struct mpa_conn **conn)
 {
@@ -427,7 +430,7 @@ struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
 	return cep;
 }
 
-/* A connection that has ended, or that nobody wants. */
+/* Drop a request whose connection has ended or whose deadline has passed. */
 void iwm_cep_drop_request(struct iwm_cep *cep)
 {
 	struct mpa_conn *conn = take_request(cep, CEP_REQUEST, CEP_CLOSED);
@@ -449,7 +452,7 @@ void iwm_cep_refuse_request(struct iwm_cep *cep)
 	iwm_cep_put(cep);
 }
 
-/* The second attempt, if one is due. */
+/* Take the second attempt, if one is due. */
 struct cep_fallback *iwm_cep_take_fallback(struct iwm_cep *cep,
 					   struct iwm_qp **qp)
 {
@@ -480,7 +483,7 @@ void iwm_cep_look_after_device(struct iwm_cep *cep)
 		iwm_cep_watch(cep);
 }
 
-/* The QP, with a reference, when the device goes and there is one. */
+/* The QP with a reference, if the device is being removed; or NULL. */
 struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep)
 {
 	struct iwm_qp *qp = NULL;
@@ -494,13 +497,13 @@ struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep)
 	return qp;
 }
 
-/* The peer has gone away before there was a decision. */
+/* The connection has ended before the decision. */
 static void undecided_closed(void *consumer, enum mpa_error err, int status)
 {
 	cep_queue(consumer, 0);
 }
 
-/* While undecided MPA calls nothing else. */
+/* MPA calls nothing else before the decision. */
 static const struct mpa_consumer_ops undecided_ops = {
 	.closed = undecided_closed,
 };
@@ -522,8 +525,8 @@ static int deliver_request(struct iwm_cep *cep, struct iw_cm_id *listen_id,
 }
 
 /*
- * Make the request known. From here on it may be decided on or dropped at any
- * time, by a caller that waits for the socket lock, which is held here.
+ * Report the request to iw_cm. From then on a caller that waits for the socket
+ * lock, which is held here, may decide on it or drop it at any time.
  */
 int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 		  work_func_t work)
@@ -548,13 +551,13 @@ int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 	ret = deliver_request(cep, listen_id, req);
 	if (!ret || !take_request(cep, CEP_REQUEST, CEP_CLOSED))
 		return 0;
-	/* MPA drops the connection, without another upcall. */
+	/* On an error MPA drops the connection, without another upcall. */
 	cep_cancel(cep);
 	iwm_cep_put(cep);
 	return ret;
 }
 
-/* The Reply is out, and perhaps the connection has ended already. */
+/* The Reply is sent; the connection may have ended already. */
 void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed)
 {
 	spin_lock_bh(&cep->lock);
@@ -568,16 +571,16 @@ void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed)
 	cep_close_and_unlock(cep);
 }
 
-/* ---- The end of a device ---- */
+/* ---- The removal of a device ---- */
 
 /**
- * iwm_cm_dev_gone() - end what a device has, soon
- * @dev: device whose netdev is going away
+ * iwm_cm_dev_gone() - begin to end a device's connections
+ * @dev: device whose netdev is being unregistered
  *
- * Pending and established connections are reset, undecided requests dropped,
- * all asynchronously.
+ * Resets pending and established connections and drops undecided requests,
+ * asynchronously.
  *
- * Context: any, under rtnl too.
+ * Context: any, also under rtnl.
  */
 void iwm_cm_dev_gone(struct iwm_dev *dev)
 {
@@ -609,8 +612,8 @@ static bool dev_has_ceps(struct iwm_dev *dev)
 }
 
 /**
- * iwm_cm_dev_exit() - end what a device has, and wait for that
- * @dev: device without QPs and listeners: undecided requests are left
+ * iwm_cm_dev_exit() - end a device's connections, and wait for that
+ * @dev: device without QPs and listeners: it may have undecided requests
  *
  * Context: process, may sleep.
  */

@@ -2,21 +2,21 @@
 /*
  * Ceps: the ends of connections as iw_cm sees them.
  *
- * iw_cm relies on these rules, and a violation is a BUG or a hang there:
- *  - connect() that returned 0 is followed by exactly one CONNECT_REPLY,
- *    for which the destruction of the id waits;
- *  - accept() that returned 0 is followed by exactly one ESTABLISHED. A failed
- *    accept() and a reject() are followed by nothing at all;
- *  - CLOSE comes after one of these, once. DISCONNECT is never sent: it keeps
+ * iw_cm relies on these rules; a violation causes a BUG or a hang in iw_cm:
+ *  - a connect() that returned 0 is followed by exactly one CONNECT_REPLY;
+ *    the destruction of the id waits for it;
+ *  - an accept() that returned 0 is followed by exactly one ESTABLISHED. No
+ *    event follows a failed accept() or a reject();
+ *  - CLOSE follows one of these, once. DISCONNECT is never sent: it would keep
  *    a later iw_cm_disconnect() from closing our side;
- *  - an id that is still being decided on gets no event.
- * A CONNECT_REQUEST can be lost in iw_cm (no memory, listener destroyed), and
- * then nobody ever accepts or rejects. Therefore iw_cm does not get a pointer
- * for a request but a number, and a request that nobody decides on in time is
- * dropped.
+ *  - an id whose request is undecided gets no event.
+ * iw_cm can lose a CONNECT_REQUEST (no memory, listener destroyed), and then
+ * the request is never accepted or rejected. Therefore iw_cm gets a number
+ * instead of a pointer for a request, and a request that is not decided in
+ * time is dropped.
  *
  * Lock order: socket lock -> subs_lock -> xarray of ceps; socket lock ->
- * cep->lock -> iw_cm's. qp->lock is not taken inside of cep->lock.
+ * cep->lock -> iw_cm's. qp->lock is not taken under cep->lock.
  */
 #ifndef IWM_CEP_H
 #define IWM_CEP_H
@@ -27,9 +27,9 @@
 /*
  * Active:  CONNECTING -> CONNECTED -> CLOSED, or CONNECTING -> CLOSED; a
  *          second attempt, with revision 1, is made within CONNECTING
- * Passive: REQUEST -> ACCEPTING -> CONNECTED -> CLOSED; the one that takes the
- *          cep out of REQUEST has to deal with its connection. REFUSED is for
- *          a Request that iw_cm cannot carry.
+ * Passive: REQUEST -> ACCEPTING -> CONNECTED -> CLOSED; the caller that takes
+ *          the cep out of REQUEST becomes responsible for its connection.
+ *          REFUSED is for a Request that iw_cm cannot carry.
  */
 enum cep_state {
 	CEP_CONNECTING,
@@ -44,10 +44,10 @@ enum cep_state {
  * struct cep_fallback - a second attempt to connect, with revision 1
  * @memcg: memory cgroup of the program that connects, with a reference; NULL:
  *	a kernel consumer
- * @cred: of who connects, with a reference: the second socket is that user's,
- *	as the first, for what routes by user
- * @attempt: its net with a reference, and any port: that of the first attempt
- *	may be in use still
+ * @cred: credentials of the connecting task, with a reference: the second
+ *	socket belongs to the same user as the first, for routing by user
+ * @attempt: its net with a reference, and any local port: the port of the
+ *	first attempt may still be in use
  * @pd: Private Data
  */
 struct cep_fallback {
@@ -59,16 +59,17 @@ struct cep_fallback {
 
 /**
  * struct iwm_cep - one end of a connection, as iw_cm sees it
- * @ref: the QP's, the queued work's, those of calls that are running, and in
- *	REQUEST and REFUSED the pending decision's
- * @dev: device; waits for its ceps before it goes
+ * @ref: references of the QP, the queued work, running calls, and in REQUEST
+ *	and REFUSED the pending decision
+ * @dev: device; waits for its ceps before it is freed
  * @index: in ceps; provider_data of a request
- * @work: drops an undecided request; connects a second time; looks, while
- *	CONNECTING, whether the device goes; ends a connection when it does
- * @user: it is a program's; set when there is a QP
- * @lock: guards what follows
+ * @work: drops an undecided request; connects a second time; checks, while
+ *	CONNECTING, whether the device is being removed; ends the connection
+ *	when the device is removed
+ * @user: it is a program's; set when @qp is
+ * @lock: guards the fields below
  * @state: enum cep_state
- * @gone: the device is going
+ * @gone: the device is being removed
  * @closed: the connection has ended while ACCEPTING, with @status
  * @fall_back: the second attempt is due
  * @fallback: the second attempt, NULL once it has been made
@@ -76,7 +77,7 @@ struct cep_fallback {
  * @id: with a reference, until CLOSED
  * @qp: with a reference, until CLOSED
  * @conn: REQUEST and REFUSED: undecided connection
- * @peer: what the Request offered, or the Reply that was refused
+ * @peer: the offer in the Request, or in the Reply that was refused
  */
 struct iwm_cep {
 	struct kref ref;
@@ -108,15 +109,15 @@ struct cep_request {
 };
 
 /*
- * A cep begins with one reference, its maker's; one in REQUEST or REFUSED with
- * the decision's. @work is iwm_cm_work().
+ * A new cep has one reference: the caller's, or in REQUEST and REFUSED the
+ * pending decision's. @work is iwm_cm_work().
  */
 struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 			      work_func_t work, gfp_t gfp);
 void iwm_cep_get(struct iwm_cep *cep);
 void iwm_cep_put(struct iwm_cep *cep);
 
-/* Any context without cep->lock, which these take. No event after close. */
+/* Any context without cep->lock; no event is sent after iwm_cep_close(). */
 void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp);
 void iwm_cep_close(struct iwm_cep *cep);
 void iwm_cep_watch(struct iwm_cep *cep);	/* once it is CONNECTING */
@@ -137,7 +138,7 @@ void iwm_cep_free_fallback(struct cep_fallback *fallback);
 void iwm_cep_look_after_device(struct iwm_cep *cep);
 struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep);
 
-/* What QPs report. Any context that does not hold qp->lock. */
+/* Reports of QPs. Any context that does not hold qp->lock. */
 int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer);
 int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 		 const struct mpa_agreed *agreed, const void *pd);

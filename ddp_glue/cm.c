@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connection management: iw_cm's connect, accept and reject, with what startup
- * is to negotiate.
+ * Connection management: iw_cm's connect, accept and reject, and the parameters
+ * that startup negotiates.
  */
 #include <linux/cred.h>
 #include <linux/memcontrol.h>
@@ -34,20 +34,20 @@ static int check_depths(struct iwm_dev *dev,
 
 const struct mpa_params iwm_cm_listen_params = {
 	.max_rev = MPA_REV_ENHANCED,
-	/* Whom a Request is for says whether revision 0 is served. */
+	/* is_served() checks the policy of the device for revision 0. */
 	.own_policy = true,
 	.policy = { .crc = true, .rdmac = true },
 	.ird = IWM_MAX_IRD,
 	.ord = IWM_MAX_ORD,
 };
 
-/* rdma_cm gives it to ids that connect or listen, not to one that accepts. */
+/* rdma_cm sets the TOS of ids that connect or listen, not of accepting ones. */
 u8 iwm_cm_tos(const struct iw_cm_id *id)
 {
 	return id->tos_set ? id->tos : 0;
 }
 
-/* What all connections of a queue pair have in common. */
+/* Parameters for both connect and accept. */
 static void common_params(struct mpa_params *params, const struct iwm_qp *qp)
 {
 	*params = iwm_cm_listen_params;
@@ -62,12 +62,12 @@ static void connect_params(struct mpa_params *params, const struct iwm_qp *qp,
 	common_params(params, qp);
 	params->tos = iwm_cm_tos(id);
 	params->p2p = true;	/* either side may send first */
-	params->memalloc = !qp->user;	/* the kernel's Initiators are storage */
+	params->memalloc = !qp->user;	/* a kernel Initiator is storage */
 	params->ird = param->ird;
 	params->ord = param->ord;
 }
 
-/* We may not have more Reads outstanding than the Initiator can take. */
+/* The Initiator's IRD limits our outstanding Reads. */
 static void accept_params(struct mpa_params *params, const struct iwm_qp *qp,
 			  const struct iw_cm_conn_param *param,
 			  const struct mpa_offer *peer)
@@ -75,14 +75,15 @@ static void accept_params(struct mpa_params *params, const struct iwm_qp *qp,
 	common_params(params, qp);
 	params->ird = param->ird;
 	params->ord = min_t(u32, param->ord, peer->ird);
-	/* The Read that may be the RTR needs a place: RFC 6581 section 9.1. */
+	/* The RTR may be a Read, which needs a place: RFC 6581 section 9.1. */
 	if (peer->rtr & MPA_RTR_READ && !params->ird)
 		params->ird = 1;
 }
 
 /*
- * The namespace of an id's owner, or NULL. iw_cm does not say it, but its only
- * consumer is rdma_cm, whose context begins with a struct rdma_cm_id.
+ * The namespace of an id's owner, or NULL. An iw_cm id does not have it, but
+ * iw_cm's only consumer is rdma_cm, whose context begins with a struct
+ * rdma_cm_id.
  */
 static struct net *owner_net(const struct iw_cm_id *id)
 {
@@ -91,7 +92,10 @@ static struct net *owner_net(const struct iw_cm_id *id)
 	return owner ? owner->route.addr.dev_addr.net : NULL;
 }
 
-/* With RDMA devices shared by all namespaces anybody can have an id on them. */
+/*
+ * Does the id's owner live in a namespace other than @net? With RDMA devices
+ * shared by all namespaces that is possible.
+ */
 bool iwm_cm_is_foreign(const struct iw_cm_id *id, const struct net *net)
 {
 	const struct net *owner = owner_net(id);
@@ -99,7 +103,7 @@ bool iwm_cm_is_foreign(const struct iw_cm_id *id, const struct net *net)
 	return owner && !net_eq(owner, net);
 }
 
-/* rdma_cm hands out the ports of its other spaces without regard to TCP's. */
+/* Is the id's port one of TCP's? rdma_cm's other port spaces ignore TCP's. */
 bool iwm_cm_is_tcp(const struct iw_cm_id *id)
 {
 	const struct rdma_cm_id *owner = id->context;
@@ -110,8 +114,9 @@ bool iwm_cm_is_tcp(const struct iw_cm_id *id)
 /* ---- QPs ---- */
 
 /*
- * QP numbers can be guessed, and a user's id takes any: it has no QP that
- * rdma_cm would know of. A kernel consumer's id does (rdma_create_qp()).
+ * QP numbers can be guessed. rdma_cm does not know the QP of a user's id, so it
+ * does not check the number; it knows that of a kernel consumer's id
+ * (rdma_create_qp()).
  */
 static bool may_connect(const struct iw_cm_id *id, const struct iwm_qp *qp)
 {
@@ -170,7 +175,7 @@ static void fall_back(struct iwm_cep *cep)
 	iwm_cep_free_fallback(fallback);
 }
 
-/* The device goes: end the connection, if there is one. */
+/* End the connection if the device is being removed. */
 static void end_gone_connection(struct iwm_cep *cep)
 {
 	struct iwm_qp *qp = iwm_cep_gone_qp(cep);
@@ -181,7 +186,7 @@ static void end_gone_connection(struct iwm_cep *cep)
 	iwm_qp_put(qp);
 }
 
-/* A cep's work: what there is to do for it. It holds a reference. */
+/* A cep's work: each step checks whether it is due. Holds a reference. */
 void iwm_cm_work(struct work_struct *work)
 {
 	struct iwm_cep *cep = container_of(to_delayed_work(work),
@@ -216,10 +221,11 @@ static bool addr_is_loopback(const struct sockaddr_storage *addr)
 }
 
 /*
- * Where to connect. For a loopback address rdma_cm takes the first device that
- * it finds, of whatever namespace: the address means the owner's all the same.
- * Otherwise the two are the same, unless the owner's namespace has a netdev
- * with the link address of the device's, by which rdma_cm knows devices.
+ * The namespace to connect in. For a loopback address rdma_cm takes the first
+ * device that it finds, in any namespace, but the address belongs to the
+ * owner's namespace. Otherwise the owner's and the device's namespace are the
+ * same, unless a netdev of the owner's has the same link address as the
+ * device's netdev: rdma_cm finds devices by that.
  */
 static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 {
@@ -240,7 +246,7 @@ static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 }
 
 /*
- * What iwm_cm_fallback() needs, should it come to that. Takes over @first's
+ * Store what a second attempt needs: see iwm_cm_fallback(). Takes over @first's
  * reference to the namespace.
  */
 static int prepare_fallback(struct iwm_cep *cep,
@@ -267,8 +273,9 @@ static int prepare_fallback(struct iwm_cep *cep,
 }
 
 /*
- * rdma_cm's ports are a space of their own: the one that it has chosen may be
- * in use by TCP, which bind() or connect() finds, and then any other is as good.
+ * rdma_cm's port space is separate from TCP's, so the port that rdma_cm has
+ * chosen may be in use by TCP. Then bind() or connect() fails, and any other
+ * port will do.
  */
 static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 		      struct iw_cm_id *id,
@@ -303,8 +310,8 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
  *
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: CONNECT_REPLY follows; -EINVAL for depths over the limits or no
- * such QP, -EPERM for somebody else's, -EMSGSIZE for too much Private Data,
- * -ENETUNREACH in another namespace than the device's, or another errno.
+ * such QP, -EPERM for another owner's QP, -EMSGSIZE for too much Private Data,
+ * -ENETUNREACH in a namespace other than the device's, or another errno.
  */
 int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -321,7 +328,7 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	qp = consumer_qp(dev, id, param->qpn);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	/* Memory may be waiting for what this connection is to carry. */
+	/* Memory reclaim may be waiting for this connection. */
 	noio = memalloc_noio_save();
 	cep = iwm_cep_alloc(dev, CEP_CONNECTING, iwm_cm_work, GFP_KERNEL);
 	if (!cep) {
@@ -358,8 +365,8 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
 	accept_params(&answer.params, qp, param, &cep->peer);
 	iwm_cep_bind(cep, id, qp);
 	/*
-	 * The caller may be iw_cm's one worker. The event that storage waits
-	 * for, when it connects to write memory out, is delivered after this.
+	 * The caller may be iw_cm's only worker. Storage that connects to write
+	 * memory out waits for an event that the worker delivers after this.
 	 */
 	noio = memalloc_noio_save();
 	ret = iwm_qp_accept(qp, cep, &answer);
@@ -377,9 +384,9 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
  * @param: QP number, Private Data, IRD and ORD
  *
  * Context: process, may sleep; takes the socket lock.
- * Return: 0: ESTABLISHED follows; else the connection is gone: -ECONNRESET
- * when the peer went away first, -EINVAL for depths over the limits or no
- * such QP, -EPERM for somebody else's, -EMSGSIZE for too much Private Data, or
+ * Return: 0: ESTABLISHED follows; else the connection is destroyed: -ECONNRESET
+ * when it had ended before, -EINVAL for depths over the limits or no such QP,
+ * -EPERM for another owner's QP, -EMSGSIZE for too much Private Data, or
  * another errno.
  */
 int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
@@ -419,7 +426,8 @@ out:
  * @pd_len: octets of @pd
  *
  * Context: process, may sleep; takes the socket lock.
- * Return: 0, -ECONNRESET when the peer went away first, or another errno.
+ * Return: 0, -ECONNRESET when the connection had ended before, or another
+ * errno.
  */
 int iwm_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listening: shared TCP listeners, and which device a request is for.
+ * Listening: shared TCP listeners, and the choice of a request's device.
  *
  * rdma_cm makes one listener per device for a wildcard address, all with the
- * same port: they share one TCP listener per namespace, address and port, and
- * each connection goes to the device whose netdev owns the local address, or
- * to one that rdma_cm takes for it.
+ * same port. They share one TCP listener per namespace, address and port. Each
+ * connection goes to the device whose netdev owns the local address, or to the
+ * device that rdma_cm takes for that one.
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -20,7 +20,7 @@
 #include "policy.h"
 
 /**
- * struct iwm_port - a TCP listener, shared
+ * struct iwm_port - a shared TCP listener
  * @entry: in ports (ports_mutex)
  * @net: namespace
  * @addr: local address and port
@@ -36,10 +36,10 @@ struct iwm_port {
 };
 
 /**
- * struct iwm_subscription - of one iw_cm listener to the Requests of a port
+ * struct iwm_subscription - one iw_cm listener's share in a port's Requests
  * @entry: in @port->subs
- * @port: NULL when it is not in use
- * @listen: its listener
+ * @port: NULL when the subscription is not in use
+ * @listen: the listener
  */
 struct iwm_subscription {
 	struct list_head entry;
@@ -51,7 +51,7 @@ struct iwm_subscription {
  * struct iwm_listen - provider_data of a listening iw_cm_id
  * @id: with a reference
  * @dev: device
- * @ready: it gets Requests (subs_lock)
+ * @ready: the listener gets Requests (subs_lock)
  * @subs: the second is for IPv4 when "::" takes both families; none for an id
  *	of another namespace
  */
@@ -67,8 +67,8 @@ static DEFINE_MUTEX(ports_mutex);
 static DEFINE_SPINLOCK(subs_lock);
 
 /*
- * Startups on a listener that several devices share are nobody's: a device's
- * counters start with accept.
+ * Counters of startups. Several devices share a listener, so a connection
+ * counts for a device only after accept.
  */
 DEFINE_PER_CPU(struct mpa_mib, iwm_listen_mib);
 
@@ -83,7 +83,7 @@ static const struct net_device *addr_owner6(struct net *net,
 					    const struct sockaddr_in6 *addr)
 {
 #if IS_ENABLED(CONFIG_IPV6)
-	/* Those are unique on their link only. */
+	/* Link-local addresses are unique only on their link. */
 	if (ipv6_addr_type(&addr->sin6_addr) & IPV6_ADDR_LINKLOCAL)
 		return dev_get_by_index_rcu(net, addr->sin6_scope_id);
 	return ipv6_dev_find(net, &addr->sin6_addr, NULL);
@@ -100,7 +100,7 @@ static const struct net_device *addr_owner(struct net *net,
 	return addr_owner4(net, (const void *)addr);
 }
 
-/* Does rdma_cm compare netdevs? Older ones have link addresses only. */
+/* Does rdma_cm compare netdevs? Older ones compare only link addresses. */
 static bool cma_knows_netdevs(struct iwm_dev *dev)
 {
 	const struct ib_gid_attr *attr = rdma_get_gid_attr(&dev->ibdev, 1, 0);
@@ -138,10 +138,10 @@ static bool cma_takes(struct iwm_dev *dev, const struct net_device *owner)
 }
 
 /*
- * rdma_cm makes its end of a connection on the first device that was made, of
- * those that it takes for the local address's: for an address of lo any of the
- * namespace. So must we. Its listeners, and with them the subscriptions, come
- * in that order.
+ * Several devices may match the local address in rdma_cm: for an address of lo,
+ * all in the namespace. rdma_cm uses the one that was made first, so this must
+ * choose the same. rdma_cm's listeners, and thus the subscriptions, are in the
+ * order of the devices.
  */
 static bool subscription_serves(const struct iwm_subscription *sub,
 				const struct net_device *owner)
@@ -174,7 +174,7 @@ out:
 	return listen;
 }
 
-/* Revision 0 is refused by a device whose policy says so. */
+/* Does the device's policy permit the Request's revision? It can forbid 0. */
 static bool is_served(const struct iwm_listen *listen,
 		      const struct mpa_offer *peer)
 {
@@ -235,8 +235,9 @@ static struct iwm_port *port_find(struct net *net,
 }
 
 /*
- * Does a listener on this device have the port? Another one would get its
- * Requests. rdma_cm does not ask for it: within a space, a port is one id's.
+ * Does a listener on this device have the port already? A second one would get
+ * no Requests. rdma_cm does not try it: within a port space a port belongs to
+ * one id.
  */
 static bool port_is_taken(const struct iwm_port *port,
 			  const struct iwm_dev *dev)
@@ -266,7 +267,7 @@ static void port_unsubscribe(struct iwm_subscription *sub)
 	spin_unlock_bh(&subs_lock);
 }
 
-/* The errno alone does not say whose port it is, and some consumers hide it. */
+/* The errno does not name the port's owner, and some consumers hide it. */
 static void warn_in_use(struct iwm_dev *dev,
 			const struct sockaddr_storage *addr)
 {
@@ -275,7 +276,7 @@ static void warn_in_use(struct iwm_dev *dev,
 			       addr);
 }
 
-/* A new port, with @sub on it before the first request can come. */
+/* Make a port, and subscribe @sub before the first Request can arrive. */
 static int port_create(struct iwm_subscription *sub, struct net *net,
 		       const struct sockaddr_storage *addr, int backlog)
 {
@@ -362,10 +363,9 @@ static bool takes_both_families(const struct iw_cm_id *id)
 }
 
 /*
- * With RDMA devices shared by all namespaces, a wildcard rdma_cm id listens on
- * those of other namespaces, too. It could not accept what comes in there, and
- * it has no business there: a listener in that namespace would lose its
- * connections to it.
+ * With RDMA devices shared by all namespaces, a wildcard rdma_cm id also
+ * listens on devices of other namespaces. It could not accept connections
+ * there, and it must not: it would take them from a listener in that namespace.
  */
 static bool listen_is_foreign(const struct iwm_listen *listen)
 {
@@ -373,7 +373,7 @@ static bool listen_is_foreign(const struct iwm_listen *listen)
 	bool foreign;
 
 	if (!net)
-		return true;	/* the netdev has gone: nothing will come */
+		return true;	/* the netdev is gone: no Request can arrive */
 	foreign = iwm_cm_is_foreign(listen->id, net);
 	put_net(net);
 	return foreign;
@@ -388,7 +388,7 @@ static int listen_open(struct iwm_listen *listen, int backlog)
 
 	if (listen_is_foreign(listen))
 		return 0;
-	/* A wildcard id may have its kind of port on other devices. */
+	/* A wildcard id may use its port space on other devices. */
 	if (!iwm_cm_is_tcp(listen->id))
 		return is_wildcard(addr) ? 0 : -EPROTONOSUPPORT;
 	ret = subscription_open(&listen->subs[0], listen, addr, backlog);
@@ -403,9 +403,9 @@ static int listen_open(struct iwm_listen *listen, int backlog)
 }
 
 /*
- * From now on it gets Requests, and nothing can fail any more: rdma_cm holds a
- * lock until then that the handler of a Request waits for, and would wait for
- * the handler if the id had to go.
+ * From now on the listener gets Requests, and its creation must not fail any
+ * more: rdma_cm holds a lock that the handler of a Request waits for, and after
+ * a failure it would destroy the id and wait for that handler.
  */
 static void listen_begin(struct iwm_listen *listen)
 {
@@ -419,12 +419,12 @@ static void listen_begin(struct iwm_listen *listen)
  * @id: with the local address, which may be a wildcard
  * @backlog: of the TCP socket
  *
- * An id of another namespace than the device's listens to nothing, nor does a
- * wildcard one of another port space than RDMA_PS_TCP.
+ * Succeeds without listening for an id of a namespace other than the device's,
+ * and for a wildcard id of a port space other than RDMA_PS_TCP.
  *
  * Context: process, may sleep.
  * Return: 0; -EADDRINUSE: a TCP socket or another id has the port;
- * -EPROTONOSUPPORT: the id's port is not one of TCP; or another errno.
+ * -EPROTONOSUPPORT: the id's port is not a TCP port; or another errno.
  */
 int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 {
@@ -451,10 +451,10 @@ int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 
 /**
  * iwm_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
- * @id: listening
+ * @id: listening id
  *
- * Requests that the consumer has got stay with it; those that iw_cm drops are
- * dropped here by their deadline.
+ * The consumer keeps the requests that it got. Requests that iw_cm drops are
+ * dropped here at their deadline.
  *
  * Context: process, may sleep; takes socket locks.
  * Return: 0.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The same for the RDMA core: what the functions of struct ib_device_ops are
- * given, and which there are.
+ * Differences between kernels in the RDMA core: which functions struct
+ * ib_device_ops has, and their parameters.
  */
 #ifndef IWMPA_COMPAT_H
 #define IWMPA_COMPAT_H
@@ -12,7 +12,7 @@
 
 #include <mpa/compat.h>
 
-/* What create_cq() gets from programs, and NULL from kernel consumers */
+/* Parameter of create_cq(): a program's data, NULL for kernel consumers */
 #ifdef HAVE_CREATE_CQ_ATTRS
 #define iwm_cq_attrs	uverbs_attr_bundle
 
@@ -30,9 +30,9 @@ static inline struct ib_udata *iwm_cq_udata(struct iwm_cq_attrs *attrs)
 #endif
 
 /*
- * The core ends a kernel consumer's poller and then calls destroy_cq(): where
- * it does not ask before for the end of notification, a handler may have
- * started the poller again.
+ * The core ends a kernel consumer's poller and then calls destroy_cq(). A core
+ * without pre_destroy_cq() does not end notification first, so that a handler
+ * may have started the poller again.
  */
 #ifdef HAVE_PRE_DESTROY_CQ
 #define IWM_PRE_DESTROY_CQ(function)	.pre_destroy_cq = (function),
@@ -45,7 +45,7 @@ static inline void iwm_cq_end_poller(struct ib_cq *cq)
 
 static inline void iwm_cq_end_poller(struct ib_cq *cq)
 {
-	/* irq_poll stays disabled by itself. */
+	/* irq_poll needs no help: it stays disabled. */
 	if (cq->poll_ctx == IB_POLL_WORKQUEUE ||
 	    cq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE)
 		cancel_work_sync(&cq->work);
@@ -59,7 +59,7 @@ static inline void iwm_cq_end_poller(struct ib_cq *cq)
 #define IWM_RESIZE_CQ(function)
 #endif
 
-/* A handle for steering DMA, which there is none of here */
+/* A handle for steering DMA; this device does no DMA */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define IWM_DMAH_PARM	struct ib_dmah *dmah,
 #define IWM_HAS_DMAH	(dmah)

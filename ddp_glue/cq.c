@@ -2,11 +2,11 @@
 /*
  * Completion queues.
  *
- * A ring of struct siw_cqe in which the VALID flag of an entry says whose it
- * is: the consumer clears it when it has read the entry. Behind the entries
- * of a user CQ lies the word that arms notification, see notify.c. Its ring is
- * shared memory, so nothing that is read from it is trusted: it decides only
- * whether its owner gets a completion or a wake-up.
+ * A CQ is a ring of struct siw_cqe. The kernel sets the VALID flag of an entry
+ * when it has written it, and the consumer clears the flag when it has read it.
+ * In a user CQ the word that arms notification follows the entries, see
+ * notify.c. A user's ring is shared memory and is not trusted: its contents
+ * decide only whether that user gets a completion or a wake-up.
  */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
@@ -73,7 +73,7 @@ static int cq_put(struct iwm_cq *cq, struct iwm_qp *qp,
 		cqe->inval_stag = wc->inval_stag;
 		flags |= SIW_WQE_REM_INVAL;
 	}
-	/* Never a kernel pointer where user space can read it */
+	/* User space must not see a kernel pointer. */
 	if (cq->user)
 		cqe->qp_id = qp->qpn;
 	else
@@ -97,17 +97,17 @@ static void cq_error_event(struct iwm_cq *cq)
 
 	if (!ibcq->event_handler)
 		return;
-	/* As completion handlers: sq->lock may be held, see may_send(). */
+	/* Interrupts off as for completion handlers: see may_send(). */
 	local_irq_save(flags);
 	ibcq->event_handler(&event, ibcq->cq_context);
 	local_irq_restore(flags);
 }
 
-/* A completion is lost, and its queue pair with it. Others may go on. */
+/* A completion is lost: its QP goes into error, other QPs continue. */
 static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
 {
 	iwm_count(cq->dev, IWM_STAT_CQ_OVERFLOWS);
-	/* One that is in error already has nothing to be told. */
+	/* Not for a QP that is in error already. */
 	if (READ_ONCE(qp->state) <= IWM_QP_CLOSING)
 		cq->dev->completion_lost(qp);
 	if (first)
@@ -120,12 +120,12 @@ static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
  * @qp: queue pair whose work request completes
  * @wc: the completion
  *
- * When the queue has no room the completion is lost, @qp goes into error, and
- * the first time the consumer gets IB_EVENT_CQ_ERR.
+ * When the queue has no room the completion is lost and @qp goes into error.
+ * The consumer gets IB_EVENT_CQ_ERR the first time.
  *
- * Context: any; the consumer's handlers may run in it, without cq->lock. A
- * handler that is told of a flushed work request does not, nor with
- * @wc->posting.
+ * Context: any. The consumer's handlers may be called from here, without
+ * cq->lock. For a flushed work request or with @wc->posting an interrupt calls
+ * a kernel consumer's completion handler instead.
  */
 void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 {
@@ -144,7 +144,7 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
-	/* ib_post_recv() completes flushed work requests, and only these. */
+	/* ib_post_recv() can complete only flushed work requests. */
 	if (notify)
 		iwm_notify(cq, wc->posting || wc->status == SIW_WC_WR_FLUSH_ERR);
 	if (unlikely(ret))
@@ -170,7 +170,7 @@ static void cqe_read(const struct siw_cqe *cqe, struct ib_wc *wc)
  * iwm_poll_cq() - take completions from a kernel consumer's queue
  * @ibcq: completion queue
  * @num: room in @wc
- * @wc: where completions go
+ * @wc: set to the completions
  *
  * Context: any.
  * Return: number of completions, 0..@num; -EINVAL for a user CQ.
@@ -191,7 +191,7 @@ int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 		if (!cqe_valid(cqe))
 			break;
 		cqe_read(cqe, &wc[n]);
-		/* It is read: cq_put() may write it again */
+		/* Pairs with cq_put(): the entry has been read */
 		smp_store_release(&cqe->flags, 0);
 		cq->get++;
 	}
@@ -227,16 +227,16 @@ int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	if ((flags & IB_CQ_SOLICITED_MASK) != IB_CQ_SOLICITED)
 		arm |= SIW_NOTIFY_NEXT_COMPLETION;
 	else if (READ_ONCE(cq->ctrl->flags) & SIW_NOTIFY_NEXT_COMPLETION)
-		arm |= SIW_NOTIFY_NEXT_COMPLETION;	/* the stronger stays */
+		arm |= SIW_NOTIFY_NEXT_COMPLETION;	/* never weaken it */
 
-	/* Arm, then look: the counterpart is in iwm_notify_due() */
+	/* Arm, then look. Pairs with iwm_notify_due() */
 	smp_store_mb(cq->ctrl->flags, arm);
 	if (!(flags & IB_CQ_REPORT_MISSED_EVENTS))
 		return 0;
 	return cq_waiting(cq);
 }
 
-/* Replace the ring by one of @num entries, and take over what waits. */
+/* Replace the ring by one of @num entries; move the unpolled completions. */
 static int cq_swap_ring(struct iwm_cq *cq, struct siw_cqe **ring, u32 num)
 {
 	u32 waiting = cq->put - cq->get, i;
@@ -257,15 +257,15 @@ static int cq_swap_ring(struct iwm_cq *cq, struct siw_cqe **ring, u32 num)
 /**
  * iwm_resize_cq() - ib_device_ops.resize_cq
  * @ibcq: completion queue of a kernel consumer
- * @cqe: entries that are wanted
+ * @cqe: number of entries requested
  * @udata: unused
  *
- * Completions may come and be polled meanwhile, and the arm stays. libsiw has
- * no way to hear of another ring, and does not ask for one.
+ * Completions may be added and polled meanwhile, and the CQ stays armed. libsiw
+ * does not resize CQs, and its ABI could not announce a new ring.
  *
  * Context: process.
- * Return: 0; -EOPNOTSUPP for a user CQ; -EINVAL: more than the device has, or
- * fewer than wait to be polled; -ENOMEM.
+ * Return: 0; -EOPNOTSUPP for a user CQ; -EINVAL: over the device's limit, or
+ * too few for the unpolled completions; -ENOMEM.
  */
 int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 {
@@ -358,7 +358,7 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		ret = -ENOMEM;
 		goto err_drop_claim;
 	}
-	/* A kernel consumer's arm does not go with its ring. */
+	/* A kernel CQ stays armed when its ring is replaced. */
 	cq->ctrl = udata ? (struct siw_cq_ctrl *)&cq->ring[cq->num_cqe] :
 			   &cq->own_ctrl;
 	iwm_notify_init(cq, attr->comp_vector);
@@ -379,7 +379,7 @@ err_drop_claim:
 }
 
 /**
- * iwm_destroy_cq() - end a completion queue that no queue pair uses
+ * iwm_destroy_cq() - destroy a completion queue that no queue pair uses
  * @ibcq: completion queue
  * @udata: unused
  *

@@ -34,7 +34,7 @@ static void tagged_build(__u8 *hdr, const struct ddp_segment *seg)
 /**
  * ddp_segment_build() - write a segment's header
  * @hdr: room for DDP_MAX_HDR_LEN octets, any alignment
- * @seg: the header; @seg->hdr_len and @seg->payload_len are not looked at.
+ * @seg: the header; @seg->hdr_len and @seg->payload_len are ignored.
  *       The Invalidate STag field is written for the two Sends that have
  *       one, and zero otherwise (RFC 5040 section 4.1)
  * @version: DDP and RDMAP version, 0 or 1
@@ -77,7 +77,7 @@ static void segment_decode(const __u8 *hdr, __u32 ulpdu_len,
 	seg->mo = get_unaligned_be32(hdr + DDP_HDR_MO);
 }
 
-/* The first octet says whether there is a header that we can read. */
+/* The first octet has the version, which decides whether we know the header. */
 static int control_check(const __u8 *hdr, __u8 version,
 			 struct rdmap_error *err)
 {
@@ -93,9 +93,9 @@ static int control_check(const __u8 *hdr, __u8 version,
 }
 
 /*
- * RFC 5041 section 7.1, as far as the segment alone shows it. The buffers of
- * the Read Request queue are RDMAP's own and 28 octets long, and those of
- * queues 1 and 2 take messages of one segment, so that only MO 0 is legal.
+ * The checks of RFC 5041 section 7.1 that need only the segment. The buffers of
+ * the Read Request queue are RDMAP's own and 28 octets long. Messages on queues
+ * 1 and 2 have one segment, so that only MO 0 is legal.
  */
 static int untagged_check(const struct ddp_segment *seg,
 			  struct rdmap_error *err)
@@ -122,11 +122,11 @@ static int untagged_check(const struct ddp_segment *seg,
  * @ulpdu_len: octets of the whole ULPDU, any value
  * @version: the DDP and RDMAP version of this stream, 0 or 1
  * @seg: set to the header in host order; not valid on error
- * @err: on error, what the Terminate has to say
+ * @err: set on error: the error that the Terminate must report
  *
- * Everything that needs no state is checked, DDP's part before RDMAP's: the
- * versions, the queue, the opcode and all lengths. STag, TO, MSN and, for
- * queue 0, MO are the caller's to check against its state.
+ * Checks everything that needs no state, DDP's part before RDMAP's: the
+ * versions, the queue, the opcode and all lengths. The caller must check STag,
+ * TO, MSN and, for queue 0, MO against its state.
  *
  * Return: 0, or -EPROTO with @err set.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * DDP segments and RDMAP messages (RFC 5041, RFC 5040): headers built,
- * parsed and checked. Pure: octets in, a struct or an error out.
+ * DDP segments and RDMAP messages (RFC 5041, RFC 5040): build, parse and check
+ * headers. Pure: octets in, a struct or an error out.
  */
 #ifndef DDP_GLUE_DDP_H
 #define DDP_GLUE_DDP_H
@@ -18,7 +18,7 @@
 #define DDP_HDR_MO		14u
 
 /**
- * struct rdmap_error - what a Terminate says
+ * struct rdmap_error - the error that a Terminate carries
  * @layer: enum rdmap_term_layer
  * @etype: error type of that layer
  * @ecode: error code of that type
@@ -30,7 +30,7 @@ struct rdmap_error {
 };
 
 /**
- * struct rdmap_fault - what ends a stream, for a Terminate
+ * struct rdmap_fault - the reason for a Terminate
  * @err: layer, type and code
  * @ddp_hdr: the DDP header of the segment at fault, or NULL
  * @ddp_len: octets of that segment (the ULPDU), at most 65535
@@ -92,7 +92,7 @@ static inline __u32 ddp_hdr_len(__u8 ddp_ctrl)
 					    DDP_UNTAGGED_HDR_LEN;
 }
 
-/* Whether messages with this opcode carry an Invalidate STag. */
+/* Do messages with this opcode carry an Invalidate STag? */
 static inline bool rdmap_invalidates(__u8 opcode)
 {
 	return opcode == RDMAP_SEND_INVAL || opcode == RDMAP_SEND_SE_INVAL;

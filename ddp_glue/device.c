@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Devices: made by "rdma link add NAME type iwmpa netdev DEV", gone with
- * "rdma link delete", their netdev, or the module.
+ * Devices: "rdma link add NAME type iwmpa netdev DEV" makes one. "rdma link
+ * delete", the removal of its netdev, or unloading the module removes it.
  *
- * The driver id is siw's, so this file keeps clear of what an in-tree siw
- * finds by that id: the core never learns the netdev from here (get_netdev
- * tells it), and devices are found in a list of our own, also on unload.
+ * The driver id is siw's. An in-tree siw looks up devices by that id, so this
+ * file keeps ours out of its reach: it never sets the netdev in the core
+ * (get_netdev returns it), and finds devices in its own list, also on unload.
  *
  * Lock order: rtnl -> devices_lock.
  *
  * rdma_cm picks a device by comparing a GID with the first 16 octets of the
  * link address of the netdev that has the local IP address. For 127.0.0.1 and
- * ::1 that is lo, whatever device the connection came in on, and lo's link
- * address is zero, which no GID may be. A link address has MAX_ADDR_LEN octets
- * of storage, however, of which addr_len are the address: the others are
- * visible to nobody but rdma_cm. So a zero link address is given a tag there
- * (the address itself stays what it is) and every device has the tagged
- * address of its namespace's lo as a second GID. The tag is random, so that
- * the lo of two namespaces differ, and is taken away on unload. Netdevs
- * without any link address (ARPHRD_NONE) are tagged in the same way.
+ * ::1 that netdev is lo, whichever device the connection uses, and lo's link
+ * address is zero, which no GID may be. However, a link address has
+ * MAX_ADDR_LEN octets of storage, of which addr_len are the address: only
+ * rdma_cm sees the others. So this file writes a tag behind a zero link address
+ * (the address itself does not change) and gives each device the tagged address
+ * of its namespace's lo as a second GID. The tag is random, so that the lo of
+ * two namespaces differ. Unloading the module removes it. Netdevs without any
+ * link address (ARPHRD_NONE) are tagged in the same way.
  */
 #define pr_fmt(fmt) "iwmpa: " fmt
 
@@ -49,15 +49,15 @@
 
 #define IWM_TAG_OFF	8
 #define IWM_TAG_LEN	8
-#define IWM_TAG_MAGIC	"iw"	/* first octets of a tag, to know it again */
+#define IWM_TAG_MAGIC	"iw"	/* first octets of a tag, to recognise it */
 
 static LIST_HEAD(devices);
 static DEFINE_MUTEX(devices_lock);
 
 /*
- * Changes and removal of devices. They wait for rtnl, and for consumers to let
- * go: work that storage needs to write memory out must not wait for them, as
- * it would in a queue with one rescuer.
+ * Changes and removal of devices. This work waits for rtnl and for consumers to
+ * release the device. Work that storage needs to write memory out must not wait
+ * for it, as it could in a shared queue with one rescuer.
  */
 static struct workqueue_struct *iwm_dev_wq;
 
@@ -84,7 +84,7 @@ static void addr_untag(struct net_device *netdev)
 	dev_addr_mod(netdev, IWM_TAG_OFF, none, sizeof(none));
 }
 
-/* GID that rdma_cm looks for when a local address is @netdev's: see above */
+/* GID that rdma_cm looks for when @netdev has the local address: see above */
 static void netdev_gid(struct net_device *netdev, union ib_gid *gid)
 {
 	ASSERT_RTNL();
@@ -93,7 +93,7 @@ static void netdev_gid(struct net_device *netdev, union ib_gid *gid)
 		addr_tag(netdev);
 	else if (addr_tagged(netdev) &&
 		 memchr_inv(netdev->dev_addr, 0, netdev->addr_len))
-		addr_untag(netdev);	/* was given a real address */
+		addr_untag(netdev);	/* it now has a real address */
 	memcpy(gid, netdev->dev_addr, sizeof(*gid));
 }
 
@@ -112,7 +112,7 @@ static void addr_untag_all(void)
 	rtnl_unlock();
 }
 
-/* Returns whether a GID has changed. */
+/* Return: whether a GID has changed. */
 static bool dev_set_gids(struct iwm_dev *dev, struct net_device *netdev)
 {
 	struct net_device *lo = dev_net(netdev)->loopback_dev;
@@ -144,7 +144,7 @@ static enum ib_port_state netdev_port_state(const struct net_device *netdev)
 		IB_PORT_ACTIVE : IB_PORT_DOWN;
 }
 
-/* Can @netdev carry TCP/IP of its own, and does rdma_cm understand it? */
+/* Does @netdev carry TCP/IP itself, and does rdma_cm support its type? */
 static int netdev_check(struct net_device *netdev)
 {
 	switch (netdev->type) {
@@ -186,8 +186,8 @@ static struct iwm_dev *dev_find(const struct net_device *netdev)
 }
 
 /**
- * dev_dealloc() - ib_device_ops.dealloc_driver: the end of a device
- * @ibdev: device that is not registered (any more), perhaps half made
+ * dev_dealloc() - ib_device_ops.dealloc_driver: free a device's resources
+ * @ibdev: device that is not registered (any more); it may be incomplete
  *
  * Context: process.
  */
@@ -210,16 +210,17 @@ static void dev_dealloc(struct ib_device *ibdev)
 	free_percpu(dev->mib);
 	free_percpu(dev->mpa_mib);
 
-	/* Last: on unload those that are in the list are waited for. */
+	/* Last: unload waits for the devices in the list. */
 	mutex_lock(&devices_lock);
 	list_del_init(&dev->entry);
 	mutex_unlock(&devices_lock);
 }
 
 /*
- * The netdev has gone: no rtnl here, so connections can be waited for. A device
- * that cannot be held is being moved to another namespace, which takes it off
- * the core for a moment and is waited for; or it has gone already.
+ * The netdev was removed. rtnl is not held here, so this can wait for
+ * connections. If ib_device_try_get() fails, the device is being moved to
+ * another namespace, which unregisters it for a moment and is waited for; or it
+ * is unregistered already.
  */
 static void dev_remove(struct work_struct *work)
 {
@@ -253,7 +254,7 @@ static void port_event(struct iwm_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-/* Follow the netdev, and say what has changed. */
+/* Take over changes of the netdev, and raise events for them. */
 static void dev_follow(struct iwm_dev *dev, struct net_device *netdev)
 {
 	enum ib_port_state state = netdev_port_state(netdev);
@@ -271,9 +272,9 @@ static void dev_follow(struct iwm_dev *dev, struct net_device *netdev)
 }
 
 /*
- * Something about the netdev has changed. Not done in the notifier, because a
- * netdev that is deleted goes down first: the core would ask after a port
- * whose netdev has gone, and complain. rtnl is free again when both are over.
+ * The netdev has changed. Not done in the notifier: a netdev that is deleted
+ * goes down first, and the core would query a port whose netdev is already
+ * removed, and complain. This waits for rtnl, which is released after both.
  */
 static void dev_changed(struct work_struct *work)
 {
@@ -290,7 +291,7 @@ static void dev_changed(struct work_struct *work)
 	ib_device_put(&dev->ibdev);
 }
 
-/* Look after the netdev; not when the device is not registered. */
+/* Queue dev_changed(), unless the device is not registered. */
 static void dev_queue_change(struct iwm_dev *dev)
 {
 	if (ib_device_try_get(&dev->ibdev) &&
@@ -300,7 +301,7 @@ static void dev_queue_change(struct iwm_dev *dev)
 
 static const struct ib_device_ops device_ops = {
 	.owner = THIS_MODULE,
-	/* Debian's libsiw is to drive this device: its id, its ABI. */
+	/* The id and ABI of siw, so that Debian's libsiw drives this device */
 	.driver_id = RDMA_DRIVER_SIW,
 	.uverbs_abi_ver = SIW_ABI_VERSION,
 
@@ -373,7 +374,7 @@ static struct iwm_dev *dev_alloc(void)
 	INIT_WORK(&dev->change_work, dev_changed);
 	dev->completion_lost = iwm_sq_break;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
-	dev->next_qpn = get_random_u32() >> 8;	/* it has 24 bits */
+	dev->next_qpn = get_random_u32() >> 8;	/* 24 bits */
 	iwm_mr_init(dev);
 	iwm_policy_init(dev);
 
@@ -413,7 +414,7 @@ static void dev_describe(struct iwm_dev *dev, struct net_device *netdev)
 	strscpy(ibdev->iw_ifname, netdev->name, sizeof(ibdev->iw_ifname));
 }
 
-/* Bind @dev to @netdev; from now on the notifier finds it. */
+/* Bind @dev to @netdev. From then on the notifier finds it. */
 static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 {
 	struct iwm_dev *other;
@@ -444,7 +445,7 @@ out_unlock:
 	return ret;
 }
 
-/* Catch up with what the notifier could not do while @dev was registering. */
+/* Handle the events that came from the notifier before @dev was registered. */
 static int dev_settle(struct iwm_dev *dev)
 {
 	int ret = 0;
@@ -477,7 +478,7 @@ static int link_new(const char *name, struct net_device *netdev)
 	if (ret)
 		goto err_free_dev;
 
-	/* Once registered it can be deleted at any time. */
+	/* Once registered the device can be deleted at any time. */
 	get_device(&dev->ibdev.dev);
 	ret = ib_register_device(&dev->ibdev, name, NULL);
 	if (ret)
@@ -509,7 +510,7 @@ static struct rdma_link_ops link_ops = {
 	.newlink = link_new,
 };
 
-/* Let the netdev go at once, and the device soon. */
+/* Release the netdev at once, and queue the removal of the device. */
 static void netdev_gone(struct iwm_dev *dev, struct net_device *netdev)
 {
 	RCU_INIT_POINTER(dev->netdev, NULL);
@@ -517,7 +518,7 @@ static void netdev_gone(struct iwm_dev *dev, struct net_device *netdev)
 	dev_queue_remove(dev);
 }
 
-/* lo's link address is a GID of all devices in its namespace. */
+/* lo's link address is a GID of all devices in its namespace: update them. */
 static void lo_changed(const struct net_device *lo)
 {
 	struct net_device *netdev;
@@ -574,7 +575,7 @@ static struct iwm_dev *dev_first(void)
 	return dev;
 }
 
-/* Each call returns when the device is gone, whoever else is removing it. */
+/* ib_unregister_device() also waits when another context removes the device. */
 static void dev_remove_all(void)
 {
 	struct iwm_dev *dev;
@@ -590,13 +591,16 @@ static int __init iwmpa_init(void)
 	int ret;
 
 	/*
-	 * Not WQ_HIGHPRI: what a peer reads is sent from here, and it may not
-	 * take a CPU away from the programs of the machine.
+	 * Not WQ_HIGHPRI: this queue sends Responses to the peer's Reads, which
+	 * must not take CPUs away from the programs of this machine.
 	 */
 	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!iwm_wq)
 		return -ENOMEM;
-	/* Storage waits neither while this sleeps for memory nor while it runs. */
+	/*
+	 * Storage must not wait while work for programs sleeps for memory, nor
+	 * while it runs: a queue of its own, and WQ_CPU_INTENSIVE.
+	 */
 	iwm_user_wq = alloc_workqueue("iwmpa_user",
 				      WQ_CPU_INTENSIVE | WQ_PERCPU, 0);
 	if (!iwm_user_wq) {
@@ -630,7 +634,7 @@ err_destroy_wq:
 
 static void __exit iwmpa_exit(void)
 {
-	/* 1. no new devices, 2. none that live, 3. what they ran on */
+	/* 1. no new devices, 2. remove the present ones, 3. their resources */
 	rdma_link_unregister(&link_ops);
 	dev_remove_all();
 	unregister_netdevice_notifier(&netdev_notifier);
@@ -639,7 +643,7 @@ static void __exit iwmpa_exit(void)
 	destroy_workqueue(iwm_user_wq);
 	destroy_workqueue(iwm_wq);
 	addr_untag_all();
-	/* Objects that were freed with functions of this module */
+	/* Wait for RCU callbacks of this module */
 	rcu_barrier();
 }
 

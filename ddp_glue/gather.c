@@ -4,16 +4,15 @@
  *
  * Posts that are sent together cost a fraction of what each costs alone: TCP is
  * called once, segments are full, and the peer is woken once. A post that no
- * other follows is only late when it waits. So posts wait until the CPU has
- * nothing else to do: each CPU has a thread of policy SCHED_IDLE, which runs
- * then, and sends. A timer ends the wait of a CPU that always has something to
- * do.
+ * other follows is only delayed by waiting. So posts wait until the CPU has
+ * nothing else to do: each CPU has a thread of policy SCHED_IDLE, which then
+ * runs and sends. On a busy CPU a timer ends the wait.
  *
  * A consumer that waits for each answer before it posts again gains nothing.
- * Waiting finds a single post then, time after time, and the consumer is given
- * a lease: its next posts are sent within ib_post_send(). At the end of the
- * lease one post waits again, to see whether the consumer has more under way
- * by now.
+ * Each wait then finds a single post. After several such waits the consumer
+ * gets a lease: its next posts are sent within ib_post_send(). At the end of
+ * the lease one post waits again, to see whether the consumer has more under
+ * way by now.
  *
  * Poster, thread and timer send with softirqs disabled and do not sleep. So no
  * task can preempt the thread while it is the transmit owner. The worker does
@@ -30,20 +29,20 @@
 #include "recv.h"
 #include "send.h"
 
-/* For so long posts wait on a busy CPU when nothing happens at the queue. */
+/* Longest wait on a busy CPU while neither posts nor segments arrive */
 #define GATHER_STEP_NS		(100 * NSEC_PER_USEC)
-/* When something does, for so many times as long. */
+/* Longest wait, in steps, while they do */
 #define GATHER_STEPS		10
 /* More octets make no cheaper batch: the worker sends at once. */
 #define GATHER_OCTETS		SZ_64K
-/* A single post so many times in succession brings a lease */
+/* Waits in succession that find a single post, before a lease begins */
 #define GATHER_SINGLES		4
-/* of so many posts. */
+/* Posts that are sent without a wait in a lease */
 #define GATHER_LEASE		32
 
 /**
- * struct gather_cpu - queues that wait for a CPU to have nothing else to do
- * @lock: guards @list, and entry and on of the queues in it
+ * struct gather_cpu - queues that wait for a CPU to become idle
+ * @lock: guards @list, and @entry and @on of the queues in it
  * @list: struct iwm_gather, by entry
  */
 struct gather_cpu {
@@ -66,14 +65,17 @@ static void unlink_locked(struct gather_cpu *on, struct iwm_gather *gather)
 	WRITE_ONCE(gather->on, NULL);
 }
 
-/* Take a queue off its list. True: the caller has its reference, and sends. */
+/* Take a queue off its list. True: the caller gets its reference and sends. */
 static bool gather_unlink(struct iwm_gather *gather)
 {
 	struct gather_cpu *on;
 	unsigned long flags;
 	bool linked = false;
 
-	/* The thread may take it off meanwhile, and a poster to another CPU. */
+	/*
+	 * Meanwhile the thread may take it off the list, and a poster may put
+	 * it into another CPU's.
+	 */
 	while (!linked && (on = READ_ONCE(gather->on))) {
 		spin_lock_irqsave(&on->lock, flags);
 		linked = gather->on == on;
@@ -90,7 +92,7 @@ static void gather_put(struct iwm_gather *gather)
 		wake_up_var(&gather->users);
 }
 
-/* Posts, and segments of the peer: a hint whether more posts are to come. */
+/* Posts and segments of the peer: a hint whether more posts will follow. */
 static u32 gather_activity(struct iwm_gather *gather)
 {
 	return READ_ONCE(gather->posts) +
@@ -105,7 +107,7 @@ static void gather_start_timer(struct iwm_gather *gather, u32 steps)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
-/* Was it worth waiting? */
+/* Decide on a lease. @found: posts that the wait has gathered */
 static void gather_learn(struct iwm_gather *gather, u32 found)
 {
 	u32 singles = READ_ONCE(gather->singles) + 1;
@@ -121,27 +123,30 @@ static void gather_learn(struct iwm_gather *gather, u32 found)
 	WRITE_ONCE(gather->singles, singles);
 }
 
-/* Of a queue that is off its list. Context: softirqs disabled. */
+/* Send posts of a queue that is off its list. Context: softirqs disabled. */
 static void gather_send(struct iwm_gather *gather)
 {
 	struct iwm_qp *qp = gather_qp(gather);
 
-	/* Cleared first: a poster that finds it set is seen by own_look(). */
+	/* Cleared first: own_look() sees posts that found the bit set. */
 	clear_bit(SQ_GATHERING, &qp->sq->flags);
-	/* Later posters find it clear even when a claim has us leave at once. */
+	/* Later posters find it clear even if a claim keeps this owner out. */
 	smp_mb__after_atomic();
 	gather_learn(gather, iwm_sq_run_atomic(qp, SQ_ATOMIC));
 	gather_put(gather);
 }
 
-/* The thread has not run: this CPU has been busy. Context: softirq. */
+/* The CPU was busy, and its thread has not run. Context: softirq. */
 static enum hrtimer_restart gather_timeout(struct hrtimer *timer)
 {
 	struct iwm_gather *gather = container_of(timer, struct iwm_gather,
 						 timer);
 	u32 steps = READ_ONCE(gather->steps) + 1;
 
-	/* Started here, and not by its return: a poster may have done so. */
+	/*
+	 * Not restarted by HRTIMER_RESTART: a poster may have started it
+	 * already.
+	 */
 	if (READ_ONCE(gather->on) && steps < GATHER_STEPS &&
 	    gather_activity(gather) != READ_ONCE(gather->activity))
 		gather_start_timer(gather, steps);
@@ -168,7 +173,7 @@ static int thread_should_run(unsigned int cpu)
 	return !list_empty(&per_cpu_ptr(&gather_cpus, cpu)->list);
 }
 
-/* Nothing else wants to run on this CPU. */
+/* The scheduler runs the thread when no other task wants this CPU. */
 static void thread_run(unsigned int cpu)
 {
 	struct iwm_gather *gather;
@@ -184,8 +189,9 @@ static void thread_run(unsigned int cpu)
 }
 
 /*
- * With PREEMPT_RT a thread can be preempted with softirqs disabled, and is not
- * to be so while it is the transmit owner and others go first.
+ * With PREEMPT_RT a thread can be preempted with softirqs disabled. Keep the
+ * normal policy there: a preempted SCHED_IDLE thread might not get the CPU for
+ * a long time while it is the transmit owner.
  */
 static void thread_setup(unsigned int cpu)
 {
@@ -225,8 +231,9 @@ static void gather_link(struct iwm_gather *gather)
 }
 
 /*
- * Not with interrupts off: softirqs may run at the end. And not in a handler of
- * a completion, which is called with interrupts off: this CPU may hold sq->lock.
+ * Not with interrupts off: local_bh_enable() may run softirqs. This excludes
+ * handlers of completions, which are called with interrupts off: this CPU may
+ * hold sq->lock.
  */
 static bool may_send(void)
 {
@@ -234,7 +241,7 @@ static bool may_send(void)
 }
 
 /**
- * iwm_gather_posted() - see that what a kernel consumer has posted is sent
+ * iwm_gather_posted() - send a kernel consumer's posts, now or after a wait
  * @qp: QP
  *
  * Context: any.
@@ -251,8 +258,8 @@ void iwm_gather_posted(struct iwm_qp *qp)
 		return;
 	}
 	/*
-	 * Pairs with own_look(): an owner that finds the note, or comes after
-	 * gather_send() has cleared SQ_GATHERING, finds what is posted.
+	 * Pairs with own_look(): an owner that sees SQ_AGAIN, or runs after
+	 * gather_send() has cleared SQ_GATHERING, sees the posts.
 	 */
 	smp_mb__before_atomic();
 	set_bit(SQ_AGAIN, &sq->flags);
@@ -276,8 +283,8 @@ void iwm_gather_init(struct iwm_qp *qp)
 }
 
 /**
- * iwm_gather_stop() - see the last sender leave
- * @qp: QP that nothing is posted to any more
+ * iwm_gather_stop() - wait until no thread or timer uses the queue
+ * @qp: QP that no poster uses any more
  *
  * Context: process, may sleep.
  */
@@ -305,7 +312,7 @@ int iwm_gather_module_init(void)
 	return smpboot_register_percpu_thread(&gather_hotplug);
 }
 
-/* There are no queues any more. Context: process, may sleep. */
+/* All queues are destroyed. Context: process, may sleep. */
 void iwm_gather_module_exit(void)
 {
 	smpboot_unregister_percpu_thread(&gather_hotplug);

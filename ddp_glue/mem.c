@@ -3,8 +3,9 @@
  * Memory regions and their STags (RFC 5040 section 8.1, RFC 5042).
  *
  * An STag is a random 24-bit index and a key octet that belongs to the
- * consumer. A region is published in the device's table last, found under
- * RCU, and taken down in the reverse order: erased, waited for, unpinned.
+ * consumer. Registration publishes a region in the device's table last; lookups
+ * run under RCU. Deregistration reverses the order: it erases the region, waits
+ * for its users, and unpins the memory.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -18,8 +19,8 @@
 #define IWM_STAG_TRIES		64
 
 /*
- * The rights that mean something here. The others are accepted, as hardware
- * does: no operation exists that they could permit.
+ * The rights that have an effect. The others are accepted, as by hardware: the
+ * operations that they permit do not exist here.
  */
 #define IWM_ACCESS		(IB_ACCESS_LOCAL_WRITE | \
 				 IB_ACCESS_REMOTE_WRITE | \
@@ -46,8 +47,8 @@ void iwm_mr_exit(struct iwm_dev *dev)
 }
 
 /*
- * Publish @mr under an index that can be neither guessed nor met again soon.
- * STag 0 stays invalid.
+ * Publish @mr under a random index, which cannot be guessed and is unlikely to
+ * be reused soon. STag 0 stays invalid.
  */
 static int mr_publish(struct iwm_mr *mr, u8 key)
 {
@@ -75,9 +76,9 @@ static struct iwm_mr __rcu **mr_recent(struct iwm_dev *dev, u32 stag)
 }
 
 /*
- * A lookup puts the region that it holds among the recent ones, so that none
- * does when @drained is complete: it is taken out for good, and only then
- * freed, by RCU. To take out another that has come in its place does no harm.
+ * Only a lookup that holds a region enters it into recent_mrs. No lookup holds
+ * it once @drained is complete, so that it is removed for good and can be freed
+ * by RCU. Removing another region that has replaced it does no harm.
  */
 static void mr_withdraw(struct iwm_mr *mr)
 {
@@ -108,7 +109,7 @@ static struct iwm_mr *mr_alloc(struct ib_pd *ibpd, int access)
 		atomic_dec(&dev->num_mr);
 		return ERR_PTR(-ENOMEM);
 	}
-	/* The core sets these again, but after the region can be found. */
+	/* The core sets these, too, but only after the region is published. */
 	mr->ibmr.device = ibpd->device;
 	mr->ibmr.pd = ibpd;
 	mr->dev = dev;
@@ -130,9 +131,9 @@ static void mr_free(struct iwm_mr *mr)
 }
 
 /*
- * The region of this STag, valid or not, with a reference; or NULL. One that
- * was looked up before and is not valid may be on its way out: whoever waits
- * for its end must not wait for ever new users.
+ * The region of this STag, valid or not, with a reference; or NULL. An invalid
+ * region in recent_mrs may be in mr_withdraw(), which must not have to wait for
+ * new users: it counts only if the table still has it.
  */
 static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
 {
@@ -161,7 +162,7 @@ static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
  * @stag: the whole STag, key included
  *
  * Context: any.
- * Return: the region, to be given back with iwm_mr_put() soon: deregistration
+ * Return: the region; release it with iwm_mr_put() soon, because deregistration
  * waits for it. NULL when there is no valid region of this STag.
  */
 struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag)
@@ -178,18 +179,18 @@ struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag)
 }
 
 /**
- * iwm_mr_put() - give back a memory region
+ * iwm_mr_put() - drop a reference to a memory region
  * @mr: region of iwm_mr_get()
  *
  * Context: any.
  */
 void iwm_mr_put(struct iwm_mr *mr)
 {
-	rcu_read_lock();	/* it may be freed when we have let go */
+	rcu_read_lock();	/* @mr may be freed once it is dropped */
 	if (refcount_dec_and_test(&mr->users)) {
 		complete(&mr->drained);
 	} else {
-		/* Pairs with mr_quiesce(): let go, then look */
+		/* Pairs with mr_quiesce(): drop the reference, then look */
 		smp_mb__after_atomic();
 		if (unlikely(!READ_ONCE(mr->loan.valid) ||
 			     atomic_read(&mr->waiting)))
@@ -199,10 +200,10 @@ void iwm_mr_put(struct iwm_mr *mr)
 }
 
 /*
- * Only the region's creator holds it, and those who wait for that themselves:
- * they do not wait for one another. Who waits is counted first, and is still
- * among the users then, or has found it quiet: an invalid region gets no new
- * ones.
+ * Is the region held only by its creator and by callers of mr_quiesce(), which
+ * do not wait for one another? A caller that is counted in @waiting is still
+ * among the users, or has already found the region quiet: an invalid region
+ * gets no new users.
  */
 static bool mr_is_quiet(const struct iwm_mr *mr)
 {
@@ -213,8 +214,8 @@ static bool mr_is_quiet(const struct iwm_mr *mr)
 }
 
 /*
- * Wait until nobody uses a region that is invalid: it cannot be looked up any
- * more, and each use is short. The caller holds a reference.
+ * Wait until no access to an invalid region is under way: it cannot be looked
+ * up any more, and each access is short. The caller holds a reference.
  */
 static void mr_quiesce(struct iwm_mr *mr)
 {
@@ -228,15 +229,15 @@ static void mr_quiesce(struct iwm_mr *mr)
 
 static void mr_set_valid(struct iwm_mr *mr)
 {
-	/* All that a reader needs is written: see iwm_mr_get() */
+	/* Pairs with iwm_mr_get(): the region is completely described */
 	smp_store_release(&mr->loan.valid, true);
 }
 
 /*
- * A peer may take away what it was given: a fast-register region with remote
- * rights, registered on the peer's own connection. All other memory is its
- * consumer's alone, which may need it on other connections (RFC 5040 section
- * 8.1.1, 7).
+ * A peer may invalidate only memory that was lent to it: a fast-register region
+ * with remote rights, registered on the peer's own connection. All other memory
+ * belongs to its consumer alone, which may need it on other connections
+ * (RFC 5040 section 8.1.1, 7).
  */
 static bool mr_is_lent(const struct iwm_mr *mr, const struct ib_qp *ibqp)
 {
@@ -244,7 +245,7 @@ static bool mr_is_lent(const struct iwm_mr *mr, const struct ib_qp *ibqp)
 	       mr->access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
 }
 
-/* @peers: the connection whose peer asks for it, or NULL: its consumer does */
+/* @peers: QP whose peer invalidates the region; NULL: its consumer does */
 static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
 		     const struct ib_qp *peers)
 {
@@ -261,16 +262,16 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
 }
 
 /**
- * iwm_mr_invalidate() - end the use of an STag for a peer
+ * iwm_mr_invalidate() - invalidate an STag for a peer
  * @ibqp: QP that the peer asks on
  * @stag: the whole STag
  *
- * When this returns nothing is placed in the region any more, and nothing is
- * read from it, on any connection.
+ * After this returns, no connection places octets in the region or reads from
+ * it.
  *
  * Context: any.
  * Return: 0; -ENOENT: there is no valid region of this STag; -EPERM: not of
- * this protection domain; -EBUSY: not a peer's to invalidate.
+ * this protection domain; -EBUSY: the peer may not invalidate it.
  */
 int iwm_mr_invalidate(const struct ib_qp *ibqp, u32 stag)
 {
@@ -285,13 +286,12 @@ int iwm_mr_invalidate(const struct ib_qp *ibqp, u32 stag)
 }
 
 /**
- * iwm_mr_invalidate_local() - end the use of an STag for its consumer
+ * iwm_mr_invalidate_local() - invalidate an STag for its consumer
  * @dev: device
  * @pd: protection domain of the QP
- * @stag: the whole STag; it may be invalid already, because a consumer may ask
- *	for what its peer has done
- * @wait: return when no access is under way any more, on any connection: the
- *	consumer is going to use the memory for something else
+ * @stag: the whole STag; the peer may have invalidated it already
+ * @wait: return only when no access is under way any more, on any connection:
+ *	the consumer is going to reuse the memory
  *
  * Context: any; process when @wait is set.
  * Return: 0; -ENOENT: there is no region of this STag; -EPERM: not of this
@@ -312,7 +312,7 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 	return ret;
 }
 
-/* Of a region that is not valid: nobody but its creator holds it. */
+/* Is an invalid region held by its creator alone? */
 static bool mr_is_unused(const struct iwm_mr *mr)
 {
 	return refcount_read(&mr->users) <= 1;
@@ -340,7 +340,7 @@ bool iwm_mr_enables_at_once(const struct ib_qp *ibqp, struct ib_mr *ibmr)
  * Waits for accesses through the STag that a peer has invalidated.
  *
  * Context: process, or any after iwm_mr_enables_at_once(). One caller at a time
- * per region: the order of its work queue.
+ * per region: its send queue serialises the callers.
  * Return: 0; -EINVAL: no fast-register region, or @key is not of it;
  * -EPERM: not of this protection domain; -EBUSY: it is still valid.
  */
@@ -357,10 +357,10 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 	if (READ_ONCE(mr->loan.valid))
 		return -EBUSY;
 
-	/* Those in mr_quiesce(), too: a valid region is not quiet any more. */
+	/* For mr_quiesce(), too: a valid region may never become quiet. */
 	if (!mr_is_unused(mr))
 		wait_var_event(&mr->users, mr_is_unused(mr));
-	/* Without a new list the one that was in force is used again. */
+	/* Without a new list the previous one stays in force. */
 	if (mr->staged_pages) {
 		swap(mr->pages, mr->staged);
 		mr->used_pages = mr->staged_pages;
@@ -382,9 +382,9 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
  * @ibpd: a kernel consumer's protection domain
  * @access: IB_ACCESS_* rights
  *
- * The core makes one per kernel protection domain and gives its key out as
- * local_dma_lkey. The check of the protection domain keeps every other QP
- * away from it, those of user space first.
+ * The core makes one per kernel protection domain and publishes its key as
+ * local_dma_lkey. The check of the protection domain keeps all other QPs away
+ * from it, above all those of user space.
  *
  * Context: process.
  * Return: the region or an ERR_PTR.
@@ -414,7 +414,7 @@ err_free_mr:
 	return ERR_PTR(ret);
 }
 
-/* The kernel addresses of a pinned region's pages, in order */
+/* Collect the kernel addresses of a pinned region's pages, in order. */
 static int mr_take_pages(struct iwm_mr *mr)
 {
 	size_t num = ib_umem_num_pages(mr->umem);
@@ -520,7 +520,7 @@ err_free_mr:
 }
 
 /**
- * iwm_alloc_mr() - a region for fast registration, invalid at first
+ * iwm_alloc_mr() - make a region for fast registration, invalid at first
  * @ibpd: protection domain
  * @type: IB_MR_TYPE_MEM_REG
  * @max_sg: pages that it can hold, 1..IWM_MAX_PBL
@@ -573,12 +573,12 @@ static int mr_stage_page(struct ib_mr *ibmr, u64 addr)
 /**
  * iwm_map_mr_sg() - give a fast-register region its next page list
  * @ibmr: region of iwm_alloc_mr(); may be valid, and stays as it is until
- *	the list is put in force by iwm_mr_enable()
+ *	iwm_mr_enable() puts the list in force
  * @sg: DMA-mapped memory
  * @num_sg: elements of @sg
  * @sg_off: offset into the first element, or NULL
  *
- * Context: any; the consumer maps a region once at a time.
+ * Context: any; the consumer serialises its calls for a region.
  * Return: elements of @sg that were mapped, or a negative errno.
  */
 int iwm_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
@@ -593,7 +593,7 @@ int iwm_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 }
 
 /**
- * iwm_dereg_mr() - end a memory region
+ * iwm_dereg_mr() - deregister a memory region
  * @ibmr: region
  * @udata: unused
  *

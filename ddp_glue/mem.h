@@ -10,17 +10,17 @@ void iwm_mr_exit(struct iwm_dev *dev);
 struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag);
 void iwm_mr_put(struct iwm_mr *mr);
 
-/* Is @mr, which may be NULL, the valid region of @stag? Held, or under RCU. */
+/* Is @mr (or NULL) the valid region of @stag? @mr is held, or under RCU. */
 static inline bool iwm_mr_is(const struct iwm_mr *mr, u32 stag)
 {
 	return mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->loan.valid);
 }
 
 /*
- * As iwm_mr_get(), for a caller that looks the same region up again and again:
- * the reference is *@cache's, and lasts until the cache is asked for another
- * region or dropped. That must be at the end of each batch: deregistration
- * waits for it.
+ * As iwm_mr_get(), for a caller that looks up the same region repeatedly:
+ * *@cache holds the reference until the caller looks up another region or drops
+ * the cache. It must be dropped at the end of each batch: deregistration waits
+ * for it.
  */
 static inline struct iwm_mr *iwm_mr_cached(struct iwm_dev *dev,
 					   struct iwm_mr **cache, u32 stag)
@@ -44,9 +44,9 @@ static inline void iwm_mr_drop_cache(struct iwm_mr **cache)
 }
 
 /*
- * Was @mr, which is held, registered on another connection than @ibqp's? Its
- * peer can invalidate it. So octets of this connection are placed with @mr->lock
- * held, and the check made under it.
+ * Was @mr (held) registered on a connection other than @ibqp's? The peer of
+ * that connection can invalidate it, so octets of this one are checked and
+ * placed with @mr->lock held.
  */
 static inline bool iwm_mr_is_lent_elsewhere(const struct iwm_mr *mr,
 					    const struct ib_qp *ibqp)
@@ -55,15 +55,15 @@ static inline bool iwm_mr_is_lent_elsewhere(const struct iwm_mr *mr,
 }
 
 /**
- * iwm_mr_check() - may this access be made?
+ * iwm_mr_check() - is this access permitted?
  * @mr: region of iwm_mr_get()
  * @pd: protection domain of the QP (or SRQ) that asks
  * @addr: first address (Tagged Offset) of the access
  * @len: octets, may be 0
  * @access: IB_ACCESS_* rights that are needed, 0 for local reading
  *
- * Each refusal has an errno of its own, so that callers can name it in a
- * Terminate (RFC 5040 section 4.8) or a completion.
+ * Each refusal has its own errno, which callers translate for a Terminate
+ * (RFC 5040 section 4.8) or a completion.
  *
  * Context: any.
  * Return: 0; -ENOENT: invalidated meanwhile; -EPERM: not of this protection
@@ -95,8 +95,8 @@ static inline int iwm_mr_check(const struct iwm_mr *mr, const struct ib_pd *pd,
  * @access: IB_ACCESS_REMOTE_* rights that are needed
  *
  * A fast-register region is lent to the peer of the QP that it was registered
- * on, and to no other (RFC 5042 6.1.1): when a flush on that QP completes,
- * nobody can reach the region from the network.
+ * on, and to no other (RFC 5042 6.1.1): after a flush on that QP has completed,
+ * no peer can reach the region.
  *
  * Context: any.
  * Return: as iwm_mr_check(); -EPERM also for a region that is lent elsewhere.
@@ -111,15 +111,15 @@ static inline int iwm_mr_check_remote(const struct iwm_mr *mr,
 }
 
 /**
- * iwm_mr_take_sink() - the region becomes the sink of a READ
+ * iwm_mr_take_sink() - make a region the sink of a READ
  * @mr: region of iwm_mr_get()
  * @ibqp: QP that the READ was posted on
  *
- * RNICs want REMOTE_WRITE of a sink, so kernel consumers give it (rdma_rw), and
- * leave the region registered when the READ has completed and its memory is
- * used for something else. Here a Response needs LOCAL_WRITE only, and the peer
- * loses the other right until the region is registered anew. A program's region
- * keeps its rights: the program says when they end.
+ * RNICs require REMOTE_WRITE of a sink. Kernel consumers (rdma_rw) therefore
+ * grant it, and reuse the memory after the READ with the region still
+ * registered. Here a Response needs only LOCAL_WRITE, so the peer loses
+ * REMOTE_WRITE until the region is registered anew. A program's region keeps
+ * its rights: the program decides when they end.
  *
  * Context: transmit owner.
  * Return: 0; -EBUSY: the peer of another QP may write to the region, perhaps
@@ -132,12 +132,12 @@ static inline int iwm_mr_take_sink(struct iwm_mr *mr,
 		return 0;
 	if (iwm_mr_is_lent_elsewhere(mr, ibqp))
 		return -EBUSY;
-	/* An upcall that has seen the right ends before the READ can. */
+	/* An upcall that has read the old rights ends before the READ can. */
 	WRITE_ONCE(mr->access, mr->access & ~IB_ACCESS_REMOTE_WRITE);
 	return 0;
 }
 
-/* An error of these functions as the code of a Remote Protection Error. */
+/* Translate an error of these functions to a Remote Protection Error's code. */
 static inline u8 iwm_mr_ecode(int err)
 {
 	switch (err) {

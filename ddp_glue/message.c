@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages: what a QP sends next. A work request is copied from the ring,
- * checked, and becomes a message; so does a Read that the peer asked for.
+ * Messages: the choice of a QP's next message. The owner copies a work request
+ * from the ring, checks it and makes a message of it. A Read Request of the
+ * peer becomes a Response.
  */
 #include <linux/sizes.h>
 #include <mpa/startup.h>
@@ -10,7 +11,7 @@
 #include "send.h"
 #include "trace.h"
 
-/* What user space may ask for; the rest of the ABI is the kernel's. */
+/* User space may not post the kernel-only operations of the ABI. */
 static bool opcode_allowed(const struct iwm_qp *qp, u8 opcode)
 {
 	switch (opcode) {
@@ -40,7 +41,7 @@ static int check_sge(struct iwm_qp *qp, const struct iwm_sge *sge, int access)
 	return iwm_mr_check(mr, qp->ibqp.pd, sge->addr, sge->len, access);
 }
 
-/* The element that was checked last is a READ's. */
+/* Make the element that was checked last the sink of a READ. */
 static int take_sink(struct iwm_qp *qp, const struct iwm_sge *sge)
 {
 	return sge->len ? iwm_mr_take_sink(qp->sq->mr, &qp->ibqp) : 0;
@@ -48,7 +49,8 @@ static int take_sink(struct iwm_qp *qp, const struct iwm_sge *sge)
 
 /*
  * Can the sink of a READ with invalidate, its one element, be invalidated when
- * the Response is there? That does not wait for peers of other connections.
+ * the Response has arrived? That invalidation does not wait for accesses from
+ * other connections, so the region must not be lent to another peer.
  */
 static enum siw_wc_status check_invalidation(struct iwm_qp *qp, u32 num_sge)
 {
@@ -63,7 +65,7 @@ static enum siw_wc_status check_invalidation(struct iwm_qp *qp, u32 num_sge)
 	return SIW_WC_SUCCESS;
 }
 
-/* Copy the payload that the entry carries itself. */
+/* Copy inline payload from the entry. */
 static enum siw_wc_status take_inline(struct tx_msg *msg,
 				      const struct siw_sqe *sqe)
 {
@@ -77,7 +79,7 @@ static enum siw_wc_status take_inline(struct tx_msg *msg,
 	return SIW_WC_SUCCESS;
 }
 
-/* READ with invalidate ends the STag of its sink: there can be only one. */
+/* READ with invalidate invalidates one STag, so it has one element. */
 static u32 max_sges(const struct iwm_sq *sq, u8 opcode)
 {
 	if (opcode == SIW_OP_READ_LOCAL_INV)
@@ -157,7 +159,7 @@ static void prepare_tagged(struct tx_msg *msg, u8 opcode, u32 stag, u64 to)
 	msg->seg.to = to;
 }
 
-/* A Read Request for the next sink of @sq->rest, which is there. */
+/* Prepare a Read Request for the next sink of @sq->rest; there is one. */
 static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg)
 {
 	struct orq_entry *out = iwm_sq_orq(sq, sq->orq_put);
@@ -189,8 +191,8 @@ static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg)
 }
 
 /*
- * A Read: its memory becomes the sinks. A Read of nothing is a Read Request,
- * too, with a sink that is not looked at.
+ * A Read: its elements become the sinks. An empty Read sends a Read Request,
+ * too; its sink is not used.
  */
 static void prepare_read(struct iwm_sq *sq, struct tx_msg *msg,
 			 const struct siw_sqe *sqe)
@@ -255,7 +257,7 @@ static enum siw_wc_status local_operation(struct iwm_qp *qp,
 {
 	int ret;
 
-	/* Both wait for users of the region; that must not be us. */
+	/* Both wait for other users of the region: drop our reference. */
 	iwm_mr_drop_cache(&qp->sq->mr);
 	if (sqe->opcode == SIW_OP_REG_MR)
 		ret = iwm_mr_enable(&qp->ibqp,
@@ -268,8 +270,8 @@ static enum siw_wc_status local_operation(struct iwm_qp *qp,
 }
 
 /*
- * A bad work request ends the stream: the QP goes into error, when no lock of
- * the consumer's can be held any more.
+ * A bad work request ends the stream. The owner puts the QP into error later,
+ * when the consumer's locks cannot be held any more.
  */
 void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe, enum siw_wc_status status)
 {
@@ -278,20 +280,20 @@ void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe, enum siw_wc_status status)
 	set_bit(SQ_BROKEN, &qp->sq->flags);
 }
 
-/* Reads that may be outstanding. With an ORD of 0 none are to be posted. */
+/* Reads that may be outstanding. With an ORD of 0 take_sges() refuses them. */
 static u32 read_limit(const struct iwm_qp *qp)
 {
 	return qp->ord ? qp->ord : 1;
 }
 
-/* May this entry be started? Reads are limited, and some wait for them. */
+/* May this entry be started? The ORD limits Reads; a fence waits for them. */
 static __always_inline bool may_start(const struct iwm_qp *qp, u8 opcode,
 				      u16 flags)
 {
 	const struct iwm_sq *sq = qp->sq;
 	u32 limit = U32_MAX;
 
-	/* Pairs with iwm_sq_complete(): a place that is free has been read */
+	/* Pairs with iwm_sq_complete(): the FIFO entry has been read */
 	if (sq->fifo_put - smp_load_acquire(&sq->fifo_get) == sq->num)
 		return false;
 	if (flags & SIW_WQE_READ_FENCE)
@@ -301,7 +303,7 @@ static __always_inline bool may_start(const struct iwm_qp *qp, u8 opcode,
 	return iwm_sq_reads(sq) < limit;
 }
 
-/* May what comes next be started? */
+/* May the next Read Request or work request be started? */
 static bool may_go_on(const struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
@@ -313,15 +315,15 @@ static bool may_go_on(const struct iwm_qp *qp)
 }
 
 /*
- * Something is posted that could not be started: only the end of a Read can
- * change that, and asks for a kick when it comes. False: it has come already.
+ * A posted entry could not be started. Only the end of a Read can change that:
+ * ask for a kick at its end. False: the Read has ended already.
  */
 bool iwm_msg_wait_read(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
 	set_bit(SQ_WAIT_READ, &sq->flags);
-	/* Pairs with iwm_sq_read_done(): asked for before looking */
+	/* Pairs with read_ended(): set the bit, then look */
 	smp_mb__after_atomic();
 	if (!may_go_on(qp))
 		return true;
@@ -329,7 +331,7 @@ bool iwm_msg_wait_read(struct iwm_qp *qp)
 	return false;
 }
 
-/* All but the room for payload. */
+/* Clear everything but @body. */
 static void clear_message(struct tx_msg *msg)
 {
 	memset(msg, 0, offsetof(struct tx_msg, body));
@@ -340,7 +342,7 @@ static void clear_message(struct tx_msg *msg)
 	msg->access = 0;
 }
 
-/* Take the next entry of the ring; true when a message came out of it. */
+/* Take the next entry of the ring. True: it has become a message. */
 static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe)
 {
 	struct iwm_sq *sq = qp->sq;
@@ -374,7 +376,7 @@ static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe)
 	return true;
 }
 
-/* The next sink of a Read, when one more may be outstanding. */
+/* Request the next sink of a Read, if one more Read may be outstanding. */
 static bool next_sink(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
@@ -389,7 +391,7 @@ static bool next_sink(struct iwm_qp *qp)
 	return true;
 }
 
-/* Octets of a message for whose copy softirqs may be disabled */
+/* Longest message that is copied with softirqs disabled, in octets */
 #define ATOMIC_OCTETS	SZ_32K
 
 static bool is_small(struct iwm_sq *sq, const struct siw_sqe *sqe)
@@ -405,7 +407,7 @@ static bool is_small(struct iwm_sq *sq, const struct siw_sqe *sqe)
 	return len <= ATOMIC_OCTETS;
 }
 
-/* A kernel consumer's: does it neither wait for anything nor take long? */
+/* Can a kernel consumer's work request be sent without sleeping, and fast? */
 static bool may_be_atomic(struct iwm_qp *qp, const struct siw_sqe *sqe)
 {
 	switch (sqe->opcode) {
@@ -419,7 +421,7 @@ static bool may_be_atomic(struct iwm_qp *qp, const struct siw_sqe *sqe)
 	}
 }
 
-/* The next work request that has something to send, if there is one. */
+/* Take work requests until one has a message to send. */
 static bool next_wqe(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
@@ -430,7 +432,7 @@ static bool next_wqe(struct iwm_qp *qp)
 		struct siw_sqe sqe __uninitialized;
 
 		memcpy(&sqe, iwm_sq_entry(sq, sq->get), sizeof(sqe));
-		barrier();	/* from here on only the copy is looked at */
+		barrier();	/* use only the copy from here on */
 		if (!may_start(qp, sqe.opcode, sqe.flags))
 			return false;
 		if (sq->context && !may_be_atomic(qp, &sqe)) {
@@ -498,8 +500,8 @@ static bool next_rtr(struct iwm_qp *qp)
 }
 
 /*
- * Responses and work requests take turns. Responses are the worker's: a poster
- * does not pay for the peer's Reads.
+ * Responses and work requests take turns. Only the worker sends Responses, so
+ * that a poster does not pay for the peer's Reads.
  */
 bool iwm_msg_next(struct iwm_qp *qp, bool worker)
 {

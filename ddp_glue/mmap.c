@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings that user space maps: their memory, and the keys by which mmap() finds
- * them.
+ * Rings that user space maps: their memory, and their keys for mmap().
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -11,30 +10,30 @@
 #include "mmap.h"
 
 /*
- * A ring that user space may map. @lock keeps a mapping that is being made
- * and the end of the ring apart.
+ * A ring that user space may map. @lock keeps the ring from being freed while a
+ * mapping is made.
  */
 struct iwm_mmap {
 	struct rdma_user_mmap_entry entry;
 	struct mutex lock;	/* guards @addr */
-	void *addr;		/* NULL: no longer to be mapped */
+	void *addr;		/* NULL: it can no longer be mapped */
 };
 
 #define to_iwm_mmap(p)	container_of(p, struct iwm_mmap, entry)
 
-/* libsiw takes the key SIW_INVAL_UOBJ_KEY for "no ring". */
+/* Skip the key SIW_INVAL_UOBJ_KEY, which means "no ring" to libsiw. */
 #define IWM_MMAP_MIN_PGOFF	((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
 /**
- * iwm_ring_alloc() - memory of a ring
+ * iwm_ring_alloc() - allocate a ring
  * @len: octets
- * @user: it is to be mapped, and is charged to the caller's memory cgroup
+ * @user: user space will map it; it is charged to the caller's memory cgroup
  *
- * Small rings need no mapping of their own, which costs more than the page.
- * vmalloc_user() charges nobody.
+ * A small ring gets a page of the linear map, because a mapping of its own
+ * would cost more than the page. vmalloc_user() would not charge the cgroup.
  *
  * Context: process.
- * Return: whole pages of zeroes, to be freed by iwm_ring_free(); NULL without
+ * Return: whole pages of zeroes, free them with iwm_ring_free(); NULL without
  * memory.
  */
 void *iwm_ring_alloc(size_t len, bool user)
@@ -47,7 +46,7 @@ void *iwm_ring_alloc(size_t len, bool user)
 }
 
 /**
- * iwm_ring_free() - give back our references to the pages of a ring
+ * iwm_ring_free() - drop our references to the pages of a ring
  * @ring: of iwm_ring_alloc(), or NULL
  *
  * Context: process.
@@ -71,10 +70,10 @@ static struct page *ring_page(void *addr)
  * @ctx: user context that may map it
  * @addr: memory of iwm_ring_alloc()
  * @len: octets
- * @key: set to the offset that user space gives to mmap()
+ * @key: set to the offset that user space passes to mmap()
  *
  * Context: process.
- * Return: entry to be given to iwm_mmap_remove(), NULL without memory.
+ * Return: entry for iwm_mmap_remove(), NULL without memory.
  */
 struct rdma_user_mmap_entry *
 iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key)
@@ -95,11 +94,10 @@ iwm_mmap_insert(struct ib_ucontext *ctx, void *addr, size_t len, u64 *key)
 }
 
 /**
- * iwm_mmap_remove() - end the mapping of a ring
+ * iwm_mmap_remove() - refuse new mappings of a ring
  * @entry: entry of iwm_mmap_insert(), or NULL
  *
- * No new mapping is made after this, and the ring may be freed. Mappings that
- * exist hold its pages.
+ * The ring may be freed afterwards. Existing mappings hold its pages.
  *
  * Context: process.
  */

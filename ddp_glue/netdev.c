@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Facts about a device for all layers: its netdev, the network namespace, and
- * whether it is going; and the queue that work runs on.
+ * A device's netdev and network namespace for all layers, whether the device is
+ * being removed, and the work queues.
  */
 #include <net/net_namespace.h>
 #include "netdev.h"
@@ -10,12 +10,12 @@ struct workqueue_struct *iwm_wq;
 struct workqueue_struct *iwm_user_wq;
 
 /**
- * iwm_dev_get_netdev() - the netdev of a device
+ * iwm_dev_get_netdev() - get the netdev of a device
  * @dev: device
  *
  * Context: any.
- * Return: the netdev, to be given back with dev_put(); NULL once it is going
- * away.
+ * Return: the netdev, release it with dev_put(); NULL once it is being
+ * unregistered.
  */
 struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev)
 {
@@ -29,12 +29,12 @@ struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev)
 }
 
 /**
- * iwm_dev_net() - the network namespace that a device's connections live in
+ * iwm_dev_net() - get the network namespace of a device's connections
  * @dev: device
  *
  * Context: any.
- * Return: the namespace of the netdev, to be given back with put_net(); NULL
- * once one of the two is going away.
+ * Return: the namespace of the netdev, release it with put_net(); NULL once the
+ * netdev or the namespace is being removed.
  */
 struct net *iwm_dev_net(struct iwm_dev *dev)
 {
@@ -50,14 +50,14 @@ struct net *iwm_dev_net(struct iwm_dev *dev)
 }
 
 /**
- * iwm_dev_going() - does the core take its clients from a device?
+ * iwm_dev_going() - is the core removing its clients from a device?
  * @dev: device
  *
- * It does so when the device is unregistered, and when it changes its network
- * namespace, before it calls anything of the driver: the lock is all that
- * shows it, and is held for nothing else.
+ * The core does so when the device is unregistered or changes its network
+ * namespace, before it calls the driver. Only its lock shows that, and the core
+ * holds the lock for nothing else.
  *
- * Context: any. Return: a hint: it may be over, or have begun, meanwhile.
+ * Context: any. Return: a hint, which may be out of date.
  */
 bool iwm_dev_going(struct iwm_dev *dev)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Facts about a device for all layers, and the queue that work runs on. */
+/* A device's netdev and namespace for all layers, and the work queues. */
 #ifndef IWM_NETDEV_H
 #define IWM_NETDEV_H
 
@@ -9,16 +9,18 @@ extern struct workqueue_struct *iwm_wq;	/* WQ_MEM_RECLAIM */
 extern struct workqueue_struct *iwm_user_wq;
 
 /*
- * Where work for a program or a kernel consumer is queued. A program's may wait
- * for memory of its cgroup, in TCP too: storage does not wait for that.
+ * The work queue of a program's or a kernel consumer's work. Work for a program
+ * may wait for memory of its cgroup, even within TCP. Storage must not wait for
+ * that, so kernel consumers have a queue of their own.
  */
 static inline struct workqueue_struct *iwm_work_queue(bool user)
 {
 	return user ? iwm_user_wq : iwm_wq;
 }
 
-struct net *iwm_dev_net(struct iwm_dev *dev);	/* put_net() it; or NULL */
-struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev); /* dev_put() */
+/* With a reference, or NULL: release with put_net() and dev_put(). */
+struct net *iwm_dev_net(struct iwm_dev *dev);
+struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev);
 bool iwm_dev_going(struct iwm_dev *dev);
 
 #endif /* IWM_NETDEV_H */

@@ -4,21 +4,21 @@
  * which CPU.
  *
  * Each completion vector belongs to a CPU that was online when the queue was
- * made. A kernel consumer's handler is called there, from an interrupt that
- * one CPU sends to the other, as an RNIC's would come: consumers that spread
- * their queues over the vectors have their work spread over the CPUs. Handlers
- * of user space only wake a process, and are called where they are.
+ * made. A kernel consumer's handler is called there from an inter-processor
+ * interrupt, as from an RNIC's interrupt: consumers that spread their queues
+ * over the vectors spread their work over the CPUs. The handler of a user CQ
+ * only wakes a process, and is called on the current CPU.
  */
 #include <linux/cpumask.h>
 #include <linux/wait_bit.h>
 #include "cq.h"
 
-/* Interrupts are off. On the vector's CPU, where that is possible. */
+/* Context: interrupts off; on the vector's CPU if that is online. */
 static void notify_call(void *arg)
 {
 	struct iwm_cq *cq = arg;
 
-	/* Cleared first: a completion that comes now is announced anew. */
+	/* Cleared first: a later completion queues a new call. */
 	clear_bit_unlock(IWM_CQ_CALLED, &cq->flags);
 	/* Pairs with test_and_set_bit() in iwm_notify() */
 	smp_mb__after_atomic();
@@ -27,14 +27,14 @@ static void notify_call(void *arg)
 		wake_up_var(&cq->calls);
 }
 
-/* On the vector's CPU this is a function call. */
+/* If this is the vector's CPU, the handler is called directly. */
 static void notify_send(struct iwm_cq *cq)
 {
 	unsigned long flags;
 
 	if (likely(!smp_call_function_single_async(cq->cpu, &cq->csd)))
 		return;
-	/* The CPU is offline. With interrupts off here, too: see may_send(). */
+	/* The CPU is offline. Interrupts off here, too: see may_send(). */
 	local_irq_save(flags);
 	notify_call(cq);
 	local_irq_restore(flags);
@@ -47,12 +47,11 @@ static void notify_work(struct irq_work *work)
 
 /**
  * iwm_notify() - call the consumer's handler
- * @cq: completion queue, whose arm has been taken
- * @posting: the caller may be a verb that the consumer has called to post. The
- *	handler may take a lock that the consumer holds then: it is called from
- *	an interrupt of its own
+ * @cq: completion queue that iwm_notify_due() has disarmed
+ * @posting: the consumer may be within a verb that posts, and may hold a lock
+ *	that its handler takes: the handler is called from an interrupt
  *
- * A call that is on its way and has not begun serves this one too.
+ * A pending call that has not begun serves this notification, too.
  *
  * Context: any that does not hold cq->lock.
  */
@@ -74,8 +73,8 @@ void iwm_notify(struct iwm_cq *cq, bool posting)
 }
 
 /*
- * Moderation: is this completion to be announced later? The first one that is
- * held back starts the timer.
+ * Moderation: hold back the notification of this completion? The first one that
+ * is held back starts the timer.
  */
 static bool notify_later(struct iwm_cq *cq)
 {
@@ -90,7 +89,7 @@ static bool notify_later(struct iwm_cq *cq)
 	return true;
 }
 
-/* The consumer has waited long enough. */
+/* Moderation: the longest wait is over. */
 static enum hrtimer_restart notify_timeout(struct hrtimer *timer)
 {
 	struct iwm_cq *cq = container_of(timer, struct iwm_cq, mod_timer);
@@ -109,13 +108,14 @@ static enum hrtimer_restart notify_timeout(struct hrtimer *timer)
 }
 
 /**
- * iwm_notify_due() - take the arm that a completion satisfies
+ * iwm_notify_due() - disarm the queue if a completion must be notified
  * @cq: completion queue
  * @wc: completion that has been written to the ring
  *
- * Consumers arm and then look for entries, this side writes an entry and then
- * looks for the arm: one of the two sees the other's, since both have a full
- * barrier in between. tests/prove/arming.pml is a model of that.
+ * A consumer arms the queue and then looks for entries. This side writes an
+ * entry and then checks whether the queue is armed. Both have a full barrier in
+ * between, so at least one sees the other's write. tests/prove/arming.pml is a
+ * model of this.
  *
  * Context: cq->lock held.
  * Return: whether the caller has to call iwm_notify().
@@ -129,23 +129,23 @@ bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc)
 	if (wc->solicited || wc->status != SIW_WC_SUCCESS)
 		match |= SIW_NOTIFY_SOLICITED;
 
-	smp_mb();	/* see above */
+	smp_mb();	/* write the entry, then look: see above */
 	if (!(READ_ONCE(cq->ctrl->flags) & match) || notify_later(cq))
 		return false;
 	if (cq->held_back) {
 		cq->held_back = 0;
 		hrtimer_try_to_cancel(&cq->mod_timer);
 	}
-	/* What user space has armed since, perhaps for less, goes with it. */
+	/* This also clears whatever user space has armed since the check. */
 	return xchg(&cq->ctrl->flags, SIW_NOTIFY_NOT);
 }
 
 /**
  * iwm_modify_cq() - moderate notification: ib_device_ops.modify_cq
  * @ibcq: completion queue
- * @count: notify after so many completions
- * @usec: or so long after the first of them; without one of the two there is
- *	no moderation, because completions could wait for ever
+ * @count: notify after this many completions
+ * @usec: or this long after the first of them, in microseconds. If either is 0
+ *	there is no moderation, because completions could wait forever
  *
  * Context: any. Return: 0.
  */
@@ -157,16 +157,16 @@ int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->mod_count = usec ? count : 0;
 	cq->mod_usec = usec;
-	/* What is held back has its timer still. */
+	/* The timer still runs for completions that are held back. */
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return 0;
 }
 
 /*
- * The CPU of a completion vector. No lock against CPUs that come and go: it is
- * held while memory is allocated, and memory may wait for this queue to be
- * made, when storage connects again. Any answer will do: iwm_notify() calls the
- * handler elsewhere when the CPU is offline.
+ * The CPU of a completion vector. This does not take the CPU hotplug lock: its
+ * holders allocate memory, and memory reclaim may wait for this queue to be
+ * made, when storage reconnects. A stale answer does no harm: iwm_notify()
+ * calls the handler on another CPU when this one is offline.
  */
 static int vector_cpu(u32 vector)
 {
@@ -182,7 +182,7 @@ static int vector_cpu(u32 vector)
 /**
  * iwm_notify_init() - prepare a new queue for notification
  * @cq: completion queue with its lock and @cq->ctrl
- * @vector: completion vector: ib_device.num_comp_vectors of them exist
+ * @vector: completion vector, of ib_device.num_comp_vectors
  *
  * Context: process.
  */
@@ -197,11 +197,11 @@ void iwm_notify_init(struct iwm_cq *cq, u32 vector)
 }
 
 /**
- * iwm_notify_stop() - see the last call of the handler end
+ * iwm_notify_stop() - wait for the last call of the handler
  * @ibcq: completion queue that no queue pair uses any more
  *
- * ib_device_ops.pre_destroy_cq: the core goes on to end what the handler has
- * started.
+ * This is ib_device_ops.pre_destroy_cq: afterwards the core ends the poller
+ * that the handler may have started.
  *
  * Context: process, may sleep. Return: 0.
  */
@@ -211,6 +211,6 @@ int iwm_notify_stop(struct ib_cq *ibcq)
 
 	hrtimer_cancel(&cq->mod_timer);
 	wait_var_event(&cq->calls, !atomic_read(&cq->calls));
-	irq_work_sync(&cq->work);	/* it is written to after its call */
+	irq_work_sync(&cq->work);	/* it is written after the call */
 	return 0;
 }

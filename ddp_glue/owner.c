@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The transmit owner of a queue pair: one context at a time sends, ends and
- * completes; all others leave a note. See sq.h.
+ * The transmit owner of a queue pair: one context at a time sends, flushes and
+ * completes; any other context sets SQ_AGAIN and leaves. See sq.h.
  */
 #include <linux/wait_bit.h>
 #include "mem.h"
@@ -10,7 +10,7 @@
 #include "send.h"
 #include "trace.h"
 
-/* The connection, with a reference, while it may be written to. */
+/* The connection with a reference; NULL once the owner must not use it. */
 static struct mpa_conn *sq_conn_get(struct iwm_qp *qp)
 {
 	if (test_bit(SQ_STOPPED, &qp->sq->flags))
@@ -35,7 +35,7 @@ static enum sq_blocked sq_why_blocked(const struct iwm_sq *sq,
 	return SQ_BLOCKED_NOT;
 }
 
-/* Say when what is to be sent has to wait, and when it need not any more. */
+/* Trace when sending becomes blocked, and when it becomes unblocked. */
 static void sq_note_blocked(struct iwm_sq *sq, enum sq_blocked why)
 {
 	if (likely(why == sq->blocked))
@@ -47,7 +47,7 @@ static void sq_note_blocked(struct iwm_sq *sq, enum sq_blocked why)
 	WRITE_ONCE(sq->blocked, why);
 }
 
-/* The connection was idle for a while. */
+/* The connection was idle for a while: give back memory for FPDUs. */
 static void sq_rest(struct iwm_sq *sq, struct mpa_conn *conn)
 {
 	clear_bit(SQ_REST, &sq->flags);
@@ -56,8 +56,8 @@ static void sq_rest(struct iwm_sq *sq, struct mpa_conn *conn)
 }
 
 /*
- * A program may have written its ring before its connect has ended: what is
- * posted waits until the depths are agreed on, and behind the RTR.
+ * A program may write its ring before its connect has ended. Its posts wait
+ * until the depths are agreed on, and are sent after the RTR.
  */
 static bool sq_may_transmit(const struct iwm_qp *qp)
 {
@@ -66,7 +66,7 @@ static bool sq_may_transmit(const struct iwm_qp *qp)
 	       !test_bit(SQ_FLUSH, &qp->sq->flags);
 }
 
-/* What an owner does. True when the Terminate has been dealt with. */
+/* Do the owner's work. True: the Terminate was sent, or can never be sent. */
 static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 {
 	struct mpa_conn *conn = sq_conn_get(qp);
@@ -80,7 +80,7 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 		why = sq_why_blocked(sq, conn, *result);
 	}
 	sq_note_blocked(sq, why);
-	/* While we are the owner: iwm_sq_stop() is not over before. */
+	/* Still as the owner: iwm_sq_stop() waits until this is done. */
 	if (*result == TX_NO_MEMORY)
 		iwm_sq_defer(sq, IWM_SQ_NO_MEMORY_NS);
 	if (test_bit(SQ_TERMINATE, &sq->flags)) {
@@ -97,14 +97,14 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 		sq_rest(sq, conn);
 	if (conn)
 		mpa_conn_put(conn);
-	/* Still the owner: what is posted meanwhile goes out in one batch. */
+	/* Still the owner: posts until it runs again are sent in one batch. */
 	cond_resched();
 	return terminated;
 }
 
 /*
- * A consumer that does not know of all completions cannot go on, nor behind a
- * Read whose sink was not invalidated.
+ * The consumer cannot continue after a lost completion, nor after a Read whose
+ * sink could not be invalidated.
  */
 static void qp_broken(struct iwm_qp *qp)
 {
@@ -123,9 +123,9 @@ static void own_release(struct iwm_sq *sq)
 }
 
 /*
- * Wait until the current owner releases SQ_OWNED, then take it. Others do not
- * try meanwhile: threads that ring the doorbell again and again could keep the
- * bit from this caller.
+ * Wait until the current owner releases SQ_OWNED, then take it. Meanwhile the
+ * claim makes own_try() fail: threads that ring the doorbell again and again
+ * could otherwise keep this caller from ever taking the bit.
  */
 static void own_begin(struct iwm_sq *sq)
 {
@@ -135,7 +135,7 @@ static void own_begin(struct iwm_sq *sq)
 	wait_on_bit_lock(&sq->flags, SQ_OWNED, TASK_UNINTERRUPTIBLE);
 }
 
-/* The worker looks at what others have noted meanwhile, and @more. */
+/* Kick the worker if there is @more, or another context has set SQ_AGAIN. */
 static void own_end(struct iwm_sq *sq, bool more)
 {
 	atomic_dec(&sq->claims);
@@ -145,8 +145,8 @@ static void own_end(struct iwm_sq *sq, bool more)
 }
 
 /*
- * Take SQ_OWNED if it is free. A claim goes first. False: the current owner, or
- * the end of the claim, looks at SQ_AGAIN.
+ * Take SQ_OWNED if it is free and no context claims it. False: the current
+ * owner, or own_end() of the claim, looks at SQ_AGAIN.
  */
 static bool own_try(struct iwm_sq *sq)
 {
@@ -154,7 +154,10 @@ static bool own_try(struct iwm_sq *sq)
 	       !test_and_set_bit_lock(SQ_OWNED, &sq->flags);
 }
 
-/* Begin to look: what is noted from here on counts. Context: owner. */
+/*
+ * Clear SQ_AGAIN before looking for work, so that later changes set it again.
+ * Context: owner. Return: posts since the last call.
+ */
 static u32 own_look(struct iwm_sq *sq)
 {
 	struct iwm_gather *gather = &sq->gather;
@@ -168,7 +171,7 @@ static u32 own_look(struct iwm_sq *sq)
 	return gather->seen - seen;
 }
 
-/* Is there something that an owner has to be able to sleep for? */
+/* Is there work that needs an owner that may sleep? */
 static bool needs_worker(const struct iwm_sq *sq)
 {
 	return sq->msg.kind != MSG_NONE ||
@@ -177,7 +180,7 @@ static bool needs_worker(const struct iwm_sq *sq)
 				       BIT(SQ_DEFERRED) | BIT(SQ_REST));
 }
 
-/* As sq_serve(). */
+/* As sq_serve(), for an owner that must not sleep. */
 static enum tx_result serve_atomic(struct iwm_qp *qp)
 {
 	enum tx_result result = TX_IDLE;
@@ -196,21 +199,21 @@ static enum tx_result serve_atomic(struct iwm_qp *qp)
 		sq_note_blocked(sq, sq_why_blocked(sq, conn, result));
 	}
 	iwm_mr_drop_cache(&sq->mr);
-	/* Not the last reference: iwm_sq_stop() waits for the owner. */
+	/* Never the last reference: iwm_sq_stop() waits for the owner. */
 	mpa_conn_put(conn);
 	return result;
 }
 
 /**
- * iwm_sq_run_atomic() - be the owner, and send little
+ * iwm_sq_run_atomic() - become the owner, and send a limited amount
  * @qp: kernel QP
  * @context: where the caller is
  *
- * The worker does what remains: much data, what has to wait, and all that does
- * not belong to posts. When another context is the owner this leaves: the
+ * The worker does the rest: large amounts, work that has to wait, and all work
+ * other than posts. When another context is the owner this returns at once: the
  * caller has set SQ_AGAIN.
  *
- * Context: softirqs disabled. Return: posts that nobody had looked at.
+ * Context: softirqs disabled. Return: posts that no owner had seen before.
  */
 u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
 {
@@ -234,9 +237,9 @@ u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
 }
 
 /*
- * Be the owner while there is something to do, but not for as long as others
- * see to that; or, when somebody else is, leave: the caller has set SQ_AGAIN,
- * and the owner looks at it after it has let go.
+ * Become the owner and work while there is something to do, for a limited
+ * number of rounds. When another context is the owner this returns at once: the
+ * caller has set SQ_AGAIN, which the owner checks after it releases SQ_OWNED.
  */
 void iwm_sq_run(struct iwm_qp *qp, bool worker)
 {
@@ -257,8 +260,9 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		if (unlikely(test_bit(SQ_BROKEN, &sq->flags)))
 			qp_broken(qp);
 		/*
-		 * TCP has set SQ_AGAIN in the call that it refused. The timer
-		 * looks, unless it has fired meanwhile and found an owner.
+		 * TCP has set SQ_AGAIN during the call that it refused. Leave
+		 * the retry to the timer, unless it has fired already, while
+		 * this context was the owner.
 		 */
 		if (result == TX_NO_MEMORY &&
 		    test_bit(SQ_DEFERRED, &sq->flags))
@@ -266,7 +270,7 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		if (result == TX_BUDGET ||
 		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||
 		    !--rounds) {
-			/* With the note: a claim may be in the worker's way. */
+			/* Sets SQ_AGAIN: a claim may keep the worker out. */
 			iwm_sq_kick(qp);
 			return;
 		}
@@ -284,10 +288,10 @@ void iwm_sq_work(struct work_struct *work)
  * iwm_sq_stop() - keep the transmit owner off the connection for good
  * @qp: QP
  * @flush: the QP is in TERMINATE or ERROR: complete all work requests, and
- *	later ones as soon as they are posted. Without it they wait for
- *	iwm_sq_flush(), for as long as the peer is received from
+ *	later ones as soon as they are posted. Otherwise they wait for
+ *	iwm_sq_flush(), while receiving from the peer goes on
  *
- * A Terminate that waits goes out first, if TCP takes it. Context: process, may
+ * A Terminate that waits is sent first, if TCP takes it. Context: process, may
  * sleep; may be called again.
  */
 void iwm_sq_stop(struct iwm_qp *qp, bool flush)
@@ -313,16 +317,17 @@ void iwm_sq_stop(struct iwm_qp *qp, bool flush)
 
 /**
  * iwm_sq_pause() - keep the transmit owner out for a moment
- * @qp: QP, without a connection, which the owner may not have noticed yet
+ * @qp: QP without a connection; the owner may still hold a reference to the
+ *	last one
  *
- * Context: process, may sleep; no owner takes conn_lock.
+ * Context: process, may sleep; conn_lock may be held, as no owner takes it.
  */
 void iwm_sq_pause(struct iwm_qp *qp)
 {
 	own_begin(qp->sq);
 }
 
-/* Let the owner work again. */
+/* End iwm_sq_pause(). */
 void iwm_sq_resume(struct iwm_qp *qp)
 {
 	own_end(qp->sq, false);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Octets of memory regions: the one way data reaches memory, and where they
- * are. Callers have validated the access with iwm_mr_check(). Inline, because
- * each segment comes here.
+ * Find octets in memory regions, and place received octets there. Callers have
+ * checked the access with iwm_mr_check(). Inline, because each segment uses
+ * these functions.
  *
- * Pages are reached through the kernel's linear map, so nothing is mapped or
- * can fail here, and softirq is as good as process context.
+ * Pages are reached through the kernel's linear map. No mapping is needed that
+ * could fail or sleep, so these functions work in softirq, too.
  */
 #ifndef IWM_PLACE_H
 #define IWM_PLACE_H
@@ -17,19 +17,19 @@ static_assert(IS_ENABLED(CONFIG_64BIT) && !IS_ENABLED(CONFIG_HIGHMEM),
 	      "pages are reached through the linear map");
 
 /**
- * iwm_mr_span() - octets of a memory region that are neighbours in the kernel
+ * iwm_mr_span() - find octets of a region that are contiguous in the kernel
  * @mr: region, held with iwm_mr_get() and checked for this access
  * @addr: address (Tagged Offset) of the first octet in @mr
  * @len: octets, at least 1
  * @at: set to the kernel address of the first one
  *
- * Neighbouring pages are mostly neighbours in the linear map too, so that few
- * spans make a message.
+ * Neighbouring pages of a region are mostly neighbours in the linear map, so
+ * that a message has few spans.
  *
  * Context: any.
  * Return: octets, at most @len; 0 when @addr is outside of the page list: a
- * region of a kernel consumer can be invalidated and registered anew under a
- * caller's feet.
+ * kernel consumer's region can be invalidated and registered anew after the
+ * caller's check.
  */
 static inline u32 iwm_mr_span(const struct iwm_mr *mr, u64 addr, u32 len,
 			      void **at)

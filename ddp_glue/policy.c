@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the administrator has chosen for one device, in place of the parameters
- * of mpa.ko: /sys/class/infiniband/NAME/iwmpa/. It counts for connections that
+ * The administrator's choices for one device, which override the parameters of
+ * mpa.ko: /sys/class/infiniband/NAME/iwmpa/. They apply to connections that
  * start afterwards.
  */
 #include <linux/capability.h>
@@ -9,11 +9,11 @@
 #include <linux/sysfs.h>
 #include "policy.h"
 
-/* The parameter of mpa.ko counts. */
+/* The parameter of mpa.ko applies. */
 #define POLICY_DEFAULT		(-1)
 #define POLICY_DEFAULT_NAME	"default"
 
-/* All is as mpa.ko's parameters say. */
+/* At first mpa.ko's parameters apply. */
 void iwm_policy_init(struct iwm_dev *dev)
 {
 	memset(dev->choice, POLICY_DEFAULT, sizeof(dev->choice));
@@ -28,7 +28,7 @@ static void choose_bool(const struct iwm_dev *dev, enum iwm_choice which,
 		*value = choice;
 }
 
-/* The policy of a connection of @dev that starts now. Context: any. */
+/* The policy for a new connection of @dev. Context: any. */
 struct mpa_policy iwm_policy(const struct iwm_dev *dev)
 {
 	s8 large = READ_ONCE(dev->choice[IWM_CHOICE_LARGE]);
@@ -42,7 +42,7 @@ struct mpa_policy iwm_policy(const struct iwm_dev *dev)
 	return policy;
 }
 
-/* As the parameters of mpa.ko are shown */
+/* The same names as the parameters of mpa.ko show */
 static const char *const bool_names[] = { "N", "Y" };
 
 static const char *choice_name(enum iwm_choice which, s8 value)
@@ -53,7 +53,7 @@ static const char *choice_name(enum iwm_choice which, s8 value)
 					   bool_names[value];
 }
 
-/* As a parameter of mpa.ko would take it, or POLICY_DEFAULT_NAME. */
+/* @buf: a value that mpa.ko's parameter takes, or POLICY_DEFAULT_NAME */
 static int choice_parse(enum iwm_choice which, const char *buf, s8 *value)
 {
 	bool on;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the administrator has chosen for one device. */
+/* The administrator's choices for one device. */
 #ifndef IWM_POLICY_H
 #define IWM_POLICY_H
 

@@ -12,7 +12,7 @@
 
 /* Doorbells closer together than this may be a burst. */
 #define SQ_BURST_NS	50000
-/* For so long a burst is collected. */
+/* Time that a burst is collected for */
 #define SQ_COLLECT_NS	20000
 
 static int fill_inline(struct siw_sqe *sqe, const struct ib_send_wr *wr)
@@ -75,7 +75,7 @@ static u16 fill_flags(const struct ib_send_wr *wr)
 	return flags;
 }
 
-/* Translate a kernel consumer's work request, all but the flags. */
+/* Translate a kernel consumer's work request, except the flags. */
 static int fill_entry(struct iwm_sq *sq, struct siw_sqe *sqe,
 		      const struct ib_send_wr *wr)
 {
@@ -145,10 +145,10 @@ static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 }
 
 /*
- * Is the poster sending one by one without waiting for anything? Then there
- * was nothing received since the last doorbell, which was a moment ago, and
- * the completions are not being collected. A poster that waits for an answer,
- * or for each completion, is served at once.
+ * Does the poster post one by one without waiting for anything? Then the last
+ * doorbell was a moment ago, no segment has been received since, and the poster
+ * is not collecting completions. A poster that waits for an answer, or for each
+ * completion, is served at once.
  */
 static bool in_burst(struct iwm_qp *qp)
 {
@@ -170,7 +170,7 @@ static bool in_burst(struct iwm_qp *qp)
  * @ibqp: QP
  * @wr: a kernel consumer's list; NULL is the doorbell of a user QP, whose
  *	entries are in its ring
- * @bad_wr: set to the first request that was not taken
+ * @bad_wr: set to the first request that was not posted
  *
  * Context: any for a kernel QP; process for a user QP.
  * Return: 0, -ENOTCONN before the QP is connected, -EINVAL, -ENOMEM.
@@ -197,7 +197,7 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return 0;
 	}
 	set_bit(SQ_AGAIN, &sq->flags);
-	/* Set before looking for an owner: see iwm_sq_run() */
+	/* Set the bit before looking for an owner: see iwm_sq_run() */
 	smp_mb__after_atomic();
 	iwm_sq_run(qp, false);
 	return 0;

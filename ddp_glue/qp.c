@@ -60,7 +60,10 @@ static void init_qp(struct iwm_qp *qp, const struct ib_qp_init_attr *attr,
 	INIT_DELAYED_WORK(&qp->close_work, iwm_qp_close_work);
 }
 
-/* Rings are powers of two: libsiw's index wraps. Report what there is. */
+/*
+ * Ring sizes are powers of two, because libsiw's index wraps. Report the real
+ * capacities.
+ */
 static void round_caps(struct iwm_qp *qp, struct ib_qp_cap *cap)
 {
 	cap->max_send_wr = roundup_pow_of_two(max(cap->max_send_wr, 1u));
@@ -148,7 +151,7 @@ static int qp_respond(struct iwm_qp *qp, struct ib_udata *udata)
 		.num_sqe = qp->cap.max_send_wr,
 		.num_rqe = qp->cap.max_recv_wr,
 		.sq_key = SIW_INVAL_UOBJ_KEY,
-		/* With an SRQ there is none, which libsiw takes for a failure */
+		/* libsiw takes SIW_INVAL_UOBJ_KEY for a failure */
 		.rq_key = qp->srq ? 0 : SIW_INVAL_UOBJ_KEY,
 	};
 	int ret;
@@ -163,7 +166,7 @@ static int qp_respond(struct iwm_qp *qp, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-/* A number that leads nowhere yet. */
+/* Reserve a number, under which the QP cannot be found yet. */
 static int qp_reserve_number(struct iwm_qp *qp)
 {
 	struct iwm_dev *dev = qp->dev;
@@ -178,19 +181,19 @@ static int qp_reserve_number(struct iwm_qp *qp)
 	return 0;
 }
 
-/* Make the QP findable. That takes no memory: the number has its place. */
+/* Publish the QP. This needs no memory: the number's entry exists. */
 static void qp_publish(struct iwm_qp *qp)
 {
 	xa_store_irq(&qp->dev->qps, qp->qpn, qp, GFP_KERNEL);
 }
 
-/* Nobody finds it any more, and its number is free. */
+/* Withdraw the QP and free its number. */
 static void qp_unpublish(struct iwm_qp *qp)
 {
 	xa_erase_irq(&qp->dev->qps, qp->qpn);
 }
 
-/* Nobody who has found it still uses it. */
+/* Wait until all other references are dropped. */
 static void qp_wait_unused(struct iwm_qp *qp)
 {
 	iwm_qp_put(qp);
@@ -200,11 +203,11 @@ static void qp_wait_unused(struct iwm_qp *qp)
 /**
  * iwm_create_qp() - ib_device_ops.create_qp
  * @ibqp: allocated by the core
- * @attr: what is wanted; capacities are set to what there is
+ * @attr: requested attributes; capacities are set to the real ones
  * @udata: NULL for a kernel consumer
  *
  * Context: process, may sleep.
- * Return: 0; -EOPNOTSUPP for anything but RC; -EINVAL for capacities over
+ * Return: 0; -EOPNOTSUPP for types other than RC; -EINVAL for capacities over
  * the device's limits; -ENOMEM; -EFAULT.
  */
 int iwm_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
@@ -249,8 +252,8 @@ err_put_owner:
  * @ibqp: queue pair; the core frees it afterwards
  * @udata: NULL for a kernel consumer
  *
- * What is still outstanding is dropped without completions. Context: process,
- * may sleep: waits for users of the QP, not for the network.
+ * Outstanding work requests get no completions. Context: process, may sleep:
+ * waits for users of the QP, not for the network.
  * Return: 0.
  */
 int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -259,13 +262,13 @@ int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct iwm_dev *dev = qp->dev;
 
 	might_sleep();
-	/* 1: nobody finds it */
+	/* 1: end lookups */
 	qp_unpublish(qp);
-	/* 2: no connection, no upcall, no transmit owner, no closing work */
+	/* 2: end the connection, upcalls, transmit owners, closing work */
 	iwm_qp_die(qp);
-	/* 3: the CM has dropped it */
+	/* 3: wait for the CM's references and all others */
 	qp_wait_unused(qp);
-	/* 4: memory */
+	/* 4: free memory */
 	destroy_queues(qp);
 	put_pid(qp->owner);
 	atomic_dec(&dev->num_qp);
@@ -282,7 +285,7 @@ static int modify_state(struct iwm_qp *qp, enum ib_qp_state state)
 	case IB_QPS_RTR:
 		return READ_ONCE(qp->state) == IWM_QP_IDLE ? 0 : -EINVAL;
 	case IB_QPS_RTS:
-		/* The connection manager's to reach. */
+		/* Only the connection manager moves a QP to RTS. */
 		return READ_ONCE(qp->state) == IWM_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
 		return iwm_qp_close(qp);
@@ -298,11 +301,11 @@ static int modify_state(struct iwm_qp *qp, enum ib_qp_state state)
  * iwm_modify_qp() - ib_device_ops.modify_qp
  * @ibqp: queue pair
  * @attr: new attributes
- * @mask: IB_QP_* bits of what to change
+ * @mask: IB_QP_* bits of the attributes to change
  * @udata: unused
  *
- * ERR flushes both queues before it returns. SQD closes in order: what is
- * posted goes out first, then a FIN; it does not wait for that.
+ * ERR flushes both queues before it returns. SQD closes in order: it sends
+ * posted work requests first, then a FIN, and does not wait for that.
  *
  * Context: process, may sleep.
  * Return: 0, -EOPNOTSUPP for unknown bits, -EINVAL for a state that cannot
@@ -330,7 +333,7 @@ static enum ib_qp_state qp_ib_state(const struct iwm_qp *qp)
 {
 	switch (READ_ONCE(qp->state)) {
 	case IWM_QP_IDLE:
-		/* iWARP's Idle takes receives already: there is no RESET. */
+		/* iWARP has no RESET: Idle already accepts receives. */
 		if (qp->attr.qp_state == IB_QPS_RESET)
 			return IB_QPS_INIT;
 		return qp->attr.qp_state;
@@ -362,8 +365,8 @@ static enum ib_mtu path_mtu(struct iwm_dev *dev)
  * iwm_query_qp() - ib_device_ops.query_qp
  * @ibqp: queue pair
  * @attr: set to the attributes
- * @mask: IB_QP_* bits of what is asked for; everything is answered
- * @init_attr: set to what it was created with
+ * @mask: IB_QP_* bits of the requested attributes; ignored, all are set
+ * @init_attr: set to the attributes of its creation
  *
  * Context: process. Return: 0.
  */
@@ -400,7 +403,7 @@ int iwm_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * iwm_post_recv() - ib_device_ops.post_recv, for kernel consumers
  * @ibqp: queue pair without an SRQ
  * @wr: list of work requests
- * @bad_wr: set to the first that was not taken
+ * @bad_wr: set to the first that was not posted
  *
  * Context: any. Return: 0, -EINVAL, or -ENOMEM when the ring is full.
  */
@@ -422,7 +425,7 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		}
 		trace_iwm_post_recv(qp, wr->wr_id, wr->num_sge);
 	}
-	/* Either rx_end() sees what was posted, or this sees the end. */
+	/* Either rx_end() sees the new entries, or this sees the end. */
 	smp_mb();
 	if (unlikely(READ_ONCE(qp->rx_ended)))
 		iwm_qp_flush_rq(qp);

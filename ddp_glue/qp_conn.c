@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs and their connections: how they are connected and closed, and
- * the upcalls of MPA.
+ * Queue pairs and their connections: connect, close, and the upcalls of MPA.
  *
- * The receive queue is flushed by rx_end() where the receive direction ends:
- * under the socket lock, or when no upcall can come any more.
+ * rx_end() flushes the receive queue where the receive direction ends: under
+ * the socket lock, or when no upcall can run any more.
  *
- * tests/prove/ending.pml is a model of the end.
+ * tests/prove/ending.pml is a model of the end of a connection.
  */
 #include <mpa/startup.h>
 #include "cep.h"
@@ -17,8 +16,8 @@
 #include "rq.h"
 #include "send.h"
 
-#define DRAIN_POLL_MS		10	/* look at a draining SQ this often */
-#define DRAIN_MAX_MS		5000	/* for what was posted before closing */
+#define DRAIN_POLL_MS		10	/* between checks of a draining SQ */
+#define DRAIN_MAX_MS		5000	/* for earlier posts to be sent */
 
 static void flush_round(struct iwm_qp *qp)
 {
@@ -38,17 +37,19 @@ static void flush_round(struct iwm_qp *qp)
 }
 
 /**
- * iwm_qp_flush_rq() - complete what is left in the receive ring as flushed
+ * iwm_qp_flush_rq() - flush the receive ring
  * @qp: queue pair; nothing happens when it uses an SRQ
  *
- * When it is being done already, whoever does it goes round once more. Context:
- * any. A user ring may be refilled meanwhile: one round for each call at most.
+ * If another caller is flushing already, that caller repeats its round for this
+ * call. A user ring may be refilled meanwhile: at most one round for each call.
+ *
+ * Context: any.
  */
 void iwm_qp_flush_rq(struct iwm_qp *qp)
 {
 	int calls;
 
-	/* One at a time, or completions would pass each other. */
+	/* One caller at a time, to keep the completions in order */
 	if (qp->srq || atomic_inc_return(&qp->rq_flushes) != 1)
 		return;
 	do {
@@ -58,15 +59,15 @@ void iwm_qp_flush_rq(struct iwm_qp *qp)
 }
 
 /*
- * The receive direction has ended. The consumer of an SRQ is told behind the
- * last completion that takes one of its buffers. Context: socket lock held, or
- * no upcall can come any more.
+ * The receive direction has ended. The consumer of an SRQ gets its event after
+ * the last completion that uses one of its buffers. Context: socket lock held,
+ * or no upcall can run any more.
  */
 static void rx_end(struct iwm_qp *qp)
 {
 	bool dying = READ_ONCE(qp->dying);
 
-	/* Taken before what is in the ring, so completed before that */
+	/* Taken before the entries in the ring, so completed before them */
 	if (!dying)
 		iwm_rx_flush(qp);
 	WRITE_ONCE(qp->rx_ended, true);
@@ -78,7 +79,7 @@ static void rx_end(struct iwm_qp *qp)
 		iwm_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
-/* Give the connection back, if there is one. */
+/* Release the connection, if there is one. */
 static void drop_conn(struct iwm_qp *qp)
 {
 	struct mpa_conn *conn = qp->conn;
@@ -92,7 +93,7 @@ static void drop_conn(struct iwm_qp *qp)
 	mpa_destroy(conn);
 }
 
-/* End it first. The transmit owner is out of it. */
+/* End the connection and release it. The transmit owner does not use it. */
 static void release_conn(struct iwm_qp *qp, bool reset)
 {
 	if (reset && qp->conn)
@@ -103,16 +104,16 @@ static void release_conn(struct iwm_qp *qp, bool reset)
 }
 
 /**
- * iwm_qp_disconnect() - end the connection and be done with it
+ * iwm_qp_disconnect() - end and release the connection
  * @qp: queue pair; its state is ERROR afterwards
- * @reset: reset TCP. Otherwise our FIN follows what TCP has taken, so that
- *	each Send that has completed arrives, and the socket lingers
+ * @reset: reset TCP. Otherwise our FIN follows the data that TCP has taken, so
+ *	that each completed Send arrives, and the socket lingers
  * @status: negative errno for the CM's event, when that is still due
  *
  * Phases: 1 the state keeps posts and upcalls out; 2 the transmit owner
  * leaves, the last upcall ends, and the send queue is flushed; 3 the
- * connection goes; 4 the receive queue is flushed; 5 the CM is told.
- * Everything is complete when this returns.
+ * connection is released; 4 the receive queue is flushed; 5 the CM gets its
+ * event. All phases are complete when this returns.
  *
  * Context: process, may sleep; takes conn_lock and the socket lock.
  */
@@ -134,8 +135,8 @@ void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
  * iwm_qp_die() - the QP is being destroyed
  * @qp: queue pair
  *
- * Nothing that is outstanding gets a completion any more, and no work is
- * queued that is not running already.
+ * Outstanding work requests get no completion any more, and no new work is
+ * queued.
  *
  * Context: process, may sleep; takes conn_lock and the socket lock.
  */
@@ -149,9 +150,9 @@ void iwm_qp_die(struct iwm_qp *qp)
 }
 
 /*
- * Nothing is sent any more. In CLOSING the peer is received from until it has
- * closed, too, or is late: what has not completed by then is flushed then.
- * Without a connection, when the Reply could not be sent, it is flushed at once.
+ * Stop sending, and send our FIN. In CLOSING, receiving goes on until the peer
+ * has closed or is late; unfinished work requests are flushed after that.
+ * Without a connection (the Reply could not be sent) they are flushed at once.
  */
 static void qp_shut_down(struct iwm_qp *qp, enum iwm_qp_state state)
 {
@@ -168,7 +169,7 @@ static void qp_shut_down(struct iwm_qp *qp, enum iwm_qp_state state)
 		iwm_qp_disconnect(qp, false, -ECONNABORTED);
 }
 
-/* A startup that has failed leaves a connection behind. */
+/* Release the connection of a failed startup. */
 static void drop_dead_conn(struct iwm_qp *qp)
 {
 	mutex_lock(&qp->conn_lock);
@@ -178,9 +179,9 @@ static void drop_dead_conn(struct iwm_qp *qp)
 }
 
 /*
- * The Terminate is going out, or our FIN: the peer has to do something. If it
- * is late at an orderly end, it may only be slow to take what was sent to it:
- * then TCP goes on without us.
+ * Our Terminate or FIN is being sent: wait for the peer. A peer that is late at
+ * an orderly end may only be slow to take our data: TCP then goes on without
+ * us.
  */
 static void wait_for_peer(struct iwm_qp *qp)
 {
@@ -202,8 +203,8 @@ static bool close_is_late(const struct iwm_qp *qp)
 }
 
 /*
- * The next step of an end: wait for the send queue, send our FIN, and when
- * the peer has not closed in time, be done with it.
+ * The next step of closing: wait for the send queue, send our FIN, and
+ * disconnect when the peer has not closed in time.
  */
 static void close_step(struct iwm_qp *qp)
 {
@@ -227,7 +228,7 @@ void iwm_qp_close_work(struct work_struct *work)
 				close_work));
 }
 
-/* ---- What modify_qp asks for ---- */
+/* ---- For modify_qp ---- */
 
 /**
  * iwm_qp_reset() - modify_qp to RESET
@@ -248,7 +249,7 @@ void iwm_qp_reset(struct iwm_qp *qp)
  * iwm_qp_close() - modify_qp to SQD: close in order
  * @qp: queue pair
  *
- * What is posted goes out first, then a FIN. Does not wait for that.
+ * Sends posted work requests first, then a FIN. Does not wait for that.
  *
  * Context: process, may sleep; takes conn_lock and the socket lock.
  * Return: 0, or -EINVAL in IDLE: there is nothing to close.
@@ -266,7 +267,7 @@ int iwm_qp_close(struct iwm_qp *qp)
 
 /* ---- Upcalls of MPA. Context: socket lock held, softirq or process. ---- */
 
-/* TCP is gone in the receive direction, or altogether. */
+/* TCP's receive direction has ended, or TCP is lost. */
 static void tcp_lost(struct iwm_qp *qp, int status)
 {
 	enum iwm_qp_state from;
@@ -297,12 +298,12 @@ static void upcall_closed(void *consumer, enum mpa_error err, int status)
 		tcp_lost(qp, status);
 		return;
 	}
-	/* TCP is intact: the peer gets to know the reason. */
+	/* TCP is intact: tell the peer the reason. */
 	iwm_qp_error(qp, &fault);
 	rx_end(qp);
 }
 
-/* Nothing is left to wait for. */
+/* Both directions of TCP have ended: there is nothing left to wait for. */
 static void upcall_gone(void *consumer)
 {
 	struct iwm_qp *qp = consumer;
@@ -362,7 +363,7 @@ static struct iwm_cep *qp_cep_get(struct iwm_qp *qp)
 	return cep;
 }
 
-/* The cep is of no use any more, if it is still there. */
+/* Detach the cep from the QP, if it is still attached. */
 static void unclaim_cep(struct iwm_qp *qp)
 {
 	struct iwm_cep *cep = iwm_qp_take_cep(qp);
@@ -372,9 +373,9 @@ static void unclaim_cep(struct iwm_qp *qp)
 }
 
 /*
- * What a Terminate says about a failure of startup: RFC 6581 section 8. The
- * code of "any error locally" is the enhanced protocol's (section 9.3): a peer
- * that speaks another revision knows RDMAP's.
+ * The error that a Terminate reports for a failure of startup: RFC 6581 section
+ * 8. The code for "any error locally" exists only in the enhanced protocol
+ * (section 9.3): a peer with another revision gets RDMAP's.
  */
 static struct rdmap_fault startup_fault(const struct iwm_qp *qp, int status)
 {
@@ -397,8 +398,9 @@ static struct rdmap_fault startup_fault(const struct iwm_qp *qp, int status)
 }
 
 /*
- * The peer has accepted, and we cannot go on. It is told so first, and the CM
- * then, whose consumer may take the QP down when it hears of that.
+ * The peer has accepted, but its Reply is refused. Send the Terminate before
+ * the CM gets its event, because the event may make the consumer destroy the
+ * QP.
  */
 static void refuse_reply(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 			 const struct mpa_offer *peer)
@@ -409,7 +411,7 @@ static void refuse_reply(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 	iwm_qp_refuse(qp, cep, &fault);
 }
 
-/* The CM has not taken the end of startup as it was. */
+/* Startup has succeeded, but the CM could not report that. */
 static void abandon_startup(struct iwm_qp *qp)
 {
 	struct rdmap_fault fault = startup_fault(qp, -ENOMEM);
@@ -421,13 +423,13 @@ static void abandon_startup(struct iwm_qp *qp)
 		iwm_qp_queue_close(qp, 0);
 }
 
-/* Startup has failed, and the peer is not to be told. */
+/* Startup has failed, and the peer gets no Terminate. */
 static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 			   const struct mpa_offer *peer, const void *pd)
 {
 	if (status == -ECONNRESET && iwm_cm_fallback(cep))
 		return;
-	unclaim_cep(qp);	/* who hears of it may connect the QP again */
+	unclaim_cep(qp);	/* the consumer may connect again at once */
 	iwm_cm_reply(cep, status, peer, NULL, pd);
 	iwm_qp_queue_close(qp, 0);
 }
@@ -467,7 +469,7 @@ static void upcall_reply(void *consumer, int status,
 	iwm_cep_put(cep);
 }
 
-/* From mpa_connect() or mpa_accept() on the QP is the consumer. */
+/* The QP is the consumer from mpa_connect() or mpa_accept() on. */
 static const struct mpa_consumer_ops qp_ops = {
 	.reply		= upcall_reply,
 	.receive	= upcall_receive,
@@ -482,8 +484,8 @@ static const struct mpa_consumer_ops qp_ops = {
 /* ---- Connecting, for cm.c ---- */
 
 /*
- * Bind a cep to the QP; it can be bound to one at a time. Make room for the
- * Reads of @params. The transmit owner is paused.
+ * Attach a cep to the QP, which can have one at a time. Make room for the Reads
+ * of @params. The transmit owner is paused.
  */
 static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 		     const struct mpa_params *params)
@@ -499,7 +501,7 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 	spin_unlock_bh(&qp->lock);
 	if (ret)
 		return ret;
-	/* An attempt that failed has left it behind. */
+	/* That of a failed attempt */
 	drop_conn(qp);
 	ret = iwm_sq_set_depths(qp, params->ird, params->ord);
 	if (ret)
@@ -512,9 +514,9 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 }
 
 /*
- * A connection begins: its upcalls may come before qp->conn is set. Until it
- * is, or the attempt has failed, nobody is the transmit owner, who would flush
- * without waiting for them.
+ * A connection begins: its upcalls may run before qp->conn is set. Keep other
+ * transmit owners out until it is set or the attempt has failed: without a
+ * connection an owner would flush without waiting for those upcalls.
  */
 static void begin_conn(struct iwm_qp *qp)
 {
@@ -530,14 +532,14 @@ static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
 	spin_unlock_bh(&qp->lock);
 }
 
-/* What has waited for a connection is looked at now that there is one. */
+/* Kick the owner if work has waited for the connection. */
 static void kick_waiting(struct iwm_qp *qp)
 {
 	if (READ_ONCE(qp->sq->flags) || READ_ONCE(qp->rtr) || !iwm_sq_idle(qp))
 		iwm_sq_kick(qp);
 }
 
-/* @begun: whether the connection is published */
+/* End begin_conn(). @begun: whether the connection is published */
 static void end_begin(struct iwm_qp *qp, bool begun)
 {
 	iwm_sq_resume(qp);
@@ -562,13 +564,13 @@ static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
 /**
  * iwm_qp_connect() - connect a queue pair as Initiator
  * @qp: queue pair in IDLE
- * @cep: endpoint that is told; the QP takes a reference until the end is
- *	reported
- * @attempt: with whom, and how
+ * @cep: endpoint that gets the reports; the QP holds a reference until the end
+ *	is reported
+ * @attempt: addresses and parameters
  *
  * Context: process, may sleep, does not wait for the network.
- * Return: 0: iwm_cm_reply() follows or has come already. -EISCONN when the
- * QP is busy, -EINVAL when it was used before, -ENOMEM, or an errno of
+ * Return: 0: iwm_cm_reply() follows or has been called already. -EISCONN when
+ * the QP is busy, -EINVAL when it was used before, -ENOMEM, or an errno of
  * mpa_connect().
  */
 int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
@@ -586,7 +588,7 @@ int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 	return ret;
 }
 
-/* Is @cep's startup as Initiator what the QP is doing? */
+/* Is the QP in @cep's startup as Initiator? */
 static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
 {
 	bool ret;
@@ -599,10 +601,11 @@ static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
 }
 
 /**
- * iwm_qp_fallback() - connect a second time, when the first has failed
+ * iwm_qp_fallback() - connect a second time, after the first attempt has failed
  * @qp: queue pair
  * @cep: that of iwm_qp_connect(), after iwm_cm_fallback()
- * @attempt: startup gets as long as the first attempt has left over
+ * @attempt: addresses and parameters; its startup gets the time that is left of
+ *	the first attempt's
  *
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: iwm_cm_reply() follows, or @cep was disconnected meanwhile.
@@ -630,18 +633,19 @@ out:
 }
 
 /**
- * iwm_qp_accept() - make a queue pair the end of a Responder's connection
+ * iwm_qp_accept() - accept a connection with a queue pair, as Responder
  * @qp: queue pair in IDLE
- * @cep: endpoint that is told of the end
- * @answer: the undecided connection, which is the QP's when this succeeds, and
- *	the answer; its ORD is one that the peer can take
+ * @cep: endpoint that gets the report of the end
+ * @answer: the undecided connection, which becomes the QP's on success, and the
+ *	answer; its ORD is within the peer's IRD
  *
- * The QP is in RTS before the Reply leaves, since the peer may answer at once.
- * iwm_cm_closed() may come before this returns. @qp->agreed is in force then.
+ * The QP is in RTS before the Reply is sent, because the peer may answer at
+ * once. iwm_cm_closed() may be called before this returns. @qp->agreed is set
+ * by then.
  *
  * Context: process, may sleep; takes the socket lock.
- * Return: 0, -EISCONN, -EINVAL, or an errno of mpa_accept(): the caller has
- * to destroy the connection then.
+ * Return: 0, -EISCONN, -EINVAL, or an errno of mpa_accept(): after an error the
+ * caller must destroy the connection.
  */
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 		  const struct iwm_answer *answer)

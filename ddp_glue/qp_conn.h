@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How queue pairs are connected and closed. Process context, may sleep: these
+ * Connect and close queue pairs. Process context, may sleep: these functions
  * take conn_lock and the socket lock.
  */
 #ifndef IWM_QP_CONN_H
@@ -24,7 +24,7 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 		  const struct iwm_answer *answer);
 void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status);
 
-/* What modify_qp asks for. */
+/* For modify_qp and destroy_qp. */
 void iwm_qp_reset(struct iwm_qp *qp);
 int iwm_qp_close(struct iwm_qp *qp);
 void iwm_qp_die(struct iwm_qp *qp);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * References to queue pairs, and finding one by its number.
+ * References to queue pairs, and lookup by number.
  */
 #include "qp_ref.h"
 
@@ -37,10 +37,10 @@ struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn)
 }
 
 /*
- * ib_device_ops.iw_get_qp, .iw_add_ref and .iw_rem_ref. iw_cm means to look a
- * QP up by the first and to hold it by the second, and between the two it may
- * be destroyed. So it is the first that takes the reference. Nobody calls the
- * second for anything else.
+ * ib_device_ops.iw_get_qp, .iw_add_ref and .iw_rem_ref. iw_cm looks up a QP
+ * with iw_get_qp and then takes a reference with iw_add_ref, but the QP could
+ * be destroyed in between. So iw_get_qp takes the reference, and iw_add_ref
+ * does nothing: iw_cm calls it for no other purpose.
  */
 struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn)
 {

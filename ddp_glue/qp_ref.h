@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* References to queue pairs, and finding one by its number. */
+/* References to queue pairs, and lookup by number. */
 #ifndef IWM_QP_REF_H
 #define IWM_QP_REF_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: their states, and what goes with leaving one: Terminate, event,
- * the end that the CM hears of.
+ * Queue pairs: their states, and the actions when a state is left: Terminate,
+ * the QP's event, and the report to the CM.
  *
  * States (RFC 5040 section 6, "ib" is what query_qp reports):
  *
  *   state      ib            left for
- *   IDLE       INIT, RTR     RTS: startup has ended well
+ *   IDLE       INIT, RTR     RTS: startup has succeeded
  *                            TERMINATE: the peer's Reply was refused
  *                            ERROR: modify_qp
  *   RTS        RTS           CLOSING: modify_qp to SQD
@@ -14,13 +14,13 @@
  *                            ERROR: FIN, lost TCP, Terminate received,
  *                            modify_qp
  *   CLOSING    SQD           TERMINATE, ERROR: as RTS; ERROR is the normal
- *                            end, when the peer has closed too
- *   TERMINATE  SQE           ERROR: the Terminate is out, or cannot go out
+ *                            end, when the peer has closed, too
+ *   TERMINATE  SQE           ERROR: the Terminate was handed over, or cannot be
  *   ERROR      ERR           IDLE: modify_qp to RESET
  *
- * The caller that changes the state does what goes with leaving the old one,
- * so that each end is reported once. The send queue is flushed with the change,
- * the receive queue by qp_conn.c where the receive direction ends.
+ * The caller that changes the state performs the actions for leaving the old
+ * one, so that each end is reported once. The send queue is flushed with the
+ * change; qp_conn.c flushes the receive queue where the receive direction ends.
  */
 #include "cep.h"
 #include "netdev.h"
@@ -30,7 +30,7 @@
 
 #define TERMINATE_MAX_MS	2000	/* for the Terminate to reach TCP */
 
-/* IDLE -> TERMINATE is iwm_qp_refuse()'s alone: nothing else can go wrong. */
+/* Only iwm_qp_refuse() changes IDLE to TERMINATE, without this table. */
 static const u8 next_states[] = {
 	[IWM_QP_IDLE]		= BIT(IWM_QP_RTS) | BIT(IWM_QP_ERROR),
 	[IWM_QP_RTS]		= BIT(IWM_QP_CLOSING) | BIT(IWM_QP_TERMINATE) |
@@ -48,8 +48,8 @@ static void set_state(struct iwm_qp *qp, enum iwm_qp_state to)
 	    (to == IWM_QP_ERROR && qp->state != IWM_QP_TERMINATE))
 		WRITE_ONCE(qp->last_wqe_due, !!qp->srq);
 	/*
-	 * Pairs with rx_end(), where an upcall goes that sees the state, and
-	 * with sq_may_transmit().
+	 * Pairs with rx_end(), which an upcall calls when it sees the state,
+	 * and with sq_may_transmit().
 	 */
 	smp_store_release(&qp->state, to);
 }
@@ -65,7 +65,7 @@ static bool move_locked(struct iwm_qp *qp, enum iwm_qp_state to)
 	return true;
 }
 
-/* Change the state if that is allowed; *from is the one before either way. */
+/* Change the state if that is allowed. *from is always set to the old one. */
 bool iwm_qp_move(struct iwm_qp *qp, enum iwm_qp_state to,
 		 enum iwm_qp_state *from)
 {
@@ -78,7 +78,7 @@ bool iwm_qp_move(struct iwm_qp *qp, enum iwm_qp_state to,
 	return moved;
 }
 
-/* The cep with the QP's reference: the caller reports the end to it. */
+/* Take the cep with the QP's reference: the caller reports the end to it. */
 struct iwm_cep *iwm_qp_take_cep(struct iwm_qp *qp)
 {
 	struct iwm_cep *cep;
@@ -113,7 +113,7 @@ void iwm_qp_tell_cm(struct iwm_qp *qp, int status)
 	iwm_cep_put(cep);
 }
 
-/* The state is final. */
+/* Actions when the state has become ERROR: flush, and report to the CM. */
 void iwm_qp_finish(struct iwm_qp *qp, int status)
 {
 	if (!READ_ONCE(qp->dying))
@@ -122,9 +122,9 @@ void iwm_qp_finish(struct iwm_qp *qp, int status)
 }
 
 /*
- * Have close_work run after @delay jiffies. Not once the QP is being destroyed:
- * a caller that is late, after the work has been cancelled, would leave it to
- * run on freed memory.
+ * Run close_work after @delay jiffies, unless the QP is being destroyed: a late
+ * caller could queue the work after it was cancelled, and it would run on freed
+ * memory.
  */
 void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay)
 {
@@ -140,7 +140,7 @@ void iwm_qp_queue_close(struct iwm_qp *qp, unsigned int ms)
 	iwm_qp_queue_close_jiffies(qp, msecs_to_jiffies(ms));
 }
 
-/* The step of the end that begins now may take this long. */
+/* The step of closing that begins now may take this long. */
 void iwm_qp_set_deadline(struct iwm_qp *qp, unsigned int ms)
 {
 	WRITE_ONCE(qp->deadline, jiffies + msecs_to_jiffies(ms));
@@ -184,19 +184,20 @@ static void start_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 {
 	trace_iwm_terminate(qp, true, &fault->err);
 	iwm_qp_set_deadline(qp, TERMINATE_MAX_MS);
-	/* In this order: nothing is sent behind the Terminate. */
+	/* In this order: no message may follow the Terminate. */
 	iwm_sq_flush(qp);
 	iwm_sq_terminate(qp, fault);
 	iwm_qp_queue_close(qp, TERMINATE_MAX_MS);
 }
 
 /**
- * iwm_qp_error() - a protocol error ends the stream: Terminate it
+ * iwm_qp_error() - end the stream with a Terminate after a protocol error
  * @qp: queue pair; its state becomes TERMINATE
- * @fault: what the Terminate says (RFC 5040 section 4.8)
+ * @fault: the error that the Terminate reports (RFC 5040 section 4.8)
  *
- * Raises the QP's event. Does nothing when the stream has ended already. From
- * a receive upcall: return non-zero from it, which flushes the receive queue.
+ * Raises the QP's event. Does nothing when the stream has ended already. A
+ * receive upcall must return non-zero afterwards, which flushes the receive
+ * queue.
  *
  * Context: any that does not hold qp->lock.
  */
@@ -210,7 +211,7 @@ void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_fault *fault)
 	iwm_qp_event(qp, fault_event(&fault->err));
 }
 
-/* As iwm_qp_error(), for a reason that is ours and not the peer's. */
+/* As iwm_qp_error(), for an error of this side. */
 void iwm_qp_local_error(struct iwm_qp *qp)
 {
 	static const struct rdmap_fault fault = {
@@ -225,8 +226,8 @@ void iwm_qp_local_error(struct iwm_qp *qp)
  * iwm_qp_terminated() - the transmit owner is done with the Terminate
  * @qp: queue pair
  *
- * For the transmit owner, when the Terminate has been handed to TCP and also
- * when that was not possible. It writes nothing any more after this.
+ * The transmit owner calls this when the Terminate has been handed to TCP, or
+ * cannot be. It sends nothing afterwards.
  *
  * Context: process, may sleep; takes conn_lock and the socket lock.
  */
@@ -240,17 +241,17 @@ void iwm_qp_terminated(struct iwm_qp *qp)
 	mutex_unlock(&qp->conn_lock);
 	if (READ_ONCE(qp->state) != IWM_QP_TERMINATE ||
 	    !iwm_qp_move(qp, IWM_QP_ERROR, &from))
-		return;		/* somebody else ends it */
+		return;		/* another caller ends it */
 	iwm_qp_queue_close(qp, IWM_CLOSE_MAX_MS);
 	iwm_qp_finish(qp, -EPROTO);
 }
 
 /**
- * iwm_qp_terminate_received() - the peer has found an error of ours
+ * iwm_qp_terminate_received() - the peer has ended the stream
  * @qp: queue pair; its state becomes ERROR
- * @err: what the Terminate says
+ * @err: the error that the Terminate reports
  *
- * The receive upcall has to return non-zero afterwards. Our side is shut down
+ * The receive upcall must return non-zero afterwards. Our side is shut down
  * without a Terminate of its own (RFC 5040 section 5.4).
  *
  * Context: any that does not hold qp->lock.
@@ -271,14 +272,14 @@ void iwm_qp_terminate_received(struct iwm_qp *qp,
 
 /* ---- Startup ---- */
 
-/* Startup has ended well, or is about to. */
+/* Startup has succeeded, or is about to. */
 int iwm_qp_enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr)
 {
 	int ret = -ECONNABORTED;
 
 	spin_lock_bh(&qp->lock);
 	if (qp->cep && qp->state == IWM_QP_IDLE) {
-		/* Before the state: the transmit owner waits for that */
+		/* Before the state, which the transmit owner waits for */
 		WRITE_ONCE(qp->ird, ird);
 		WRITE_ONCE(qp->ord, ord);
 		WRITE_ONCE(qp->rtr, rtr);
@@ -289,7 +290,7 @@ int iwm_qp_enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr)
 	return ret;
 }
 
-/* RTS was entered for a Reply that could not be sent. */
+/* Undo iwm_qp_enter_rts(): the Reply could not be sent. */
 void iwm_qp_leave_rts(struct iwm_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
@@ -303,8 +304,8 @@ void iwm_qp_leave_rts(struct iwm_qp *qp)
 }
 
 /*
- * The peer has accepted, and we cannot go on: IDLE becomes TERMINATE, unless
- * @cep is of no use any more.
+ * The peer's Reply is refused: IDLE becomes TERMINATE, unless @cep is no longer
+ * the QP's.
  */
 void iwm_qp_refuse(struct iwm_qp *qp, const struct iwm_cep *cep,
 		   const struct rdmap_fault *fault)

@@ -8,7 +8,7 @@
 
 #include "types.h"
 
-#define IWM_CLOSE_MAX_MS	5000	/* for the peer to close, too */
+#define IWM_CLOSE_MAX_MS	5000	/* longest wait for the peer to close */
 
 static inline bool iwm_qp_is_up(enum iwm_qp_state state)
 {

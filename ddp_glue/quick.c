@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The segments that nearly all octets come in, when they lie in one piece:
- * those of a Write, and from the middle of a Read Response or a Send. A few
- * comparisons show that one is good, and it is placed.
+ * The fast path of receiving, for the segments that carry nearly all octets, if
+ * they lie in one piece: segments of a Write, and those from the middle of a
+ * Read Response or a Send. A few comparisons show that a segment is good, and
+ * it is placed.
  *
- * Nothing is refused here. What is not surely good is left as it was to
- * recv.c, which finds out what is wrong with it, if anything is.
+ * Nothing is refused here. A segment that is not certainly good is left to
+ * recv.c, which checks it fully.
  */
 #include <mpa/compat.h>
 #include <mpa/cursor.h>
@@ -16,13 +17,13 @@
 #include "trace.h"
 
 /**
- * struct quick_segment - a segment, and where its payload goes
- * @ctrl: the octets of control, without what the stream's version puts there
+ * struct quick_segment - a segment, and the memory for its payload
+ * @ctrl: both control octets, XORed with the stream's version bits
  * @hdr_len: octets of the header
  * @len: octets of payload
  * @stag: memory region
  * @addr: address (Tagged Offset) in it
- * @access: IB_ACCESS_* right that it needs
+ * @access: IB_ACCESS_* right that the segment needs
  * @pd: protection domain that the region must belong to
  */
 struct quick_segment {
@@ -42,7 +43,7 @@ struct quick_segment {
 #define QUICK_RESPONSE		QUICK_CTRL(DDP_CTRL_TAGGED, RDMAP_READ_RESPONSE)
 #define QUICK_SEND		QUICK_CTRL(0, RDMAP_SEND)
 
-/* Of the oldest outstanding Read, and not its last segment? */
+/* Does it continue the oldest outstanding Read without completing it? */
 static bool quick_response(struct iwm_qp *qp, const struct quick_segment *seg)
 {
 	const struct iwm_read_sink *sink = iwm_sq_oldest_read(qp);
@@ -66,8 +67,8 @@ static bool quick_tagged(struct iwm_qp *qp, struct quick_segment *seg)
 }
 
 /*
- * Of the Send that is being received, and within an element of its buffer?
- * @queue has QN and MSN.
+ * Does it continue the Send that is being received, within one element of its
+ * buffer and without filling that? @queue: QN and MSN
  */
 static bool quick_send(const struct iwm_rx *rx, struct quick_segment *seg,
 		       u64 queue, u32 mo)
@@ -88,8 +89,8 @@ static bool quick_send(const struct iwm_rx *rx, struct quick_segment *seg,
 }
 
 /*
- * Is this a segment that needs no more than to be placed? Each octet of its
- * header is read once: a peer on this machine may still change it.
+ * Is this a segment that needs only to be placed? Each octet of its header is
+ * read once, because a peer on this machine may still change it.
  */
 static bool quick_find(struct iwm_qp *qp, const u8 *hdr,
 		       struct quick_segment *seg)
@@ -100,7 +101,7 @@ static bool quick_find(struct iwm_qp *qp, const u8 *hdr,
 		    iwm_qp_version(qp) * QUICK_VERSION;
 	seg->stag = get_unaligned_be32(hdr + DDP_HDR_STAG);
 	seg->addr = get_unaligned_be64(hdr + DDP_HDR_TO);
-	barrier();	/* from here on only what was read is looked at */
+	barrier();	/* use only the copies from here on */
 	if (seg->ctrl & QUICK_CTRL(DDP_CTRL_TAGGED, 0))
 		return quick_tagged(qp, seg);
 	return quick_send(qp->rx, seg, seg->addr, mo);
@@ -111,13 +112,13 @@ static bool quick_place(struct iwm_qp *qp, struct mpa_cursor *cur,
 {
 	struct iwm_mr *mr = iwm_mr_cached(qp->dev, &qp->rx->mr, seg->stag);
 
-	/* recv.c knows what may be done with a region that is lent elsewhere. */
+	/* recv.c handles regions that are lent to another peer. */
 	return mr && !iwm_mr_is_lent_elsewhere(mr, &qp->ibqp) &&
 	       !iwm_mr_check(mr, seg->pd, seg->addr, seg->len, seg->access) &&
 	       !iwm_place(mr, seg->addr, cur, seg->len);
 }
 
-/* What there is to be noted when it is in place. */
+/* Update the state and the counters after the placement. */
 static void quick_placed(struct iwm_qp *qp, const struct quick_segment *seg)
 {
 	struct iwm_rx *rx = qp->rx;
@@ -134,21 +135,21 @@ static void quick_placed(struct iwm_qp *qp, const struct quick_segment *seg)
 }
 
 /**
- * iwm_receive_quick() - receive a segment, if that is simple
+ * iwm_receive_quick() - receive a segment if it is a simple one
  * @qp: the QP
  * @cur: cursor over the ULPDU
  * @len: octets in it
  *
  * Context: softirq or process, socket lock held.
- * Return: whether the segment has been received. If not the cursor is where it
- * was, and nothing was done but that payload may be in its place.
+ * Return: whether the segment has been received. If not, the cursor is
+ * unchanged, and the only possible effect is that payload was placed.
  */
 bool iwm_receive_quick(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
 {
 	const u8 *ulpdu = cur->ptr;
 	struct quick_segment seg;
 
-	/* recv.c tells of each: here that would cost something when off, too. */
+	/* recv.c traces them: a tracepoint here costs even when it is off. */
 	if (trace_iwm_place_enabled() ||
 	    !mpa_cursor_whole(cur, DDP_MAX_HDR_LEN))
 		return false;

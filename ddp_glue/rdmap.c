@@ -43,14 +43,13 @@ static int operation_error(struct rdmap_error *err, __u8 ecode)
 }
 
 /**
- * rdmap_unspecified() - report what has no code of its own
+ * rdmap_unspecified() - report an error that has no code of its own
  * @err: set to RDMAP, Remote Operation Error, Unspecified Error
  *
  * For a ULPDU that ends within a header, and for a Read Request or Terminate
- * that is cut short. DDP's codes name the fields of a header that is there
- * (section 7.2 of RFC 5041), and its only other type, Local Catastrophic,
- * would blame this side. Unspecified is RDMAP's code for a fault of the peer
- * that has no other.
+ * that is cut short. DDP's codes refer to the fields of a complete header
+ * (section 7.2 of RFC 5041), and its only other type, Local Catastrophic, would
+ * blame this side. Unspecified is RDMAP's code for any other fault of the peer.
  *
  * Return: -EPROTO.
  */
@@ -60,9 +59,9 @@ int rdmap_unspecified(struct rdmap_error *err)
 }
 
 /*
- * The queue is known to exist. That a message with this opcode is on another
- * queue, or tagged when it must not be, is nothing that DDP can see (RsvdULP
- * is opaque to it): the opcode is the unexpected thing then.
+ * Does the opcode fit the queue, which exists, and the Tagged flag? DDP cannot
+ * check that, because RsvdULP is opaque to it: RDMAP reports a mismatch as an
+ * unexpected opcode.
  */
 static bool opcode_expected(const struct ddp_segment *seg)
 {
@@ -78,8 +77,8 @@ static bool opcode_expected(const struct ddp_segment *seg)
 
 /*
  * Read Request and Terminate are shorter than the smallest MULPDU, so that
- * each is one segment with the L bit. A message that goes on behind its last
- * legal octet is longer than the buffer that DDP has for it.
+ * each is one segment with the L bit. A message that continues after its last
+ * legal octet is longer than DDP's buffer for it.
  */
 static int header_check(const struct ddp_segment *seg,
 			struct rdmap_error *err)
@@ -108,7 +107,7 @@ static int header_check(const struct ddp_segment *seg,
  * @ctrl: the RDMAP control octet
  * @version: RDMAP version of this stream, 0 or 1
  * @seg: the decoded segment, which DDP has checked
- * @err: on error, what the Terminate has to say
+ * @err: set on error: the error that the Terminate must report
  *
  * Return: 0, or -EPROTO with @err set.
  */
@@ -151,7 +150,7 @@ void rdmap_read_parse(const __u8 *body, struct rdmap_read *rr)
 	rr->source_to = get_unaligned_be64(body + READ_SOURCE_TO);
 }
 
-/* Which headers Figure 10 and section 4.8 want in a Terminate. */
+/* The headers that Figure 10 and section 4.8 require in a Terminate. */
 static __u8 terminate_headers(const struct rdmap_error *err)
 {
 	switch (err->layer) {
@@ -173,11 +172,10 @@ static __u8 terminate_headers(const struct rdmap_error *err)
 /**
  * rdmap_terminate_build() - write a Terminate header
  * @body: room for RDMAP_TERM_MAX_LEN octets
- * @fault: what went wrong
+ * @fault: the error, and the headers at fault
  *
- * A header that is given goes in where RFC 5040 Figure 10 allows it for this
- * error, with its M, D and R bits; all other calls leave it out. The reserved
- * bits are zero.
+ * Includes a header of @fault, with its M, D and R bits, only if RFC 5040
+ * Figure 10 allows it for this error. The reserved bits are zero.
  *
  * Return: octets written, 4 to RDMAP_TERM_MAX_LEN.
  */
@@ -213,8 +211,8 @@ __u32 rdmap_terminate_build(__u8 *body, const struct rdmap_fault *fault)
 /**
  * rdmap_terminate_parse() - read the control field of a received Terminate
  * @body: the Terminate header, @len octets
- * @len: any value; the headers behind the control field are not looked at
- * @err: set to layer, type and code, which may be values that no RFC names
+ * @len: any value; the headers behind the control field are ignored
+ * @err: set to layer, type and code, which may be values that no RFC defines
  *
  * Return: 0, or -EPROTO when there is no control field.
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive: DDP segments come in order, each from a verified FPDU. Each is
- * checked against its header, the stream's state and the memory it names, and
- * only then placed (RFC 5040 section 7.2, RFC 5041 section 7.1).
+ * Receive: DDP segments arrive in order, each in a verified FPDU. The header,
+ * the stream's state and the memory that the segment names are checked before
+ * the segment is placed (RFC 5040 section 7.2, RFC 5041 section 7.1).
  *
- * Everything here runs in the receive upcall: softirq or process context, the
- * connection's socket locked, which is the lock of struct iwm_rx.
+ * Everything here runs in the receive upcall: softirq or process context. The
+ * connection's socket is locked; this lock guards struct iwm_rx.
  */
 #include <linux/slab.h>
 #include <mpa/cursor.h>
@@ -18,7 +18,7 @@
 #include "sq.h"
 #include "trace.h"
 
-/* One segment on its way through the checks. */
+/* The segment that is being checked and placed. */
 struct rx_segment {
 	struct iwm_qp *qp;
 	struct iwm_rx *rx;
@@ -48,7 +48,7 @@ void iwm_rx_destroy(struct iwm_qp *qp)
 	qp->rx = NULL;
 }
 
-/* How many segments have come in: whether the peer is answering. A hint. */
+/* Segments received so far: a hint whether the peer is answering. */
 u64 iwm_rx_segments(const struct iwm_qp *qp)
 {
 	return READ_ONCE(qp->rx->segments);
@@ -73,9 +73,9 @@ static int local_fault(struct rx_segment *s)
 }
 
 /*
- * What iwm_mr_check() found as a DDP error. DDP has no code for access
- * rights: of section 7.1's checks the second fails ("the STag has an
- * associated buffer that allows Placement"), which is an invalid STag.
+ * Translate an error of iwm_mr_check() to a DDP error. DDP has no code for
+ * missing access rights. They fail the second check of section 7.1 ("the STag
+ * has an associated buffer that allows Placement"): an invalid STag.
  */
 static int tagged_fault(struct rx_segment *s, int mr_error)
 {
@@ -90,14 +90,17 @@ static int tagged_fault(struct rx_segment *s, int mr_error)
 	return segment_fault(s, TERM_LAYER_DDP, DDP_ETYPE_TAGGED, ecode);
 }
 
-/* What iwm_mr_check() found as an RDMAP Remote Protection Error. */
+/* Translate an error of iwm_mr_check() to an RDMAP Remote Protection Error. */
 static int protection_fault(struct rx_segment *s, int mr_error)
 {
 	return segment_fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_PROTECTION,
 			     iwm_mr_ecode(mr_error));
 }
 
-/* Buffers of receive work requests are the SRQ's, others the QP's. */
+/*
+ * Buffers of receive work requests are in the SRQ's protection domain, all
+ * other memory is in the QP's.
+ */
 static struct ib_pd *placing_pd(const struct rx_segment *s)
 {
 	return s->seg.tagged ? s->qp->ibqp.pd : s->rx->pd;
@@ -113,8 +116,9 @@ static __always_inline int place_checked(struct rx_segment *s,
 }
 
 /*
- * The region was registered on another connection. Its peer waits for us when
- * it takes the region away. Ours may write to it where a work request says so.
+ * Place octets in a region that was registered on another connection. @mr->lock
+ * makes an invalidation by the peer of that connection wait. Our peer may write
+ * to the region only by a work request of our consumer.
  */
 static int place_elsewhere(struct rx_segment *s, struct iwm_mr *mr, u64 addr,
 			   u32 len, int access)
@@ -130,8 +134,8 @@ static int place_elsewhere(struct rx_segment *s, struct iwm_mr *mr, u64 addr,
 }
 
 /*
- * Copy octets of the segment to where @stag, checked now, allows. The region
- * is held until the pass ends, or another one is used.
+ * Check @stag and copy octets of the segment to its region. The region is held
+ * until the pass ends or uses another region.
  */
 static int place_payload(struct rx_segment *s, u32 stag, u64 addr, u32 len,
 			 int access)
@@ -143,7 +147,7 @@ static int place_payload(struct rx_segment *s, u32 stag, u64 addr, u32 len,
 		ret = place_elsewhere(s, mr, addr, len, access);
 	else if (mr)
 		ret = place_checked(s, mr, addr, len, access);
-	/* What was placed early has been told of then. */
+	/* Early placement has already traced it. */
 	if (trace_iwm_place_enabled() && !s->cur->placed)
 		trace_iwm_place(s->qp, s->seg.opcode, stag, addr, len, ret);
 	return ret;
@@ -163,7 +167,7 @@ static int receive_write(struct rx_segment *s)
 	return 0;
 }
 
-/* The segment must be what is missing of the oldest outstanding Read. */
+/* Does the segment continue the Response to the oldest outstanding Read? */
 static int check_response(struct rx_segment *s,
 			  const struct iwm_read_sink *sink)
 {
@@ -179,7 +183,7 @@ static int check_response(struct rx_segment *s,
 	if (seg->payload_len > left ||
 	    (seg->payload_len && seg->to != sink->to + s->rx->read_done))
 		return tagged_fault(s, -ERANGE);
-	/* The last segment may be an empty one, as any message's. */
+	/* The last segment may be empty, as with any message. */
 	if (seg->last && seg->payload_len != left)
 		return segment_fault(s, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION,
 				     RDMAP_ECODE_UNSPECIFIED);
@@ -214,7 +218,7 @@ static int receive_response(struct rx_segment *s)
 	return 0;
 }
 
-/* In-order delivery: only the next message of a queue can be the right one. */
+/* In-order delivery: the MSN must be that of the queue's next message. */
 static int check_msn(struct rx_segment *s)
 {
 	if (s->seg.msn != s->rx->msn[s->seg.qn])
@@ -222,7 +226,7 @@ static int check_msn(struct rx_segment *s)
 	return 0;
 }
 
-/* The source is checked before the Read is queued: RFC 5040 section 7.2. */
+/* Check the source before queueing the Read: RFC 5040 section 7.2. */
 static int check_source(struct rx_segment *s, const struct rdmap_read *rr)
 {
 	struct iwm_mr *mr;
@@ -339,11 +343,11 @@ static int invalidate_stag(struct rx_segment *s)
 
 /*
  * RFC 6581 section 9.2: in the peer-to-peer model the first FPDU that a
- * Responder gets is the ready-to-receive message. It is one when it is a Send
- * without payload and the Reply has named that kind. It belongs to startup
- * and not to the ULP: it takes no receive work request and completes none
- * (section 4.4.2). For DDP it is a message of its queue like any other and
- * has used up the MSN 1, as with a Read on its queue.
+ * Responder gets is the ready-to-receive message. A Send without payload is one
+ * if the Reply has named that kind. It belongs to startup and not to the ULP:
+ * it takes no receive work request and completes none (section 4.4.2). For DDP
+ * it is a message of its queue like any other and uses up MSN 1, as a Read does
+ * on its queue.
  */
 static bool is_rtr(const struct rx_segment *s)
 {
@@ -397,7 +401,7 @@ static int receive_send(struct rx_segment *s)
 }
 
 /*
- * The MSN of the Read Request that a Terminate carries, 0 without: the headers
+ * The MSN of the Read Request that a Terminate carries, or 0. The headers
  * follow the control field in order (RFC 5040 Figure 10).
  */
 static u32 refused_msn(const u8 *body, u32 len, u8 hdrct)
@@ -422,7 +426,7 @@ static void refused_read(struct rx_segment *s, const struct rdmap_error *err,
 		iwm_sq_read_refused(s->qp, refused_msn(body, len, ctrl->hdrct));
 }
 
-/* The peer has given up: nothing is answered, nothing more is received. */
+/* The peer has ended the stream: answer nothing, receive nothing more. */
 static int receive_terminate(struct rx_segment *s)
 {
 	u32 len = min(s->seg.payload_len, RDMAP_TERM_MAX_LEN);
@@ -457,9 +461,9 @@ static int dispatch_segment(struct rx_segment *s, u8 *read_body)
 }
 
 /*
- * Read the header, and no octet more than the ULPDU has: @hdr has room for
- * DDP_MAX_HDR_LEN. Once, because a peer on this machine may have lent TCP its
- * own pages, and still change them.
+ * Read the header, but no octet beyond the ULPDU. @hdr has room for
+ * DDP_MAX_HDR_LEN. Each octet is read once: a peer on this machine may have
+ * lent TCP its own pages, and may still change them.
  */
 static void read_header(struct rx_segment *s, u8 *hdr, u32 len)
 {
@@ -481,8 +485,8 @@ static bool wants_read_hdr(const struct rx_segment *s)
 }
 
 /*
- * Count it, and tell the peer: the stream ends. Apart, so that good segments
- * do not pay for it.
+ * Count the error and end the stream with a Terminate. Out of line, so that
+ * good segments do not pay for it.
  */
 static noinline void segment_refused(struct rx_segment *s, const u8 *hdr,
 				     u32 len, const u8 *read_body)
@@ -506,9 +510,9 @@ static noinline void segment_refused(struct rx_segment *s, const u8 *hdr,
  * @cur: cursor over the ULPDU
  * @len: octets in it
  *
- * Any segment is dealt with here, those too that iwm_receive_quick() takes.
+ * Handles all segments, including those that iwm_receive_quick() takes.
  * Context: softirq or process, socket lock held.
- * Return: 0, or non-zero when the stream has ended: what follows is dropped
+ * Return: 0, or non-zero when the stream has ended: MPA drops later data
  * (RFC 5041 section 7.1).
  */
 int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
@@ -535,14 +539,14 @@ int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
  * @len: octets in it
  * @hdr: set to the header, room for DDP_MAX_HDR_LEN octets
  *
- * Tagged segments say themselves where they belong (RFC 5041 section 5.3,
- * RFC 5040 section 5.5). The buffer of a Send is known by its turn only.
- * What fails here is left to iwm_receive(), which finds it again; until then
- * a peer could go on guessing STags at no price, so it gets one try.
+ * The header of a Tagged segment names its memory (RFC 5041 section 5.3,
+ * RFC 5040 section 5.5). The buffer of a Send is known only in its turn.
+ * iwm_receive() finds an error again and reports it. Until then a peer could
+ * guess STags without penalty, so MPA places nothing early after an error.
  *
  * Context: softirq or process, socket lock held.
- * Return: octets of the header when the payload is in place; 0 when it has to
- * wait for its turn; a negative errno when it is an error there.
+ * Return: octets of the header when the payload is placed; 0 when the segment
+ * has to wait for its turn; a negative errno when it will be an error then.
  */
 int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 		    u8 *hdr)
@@ -569,8 +573,8 @@ int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 }
 
 /*
- * A pass over TCP's queue has ended: let go of the region that it used last,
- * whose deregistration waits for that, and answer Reads that came in it.
+ * A pass over TCP's queue has ended. Drop the region that it used last, because
+ * deregistration waits for it, and have the pass's Read Requests answered.
  */
 void iwm_receive_done(void *consumer)
 {
@@ -581,7 +585,7 @@ void iwm_receive_done(void *consumer)
 }
 
 /**
- * iwm_rx_flush() - give up the Send that is being received
+ * iwm_rx_flush() - flush the Send that is being received
  * @qp: QP whose connection has ended
  *
  * Context: socket lock held, or no connection.

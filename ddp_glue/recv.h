@@ -12,11 +12,11 @@
  * @bound: @rwr belongs to the Send that is being received
  * @rwr: its receive work request
  * @mo: octets of it that have been placed
- * @sge: index of the element that the next octet goes to
+ * @sge: index of the element for the next octet
  * @sge_off: octets of that element that are filled
  * @read_done: octets of the oldest outstanding Read that have been placed
  * @segments: segments received so far
- * @mr: memory that was used last, within one pass over TCP's queue
+ * @mr: region that was used last, within one pass over TCP's queue
  */
 struct iwm_rx {
 	struct ib_pd *pd;
@@ -40,7 +40,7 @@ int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 void iwm_receive_done(void *consumer);
 void iwm_rx_flush(struct iwm_qp *qp);
 
-/* quick.c: the first try */
+/* quick.c: the fast path, tried first */
 bool iwm_receive_quick(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
 
 #endif /* IWM_RECV_H */

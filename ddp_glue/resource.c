@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What "rdma -dd resource show qp" tells of a queue pair beyond verbs: what its
- * connection has agreed on, and what came and went on it.
+ * Attributes of a queue pair that "rdma -dd resource show qp" shows beyond
+ * those of verbs: what its connection has agreed on, and its counters.
  */
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
@@ -86,12 +86,12 @@ static int fill_qp(struct sk_buff *msg, struct iwm_qp *qp)
 /**
  * iwm_fill_res_qp_entry() - ib_device_ops.fill_res_qp_entry
  * @msg: netlink message
- * @ibqp: queue pair, whose memory the core keeps. Not all kernels keep it from
- *	being destroyed meanwhile, which a reference does
+ * @ibqp: queue pair. The core keeps its memory, but not all kernels prevent its
+ *	destruction meanwhile; a reference does
  *
  * Context: process, may sleep; takes the socket lock.
- * Return: 0, also when there is no connection in Full Operation and so
- * nothing to tell, or -EMSGSIZE.
+ * Return: 0, or -EMSGSIZE. Adds nothing when there is no connection in Full
+ * Operation.
  */
 int iwm_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What "rdma resource" tells beyond verbs. */
+/* Attributes that "rdma resource" shows beyond those of verbs. */
 #ifndef IWM_RESOURCE_H
 #define IWM_RESOURCE_H
 

@@ -2,10 +2,10 @@
 /*
  * Rings of receive work requests: of queue pairs, and shared (SRQ).
  *
- * The VALID flag of an entry says whose it is: the consumer sets it when it
- * has written the entry, taking the entry clears it. A user ring is shared
- * memory that may change at any time: an entry is copied once, the copy is
- * validated, and only the copy is used.
+ * The consumer sets the VALID flag of an entry when it has written it; the
+ * kernel clears it when it takes the entry. A user ring is shared memory that
+ * may change at any time: an entry is copied once, the copy is validated, and
+ * only the copy is used.
  */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
@@ -26,10 +26,10 @@ static bool rqe_valid(const struct siw_rqe *rqe)
 /**
  * iwm_rq_init() - make a ring of receive work requests
  * @rq: ring, zeroed
- * @num: entries that are wanted, at most 2^31; 0 is taken for 1, because
+ * @num: number of entries requested, at most 2^31; 0 counts as 1, because
  *	libsiw cannot map an empty ring. rq->num gets the next power of two
  * @max_sge: scatter elements of an entry, at most IWM_MAX_SGE
- * @user: the ring is to be mapped by user space
+ * @user: user space will map the ring
  *
  * Context: process.
  * Return: 0 or -ENOMEM.
@@ -48,7 +48,7 @@ int iwm_rq_init(struct iwm_rq *rq, u32 num, u32 max_sge, bool user)
 
 /**
  * iwm_rq_free() - release a ring
- * @rq: ring of iwm_rq_init(), or zeroed; no longer to be mapped
+ * @rq: ring of iwm_rq_init(), or zeroed; it can no longer be mapped
  */
 void iwm_rq_free(struct iwm_rq *rq)
 {
@@ -102,7 +102,7 @@ int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr)
 	return ret;
 }
 
-/* Copy what another CPU may be changing, each word read once */
+/* Read each word once: user space may be changing the entry. */
 static int rqe_copy(const struct siw_rqe *rqe, struct iwm_rwr *rwr)
 {
 	u64 len = 0;
@@ -147,11 +147,11 @@ static int rq_take_locked(struct iwm_rq *rq, struct iwm_rwr *rwr)
 /**
  * iwm_rq_take() - take the next receive work request
  * @rq: ring
- * @rwr: where the copy goes
+ * @rwr: set to a copy of it
  *
  * Context: any.
- * Return: 0; -ENOENT: there is none; -EINVAL: it is malformed, and is gone
- * from the ring: complete @rwr->id with an error.
+ * Return: 0; -ENOENT: the ring is empty; -EINVAL: the entry is malformed and
+ * has been removed: complete @rwr->id with an error.
  */
 int iwm_rq_take(struct iwm_rq *rq, struct iwm_rwr *rwr)
 {
@@ -165,8 +165,9 @@ int iwm_rq_take(struct iwm_rq *rq, struct iwm_rwr *rwr)
 }
 
 /*
- * Fewer work requests left than the limit? They lie side by side, so one look
- * tells, and user space need not say how many it has posted.
+ * Are fewer work requests left than the limit? They lie side by side, so it is
+ * enough to check one entry, and user space need not report how many it has
+ * posted.
  */
 static bool srq_low(struct iwm_srq *srq)
 {
@@ -197,9 +198,9 @@ static void srq_limit_event(struct iwm_srq *srq)
 /**
  * iwm_srq_take() - take the next receive work request of an SRQ
  * @srq: shared receive queue
- * @rwr: where the copy goes
+ * @rwr: set to a copy of it
  *
- * Context: any; the consumer's limit event is raised in it.
+ * Context: any; may raise the consumer's limit event.
  * Return: as iwm_rq_take().
  */
 int iwm_srq_take(struct iwm_srq *srq, struct iwm_rwr *rwr)
@@ -322,9 +323,9 @@ int iwm_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 }
 
 /**
- * iwm_query_srq() - tell size and limit of a shared receive queue
+ * iwm_query_srq() - report size and limit of a shared receive queue
  * @ibsrq: shared receive queue
- * @attr: where they go
+ * @attr: set to size and limit
  *
  * Context: any.
  * Return: 0.
@@ -343,7 +344,7 @@ int iwm_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 }
 
 /**
- * iwm_destroy_srq() - end a shared receive queue that no queue pair uses
+ * iwm_destroy_srq() - destroy a shared receive queue that no queue pair uses
  * @ibsrq: shared receive queue
  * @udata: unused
  *

@@ -10,25 +10,25 @@
 #include "qp_state.h"
 #include "send.h"
 
-/* Octets that one call may transmit before it lets others run. */
+/* Octets that one call may transmit before it lets others run */
 #define SQ_BUDGET		SZ_1M
-/* Where it may not sleep. */
+/* The same for an owner that must not sleep */
 #define SQ_BUDGET_ATOMIC	SZ_64K
 
-/* Octets of a message that are looked up, checked and sent in one go. */
+/* Limits of a run: the part of a message that is checked and sent at once */
 #define RUN_OCTETS		SZ_128K
 #define RUN_SPANS		32
 
 /**
- * struct tx_run - the next octets of the message, and where they lie
+ * struct tx_run - the next octets of the message, and their addresses
  * @span: kernel addresses
- * @num_spans: elements in it
- * @len: octets in all of them, up to RUN_OCTETS
- * @err: why there are no more; it counts when a segment needs them
- * @held: regions they are in, but for that in the cache, with a reference each
- * @num_held: elements in it
- * @lent: those of these regions that a peer can take away
- * @out: what MPA is to send of them
+ * @num_spans: elements in @span
+ * @len: octets in all spans, up to RUN_OCTETS
+ * @err: why the spans end early; it counts only if a segment needs more octets
+ * @held: regions of the spans, without the cached one, with a reference each
+ * @num_held: elements in @held
+ * @lent: loans of those regions, cached one included, that a peer can end
+ * @out: description of the octets for MPA
  */
 struct tx_run {
 	struct kvec span[RUN_SPANS];
@@ -41,7 +41,7 @@ struct tx_run {
 	struct mpa_message out;
 };
 
-/* A region that stays held to the end of the run: the cache's, as a rule. */
+/* Find a region and hold it to the end of the run, usually in the cache. */
 static struct iwm_mr *run_region(struct iwm_qp *qp, struct tx_run *run,
 				 u32 stag)
 {
@@ -53,12 +53,12 @@ static struct iwm_mr *run_region(struct iwm_qp *qp, struct tx_run *run,
 	if (mr && run->num_spans)
 		run->held[run->num_held++] = mr;
 	else if (mr)
-		iwm_mr_put(mr);	/* a message before: nothing of this is in it */
+		iwm_mr_put(mr);	/* of an earlier message: no span is in it */
 	*cache = iwm_mr_get(qp->dev, stag);
 	return *cache;
 }
 
-/* The next @len octets are at @addr of a region. As far as there are spans. */
+/* Check and add @len octets of an element, as far as spans are left. */
 static int run_add(struct iwm_qp *qp, struct tx_run *run,
 		   const struct iwm_sge *sge, u32 off, u32 len)
 {
@@ -88,7 +88,7 @@ static int run_add(struct iwm_qp *qp, struct tx_run *run,
 	return 0;
 }
 
-/* The memory of the next octets, element by element. */
+/* Add the memory of the next octets, element by element. */
 static void run_add_elements(struct iwm_qp *qp, struct tx_run *run, u32 left)
 {
 	const struct tx_msg *msg = &qp->sq->msg;
@@ -105,7 +105,10 @@ static void run_add_elements(struct iwm_qp *qp, struct tx_run *run, u32 left)
 	}
 }
 
-/* A peer can take a fast-register region away. Others wait for our reference. */
+/*
+ * Name a region that a peer can invalidate: only a fast-register region. The
+ * end of any other waits for our reference.
+ */
 static void run_note_region(struct tx_run *run, struct iwm_mr *mr)
 {
 	if (mr->staged)
@@ -124,7 +127,7 @@ static void run_note_regions(struct iwm_qp *qp, struct tx_run *run)
 		run_note_region(run, qp->sq->mr);
 }
 
-/* The segments to come, as MPA is told of them. */
+/* Describe the run's segments to MPA. */
 static void run_describe(struct iwm_qp *qp, struct tx_run *run)
 {
 	const struct tx_msg *msg = &qp->sq->msg;
@@ -143,7 +146,7 @@ static void run_describe(struct iwm_qp *qp, struct tx_run *run)
 	run_note_regions(qp, run);
 }
 
-/* Where the message's next octets lie. */
+/* Look up and check the message's next octets. */
 static void run_begin(struct iwm_qp *qp, struct tx_run *run)
 {
 	struct tx_msg *msg = &qp->sq->msg;
@@ -163,7 +166,7 @@ static void run_begin(struct iwm_qp *qp, struct tx_run *run)
 	run_describe(qp, run);
 }
 
-/* What has been sent of the run is sent of the message. */
+/* Advance the message by the octets of the run that were sent. */
 static void run_end(struct iwm_sq *sq, struct tx_run *run)
 {
 	struct tx_msg *msg = &sq->msg;
@@ -206,8 +209,8 @@ static void message_done(struct iwm_qp *qp, struct mpa_conn *conn)
 }
 
 /*
- * Serialise what the run has, as far as there is room. -ENODATA: the next run
- * begins here.
+ * Serialise the run's octets, as far as there is room. -ENODATA: the run is
+ * used up, and the next one begins here.
  */
 static int run_send(struct iwm_qp *qp, struct mpa_conn *conn,
 		    struct tx_run *run)
@@ -223,12 +226,12 @@ static int run_send(struct iwm_qp *qp, struct mpa_conn *conn,
 		return -ENOENT;
 	if (run->err)
 		return run->err;
-	out->cut = true;	/* no run has more spans */
+	out->cut = true;	/* it needs more spans than a run has */
 	out->max_fpdus = 1;
 	return mpa_tx_message(conn, out);
 }
 
-/* Serialise what one run has of the message, as far as there is room. */
+/* Serialise the message's next run, as far as there is room. */
 static int send_run(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
 {
 	struct tx_msg *msg = &qp->sq->msg;
@@ -244,7 +247,7 @@ static int send_run(struct iwm_qp *qp, struct mpa_conn *conn, u32 *sent)
 	return ret == -ENODATA ? 0 : ret;
 }
 
-/* The source of a Response is not what it was when the Read came. */
+/* The source of a Response has become invalid since the Read Request. */
 static void response_failed(struct iwm_qp *qp, int mr_error)
 {
 	struct iwm_sq *sq = qp->sq;
@@ -280,7 +283,7 @@ static void segment_failed(struct iwm_qp *qp, int mr_error)
 	msg->kind = MSG_NONE;
 }
 
-/* Hand over, and let go of what TCP has. */
+/* Hand over to TCP, give back entries, and complete what TCP has taken. */
 static int hand_over(struct iwm_qp *qp, struct mpa_conn *conn, bool more)
 {
 	int ret;
@@ -293,7 +296,7 @@ static int hand_over(struct iwm_qp *qp, struct mpa_conn *conn, bool more)
 	return ret;
 }
 
-/* @ret: of hand_over() */
+/* @ret: result of hand_over() */
 static enum tx_result why_not_sent(int ret)
 {
 	if (ret == -EBUSY)
@@ -305,7 +308,7 @@ static enum tx_result why_not_sent(int ret)
  * iwm_sq_transmit() - send until there is nothing more, or no room
  * @qp: QP
  * @conn: its connection
- * @worker: the owner is the worker, which answers the peer's Reads, too
+ * @worker: the owner is the worker, which also answers the peer's Reads
  *
  * Context: transmit owner. Return: why no more is sent.
  */
@@ -328,13 +331,13 @@ enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 				return why_not_sent(ret);
 			if (sq->for_worker)
 				return TX_BUDGET;
-			/* Posted while we were busy, without a doorbell? */
+			/* Was anything posted meanwhile without a doorbell? */
 			if ((!iwm_sq_posted(sq) && !iwm_sq_has_rest(sq)) ||
 			    iwm_msg_wait_read(qp))
 				return TX_IDLE;
 			if (sent >= budget)
 				return TX_BUDGET;
-			sent += MPA_MIN_MULPDU;	/* user space may repeat it */
+			sent += MPA_MIN_MULPDU;	/* user space can repeat this */
 			continue;
 		}
 		ret = send_run(qp, conn, &sent);
@@ -351,7 +354,7 @@ enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			segment_failed(qp, ret);
 		}
 	}
-	/* What is whole has not failed, whoever has ended the stream. */
+	/* Work requests that are sent completely have not failed. */
 	hand_over(qp, conn, false);
 	return TX_IDLE;
 }
@@ -382,9 +385,9 @@ bool iwm_sq_send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	u32 len;
 	int ret;
 
-	sq->msg.kind = MSG_NONE;	/* cut off: nothing may follow */
+	sq->msg.kind = MSG_NONE;	/* the Terminate is the last message */
 	sq->rest.cur = sq->rest.num_sge;
-	/* Without a connection yet there is a kick when it has appeared. */
+	/* If the connection is not published yet, a kick follows. */
 	if (!conn)
 		return test_bit(SQ_STOPPED, &sq->flags);
 	ulpdu.hdr_len = ddp_segment_build(hdr, &seg, iwm_qp_version(qp));
@@ -400,7 +403,7 @@ bool iwm_sq_send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	}
 	if (mpa_tx_fpdu(conn, &ulpdu))
 		goto no_memory;
-	/* What TCP takes with it has not failed. */
+	/* Work requests that TCP takes along with it have not failed. */
 	hand_over(qp, conn, false);
 	iwm_count(qp->dev, IWM_STAT_TX_TERMINATES);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The transmit owner of a queue pair (owner.c), how it sends (send.c), what it
- * sends next (message.c) and what wakes it (post.c). See sq.h.
+ * The transmit owner of a queue pair (owner.c), sending (send.c), the choice of
+ * the next message (message.c), and posting (post.c). See sq.h.
  */
 #ifndef IWM_SEND_H
 #define IWM_SEND_H
@@ -17,19 +17,19 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker);
 u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context);
 void iwm_sq_work(struct work_struct *work);
 
-/* Keep the transmit owner off qp->conn, for good or for a moment. Process. */
+/* Keep the owner off qp->conn, for good or for a moment. Context: process. */
 void iwm_sq_stop(struct iwm_qp *qp, bool flush);
 void iwm_sq_pause(struct iwm_qp *qp);
 void iwm_sq_resume(struct iwm_qp *qp);
 
-/* When there was no memory, it is tried again after so long. */
+/* Delay before the next attempt after a failed allocation */
 #define IWM_SQ_NO_MEMORY_NS	(10 * NSEC_PER_MSEC)
 
 enum tx_result {
 	TX_IDLE,	/* nothing more to send */
-	TX_BLOCKED,	/* an upcall will kick */
-	TX_BUDGET,	/* there may be more, somebody else's turn */
-	TX_NO_MEMORY,	/* the burst timer will kick */
+	TX_BLOCKED,	/* an upcall will kick the owner */
+	TX_BUDGET,	/* there may be more, but other tasks come first */
+	TX_NO_MEMORY,	/* the burst timer will kick the owner */
 };
 
 /* send.c; transmit owner */

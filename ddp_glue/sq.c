@@ -17,19 +17,19 @@
 /* ---- Notes for the transmit owner ---- */
 
 /**
- * iwm_sq_kick() - have the transmit owner look again
+ * iwm_sq_kick() - make the transmit owner look again
  * @qp: QP
  *
- * mpa_consumer_ops.writable() comes here. Context: any.
+ * Called by mpa_consumer_ops.writable(), among others. Context: any.
  */
 void iwm_sq_kick(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
 	/*
-	 * Pairs with iwm_sq_run(): an owner that finds the note finds what it
-	 * is about. The note and the owner's bit are in one word, so that the
-	 * order of these two needs no barrier.
+	 * Pairs with own_look(): an owner that sees SQ_AGAIN also sees the
+	 * change that it is set for. SQ_AGAIN and SQ_OWNED are in one word, so
+	 * that their order needs no barrier.
 	 */
 	smp_mb__before_atomic();
 	set_bit(SQ_AGAIN, &sq->flags);
@@ -37,14 +37,14 @@ void iwm_sq_kick(struct iwm_qp *qp)
 		queue_work(iwm_work_queue(qp->user), &sq->work);
 }
 
-/* Answer Reads that have come in. Context: any. */
+/* Have the worker answer Reads of the peer. Context: any. */
 void iwm_sq_kick_responses(struct iwm_qp *qp)
 {
 	if (iwm_sq_responses(qp->sq))
 		iwm_sq_kick(qp);
 }
 
-/* Have the worker look in @ns, or sooner when it is to do so anyhow. */
+/* Kick the owner in @ns, or when the timer fires if it runs already. */
 void iwm_sq_defer(struct iwm_sq *sq, u64 ns)
 {
 	if (!test_and_set_bit(SQ_DEFERRED, &sq->flags))
@@ -56,29 +56,30 @@ static enum hrtimer_restart burst_end(struct hrtimer *timer)
 {
 	struct iwm_sq *sq = container_of(timer, struct iwm_sq, burst_timer);
 
-	/* Cleared first: a poster that finds it set is seen. */
+	/* Cleared before the kick, which covers posters that found it set. */
 	clear_bit(SQ_DEFERRED, &sq->flags);
 	iwm_sq_kick(sq->qp);
 	return HRTIMER_NORESTART;
 }
 
 /**
- * iwm_sq_flush() - end all work requests, now and later, with a flush error
- * @qp: QP in TERMINATE or ERROR, which places nothing that comes in
+ * iwm_sq_flush() - flush all work requests, present and later ones
+ * @qp: QP in TERMINATE or ERROR, which places no incoming data
  *
- * What TCP has taken completes as it is. Context: any.
+ * Work requests that TCP has taken complete with their own status. Context:
+ * any.
  */
 void iwm_sq_flush(struct iwm_qp *qp)
 {
-	/* Pairs with end_receiving(): the state is seen by later upcalls. */
+	/* Pairs with end_receiving(): later upcalls see the state. */
 	smp_mb__before_atomic();
 	set_bit(SQ_FLUSH, &qp->sq->flags);
 	iwm_sq_kick(qp);
 }
 
 /**
- * iwm_sq_break() - its CQ had no room for a completion, or a Read has failed here
- * @qp: QP; it goes into error when no lock of the caller's is held any more
+ * iwm_sq_break() - end a QP after a lost completion or a failed Read
+ * @qp: QP; the owner puts it into error, without the caller's locks
  *
  * Context: any.
  */
@@ -91,17 +92,19 @@ void iwm_sq_break(struct iwm_qp *qp)
 /**
  * iwm_sq_terminate() - send a Terminate as the last message
  * @qp: QP
- * @fault: what it says
+ * @fault: the error that it reports
  *
- * iwm_qp_terminated() follows when it is on its way or cannot be sent. Only
- * the first one counts. Context: any; qp->lock makes it the first.
+ * The owner calls iwm_qp_terminated() when the Terminate has been handed over
+ * or cannot be sent. Called once: the caller has moved the QP to TERMINATE.
+ *
+ * Context: any.
  */
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 {
 	struct iwm_sq *sq = qp->sq;
 
 	sq->term_len = rdmap_terminate_build(sq->term, fault);
-	/* Pairs with test_bit() in sq_serve(): the body is complete */
+	/* Pairs with test_bit() in sq_serve(): the body is complete. */
 	smp_mb__before_atomic();
 	set_bit(SQ_TERMINATE, &sq->flags);
 	iwm_sq_kick(qp);
@@ -138,7 +141,7 @@ static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
 	};
 
 	if (READ_ONCE(qp->dying))
-		return;		/* the consumer has let go */
+		return;		/* the consumer is destroying the QP */
 	if (wqe->signalled || wqe->status != SIW_WC_SUCCESS)
 		iwm_cq_add(qp->scq, qp, &wc);
 	else
@@ -146,9 +149,9 @@ static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
 }
 
 /*
- * Is it the poster's to write to again? Before that its work request does not
- * complete: the poster would find no room, and the owner would take for a new
- * entry what has been in the ring all the time.
+ * Is the entry given back to the poster? Its work request must not complete
+ * earlier: the poster would find no room in the ring, and the owner would take
+ * the old entry for a new one.
  */
 static bool wqe_released(const struct iwm_sq *sq, u32 index)
 {
@@ -157,10 +160,10 @@ static bool wqe_released(const struct iwm_sq *sq, u32 index)
 }
 
 /*
- * Complete what is finished, in order. With @flush the rest too, in error.
- * A work request that has failed waits for the flush, which its failure brings
- * about: until then the peer may still write to memory that it was lent.
- * The lock is held while the CQ is written: two contexts may complete.
+ * Complete finished work requests in order, and with @flush all others in
+ * error. A failed work request completes with the flush that its failure
+ * causes: until then the peer may still write to memory that was lent to it.
+ * The lock is held while the CQ is written, because two contexts may complete.
  */
 void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 {
@@ -179,13 +182,13 @@ void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 			wqe->bytes = 0;
 		}
 		complete_wqe(qp, wqe);
-		/* Pairs with may_start(): the place has been read */
+		/* Pairs with may_start(): the FIFO entry has been read */
 		smp_store_release(&sq->fifo_get, sq->fifo_get + 1);
 	}
 	spin_unlock_bh(&sq->lock);
 }
 
-/* Give entries back to the poster. A message that is being sent keeps its. */
+/* Give entries back to the poster, except that of the message being sent. */
 void iwm_sq_release(struct iwm_sq *sq)
 {
 	bool busy = sq->msg.kind == MSG_WQE || iwm_sq_has_rest(sq);
@@ -196,10 +199,10 @@ void iwm_sq_release(struct iwm_sq *sq)
 		smp_store_release(&iwm_sq_entry(sq, i)->flags, 0);
 	/* Pairs with wqe_released() */
 	smp_store_release(&sq->released, end);
-	smp_mb();	/* before looking at the next entry: see above */
+	smp_mb();	/* before looking at the next entry: see sq.h */
 }
 
-/* For the completion: a program may index a table with it. */
+/* For the completion: libsiw may index a table with the opcode. */
 static u8 known_opcode(u8 opcode)
 {
 	return opcode < SIW_NUM_OPCODES ? opcode : SIW_OP_SEND;
@@ -232,7 +235,7 @@ void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status)
 	spin_unlock_bh(&sq->lock);
 }
 
-/* Leave an entry out of the FIFO, which counts as the ring does. */
+/* Skip an entry. The FIFO advances, too: both use the same indices. */
 static void sq_skip(struct iwm_sq *sq)
 {
 	sq->get++;
@@ -243,10 +246,10 @@ static void sq_skip(struct iwm_sq *sq)
 }
 
 /*
- * Receiving is over before the first flush completes: its memory is the
- * poster's again. The QP has left RTS and CLOSING, so that later upcalls place
- * nothing; this waits for one that began before. An owner does not run between
- * the beginning of a connection and its publication (begin_conn()), so that
+ * Wait until receiving has ended, before the first flush completion gives
+ * memory back to the poster. The QP has left RTS and CLOSING, so that later
+ * upcalls place nothing; this waits for an upcall that began earlier.
+ * begin_conn() keeps owners out until a new connection is published, so that
  * without a connection here no upcall can be under way.
  */
 static void end_receiving(struct iwm_qp *qp)
@@ -263,9 +266,10 @@ static void end_receiving(struct iwm_qp *qp)
 }
 
 /*
- * Complete everything in error: SQ_FLUSH is set. An entry is given back before
- * its completion shows: see above. One round of the ring at most: user space
- * can go on posting for ever. True when there is more.
+ * Complete everything in error: SQ_FLUSH is set. Each entry is given back
+ * before its completion is visible: see wqe_released(). At most one round of
+ * the ring, because user space can go on posting forever. True when there is
+ * more.
  */
 bool iwm_sq_flush_all(struct iwm_qp *qp)
 {
@@ -304,7 +308,7 @@ int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr)
 {
 	struct iwm_sq *sq = qp->sq;
 
-	/* Pairs with message_done(): a place is free only afterwards */
+	/* Pairs with message_done(): the entry has been read */
 	if (sq->irq_put - smp_load_acquire(&sq->irq_get) >= qp->ird)
 		return -ENOBUFS;
 	*iwm_sq_irq(sq, sq->irq_put) = *rr;
@@ -325,12 +329,13 @@ const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp)
 }
 
 /**
- * iwm_sq_is_read_sink() - is this where the Response to a Read belongs?
+ * iwm_sq_is_read_sink() - does this segment belong to an outstanding Read?
  * @qp: QP
  * @stag: STag of a Response's segment
  * @to: its Tagged Offset
  * @len: octets of payload
- * @asked: set to what iwm_sq_oldest_read_was_asked() wants when it is its turn
+ * @asked: set to a cookie for iwm_sq_oldest_read_was_asked(), which the caller
+ *	passes when the segment is delivered
  *
  * Context: receive upcall.
  * Return: whether the segment lies within the sink of an outstanding Read.
@@ -354,9 +359,10 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len,
 }
 
 /*
- * Had the Read whose Response is due been asked for at that time? What was
- * placed before for one that has ended since is not in the buffer of this one,
- * even if it is the same buffer. Context: receive upcall.
+ * Was the Read whose Response is due outstanding when iwm_sq_is_read_sink() set
+ * @asked? If not, the segment was placed for an earlier Read that has ended
+ * since, and its octets do not count for this one, even if both have the same
+ * sink. Context: receive upcall.
  */
 bool iwm_sq_oldest_read_was_asked(const struct iwm_qp *qp, u32 asked)
 {
@@ -364,8 +370,8 @@ bool iwm_sq_oldest_read_was_asked(const struct iwm_qp *qp, u32 asked)
 }
 
 /*
- * A Read of a work request has ended: the last one, or a bad one, ends it.
- * Return: how, if it does.
+ * A Read of a work request has ended. The last one, or one that failed, ends
+ * the work request. Return: its status if it ends, or SIW_WC_SUCCESS.
  */
 static enum siw_wc_status wqe_read_done(struct iwm_qp *qp,
 					const struct orq_entry *out,
@@ -393,7 +399,7 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 	if (!out->rtr)
 		status = wqe_read_done(qp, out, peers);
 	if (!status) {
-		/* Pairs with iwm_sq_reads(): the place is free */
+		/* Pairs with iwm_sq_reads(): the entry is free */
 		smp_store_release(&sq->orq_get, sq->orq_get + 1);
 	}
 	iwm_sq_complete(qp, false);
@@ -401,14 +407,14 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 	if (test_and_clear_bit(SQ_WAIT_READ, &sq->flags))
 		iwm_sq_kick(qp);
 	if (unlikely(status != peers))
-		iwm_sq_break(qp);	/* as any work request that fails */
+		iwm_sq_break(qp);	/* as after any failed work request */
 }
 
 /**
  * iwm_sq_read_done() - the oldest outstanding Read has ended
  * @qp: QP
- * @status: how. After an error the stream ends: what waits for this Read is not
- *	started, but flushed
+ * @status: its status. An error ends the stream: work requests that wait for
+ *	this Read are flushed and not started
  *
  * Context: receive upcall.
  */
@@ -421,14 +427,14 @@ void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status)
  * iwm_sq_read_refused() - the peer has refused a Read, and ends the stream
  * @qp: QP
  * @msn: Message Sequence Number of the Read Request. When no outstanding Read
- *	has it, the peer has not told which, and the oldest one is blamed
+ *	has it, the peer has not named the Read, and the oldest one fails
  *
- * What is in front of that Read is flushed. Context: receive upcall.
+ * Work requests before that Read are flushed. Context: receive upcall.
  */
 void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn)
 {
 	struct iwm_sq *sq = qp->sq;
-	u32 index = msn - 1;	/* each Request has taken the next of both */
+	u32 index = msn - 1;	/* MSNs count from 1, entries from 0 */
 	/* Pairs with prepare_read() and next_rtr() */
 	u32 end = smp_load_acquire(&sq->orq_put);
 
@@ -506,10 +512,10 @@ int iwm_sq_create(struct iwm_qp *qp, work_func_t work)
 /**
  * iwm_sq_set_depths() - make room for the Reads that can be outstanding
  * @qp: QP without a connection
- * @ird: the peer's; no more will be agreed on
- * @ord: ours, likewise
+ * @ird: largest number of the peer's Reads that may be agreed on
+ * @ord: largest number of our Reads that may be agreed on
  *
- * There is room for one at least: the Read that may be the RTR.
+ * Makes room for at least one each: the RTR may be a Read.
  *
  * Context: process, conn_lock held, the owner paused. Return: 0 or -ENOMEM.
  */
@@ -524,7 +530,7 @@ int iwm_sq_set_depths(struct iwm_qp *qp, u32 ird, u32 ord)
 		      iwm_gfp(qp->user));
 	if (!orq)
 		return -ENOMEM;
-	kfree(sq->orq);		/* of an attempt that failed */
+	kfree(sq->orq);		/* of a failed attempt to connect */
 	sq->orq = orq;
 	sq->orq_mask = ord - 1;
 	sq->irq = (struct rdmap_read *)(orq + ord);
@@ -533,10 +539,11 @@ int iwm_sq_set_depths(struct iwm_qp *qp, u32 ird, u32 ord)
 }
 
 /**
- * iwm_sq_destroy() - free it
+ * iwm_sq_destroy() - free the transmit side of a QP
  * @qp: QP without a connection, after iwm_sq_stop() if it ever had one
  *
- * A user ring that is mapped still is freed with its mmap entry, not here.
+ * Mappings of a user ring hold its pages: these are freed with the last
+ * mapping.
  * Context: process, may sleep.
  */
 void iwm_sq_destroy(struct iwm_qp *qp)

@@ -2,26 +2,27 @@
 /*
  * The transmit side of a QP: work requests from the ring to TCP.
  *
- * One context at a time is a QP's transmit owner (SQ_OWNED): the one that
- * posts, the worker, or what gather.c has look for posts. All others leave a note (SQ_AGAIN) and
- * go. The owner takes entries from the ring, serialises them, hands them over
- * and completes in order what TCP has taken. A user's ring is shared memory:
- * an entry is copied once, and the copy is checked and used.
+ * One context at a time is a QP's transmit owner (SQ_OWNED): the poster, the
+ * worker, or the thread or timer of gather.c. Any other context sets SQ_AGAIN
+ * and leaves. The owner takes entries from the ring, serialises them, hands
+ * them over, and completes in order the work requests that TCP has taken. A
+ * user's ring is shared memory: an entry is copied once, and the copy is
+ * checked and used.
  *
  * Doorbells: libsiw rings only when the entry before the new one is no longer
- * VALID. Entries therefore stay VALID until they are handed over, and after
- * clearing one the owner looks at the next again, with a full barrier between
- * (the poster stores the new entry and then looks at the old one). In a burst
- * the doorbell itself leaves the entry for a short timer: what is posted until
- * then needs no doorbell and goes out in one batch.
- * tests/prove/doorbell.pml is a model of all this.
+ * VALID. Entries therefore stay VALID until they are handed over. After the
+ * owner has cleared one it checks the next again, with a full barrier between
+ * (the poster stores the new entry and then checks the old one). In a burst
+ * the doorbell starts a short timer instead of sending: posts until the timer
+ * fires need no doorbell and are sent in one batch.
+ * tests/prove/doorbell.pml is a model of this protocol.
  *
  * sq.c      notes for the owner, the rings and the FIFO of work requests,
  *           completion, lifetime
  * post.c    kernel consumers' posts and the doorbell
- * message.c what is sent next: work requests, Read Responses, RTR
+ * message.c choice of the next message: work request, Read Response, RTR
  * gather.c  when kernel consumers' posts are sent
- * owner.c   the transmit owner: one at a time; its end
+ * owner.c   the transmit owner: takes turns, pauses, stops
  * send.c    segments, Terminate, hand-over to TCP
  */
 #ifndef IWM_SQ_H
@@ -32,49 +33,49 @@
 
 /* Bits of iwm_sq.flags */
 enum {
-	SQ_OWNED,	/* somebody is the transmit owner */
-	SQ_AGAIN,	/* look again: something has changed */
-	SQ_STOPPED,	/* the connection is not to be touched any more */
-	SQ_FLUSH,	/* receiving ends, then everything with a flush error */
-	SQ_BROKEN,	/* the QP is to go into error */
+	SQ_OWNED,	/* a context is the transmit owner */
+	SQ_AGAIN,	/* the owner must look again: something has changed */
+	SQ_STOPPED,	/* the owner must not touch the connection any more */
+	SQ_FLUSH,	/* end receiving, then flush all work requests */
+	SQ_BROKEN,	/* the QP must go into error */
 	SQ_TERMINATE,	/* a Terminate waits to be sent */
 	SQ_WAIT_READ,	/* a Read must finish first */
-	SQ_DEFERRED,	/* the burst timer is going to look */
+	SQ_DEFERRED,	/* the burst timer will kick the owner */
 	SQ_REST,	/* memory for FPDUs can be given back */
-	SQ_GATHERING,	/* posts wait for more to come: gather.c looks */
+	SQ_GATHERING,	/* posts wait for more posts: gather.c sends them */
 };
 
-/* Why what is to be sent has to wait. */
+/* Why sending has to wait. */
 enum sq_blocked {
 	SQ_BLOCKED_NOT,
 	SQ_BLOCKED_TCP,		/* its send buffer is full */
 	SQ_BLOCKED_STARTUP,	/* not over, or the peer has to send first */
 	SQ_BLOCKED_READ,	/* a Read must finish first: fence, or ORD */
-	SQ_BLOCKED_MEMORY,	/* none was to be had: soon again */
+	SQ_BLOCKED_MEMORY,	/* an allocation failed; a timer tries again */
 	SQ_NUM_BLOCKED
 };
 
-/* Where the transmit owner is. */
+/* The transmit owner's context. */
 enum sq_context {
-	SQ_PROCESS,	/* it may sleep */
-	SQ_ATOMIC,	/* it may not */
-	SQ_POSTING,	/* nor call the consumer: within ib_post_send() */
+	SQ_PROCESS,	/* may sleep */
+	SQ_ATOMIC,	/* must not sleep */
+	SQ_POSTING,	/* ib_post_send(): must not sleep or call a consumer */
 };
 
 /**
  * struct iwm_gather - posts of a kernel consumer, and how long they wait
  * @entry: in the list of @on (its lock)
  * @on: the CPU whose list the queue is in, or NULL
- * @users: senders that know of the queue by @on
+ * @users: references of the list and of the senders that took the queue off it
  * @timer: ends the wait
  * @posts: calls of ib_post_send(), counted up (post_lock)
  * @octets: octets that they have to send, counted up (post_lock)
  * @seen: @posts when the owner looked last (owner)
- * @octets_seen: @octets then (owner)
- * @singles: times in succession that waiting has found one post
- * @lease: posts that need not wait any more
- * @activity: what had happened when @timer was started
- * @steps: times that it has been started for this wait
+ * @octets_seen: @octets when the owner looked last (owner)
+ * @singles: waits in succession that found a single post
+ * @lease: number of next posts that are sent without a wait
+ * @activity: gather_activity() when @timer was started
+ * @steps: restarts of @timer during this wait
  */
 struct iwm_gather {
 	struct list_head entry;
@@ -93,12 +94,12 @@ struct iwm_gather {
 
 /**
  * struct iwm_wqe - a work request from its fetch to its completion
- * @id: the poster's
+ * @id: the poster's wr_id
  * @bytes: octets of payload, for the completion
  * @lkey: sink of a Read
  * @opcode: enum siw_opcode
  * @status: enum siw_wc_status
- * @signalled: a completion is wanted even when it went well
+ * @signalled: the poster wants a completion on success, too
  * @end: stream position behind its last octet, once @written
  * @written: all of it is serialised
  * @done: finished, with @status: a Read, a local operation or a failure
@@ -127,9 +128,9 @@ struct orq_entry {
 };
 
 /**
- * struct read_rest - a Read's sinks that have not been asked for
- * @sge: the sinks: a Read Request names one, so there is one for each
- * @num_sge: elements in it
+ * struct read_rest - a Read's sinks that no Read Request has been sent for
+ * @sge: the sinks. A Read Request names one sink, so each needs its own
+ * @num_sge: elements in @sge
  * @cur: the next one; @num_sge when nothing is left
  * @stag: source of the next one
  * @to: its Tagged Offset there
@@ -153,15 +154,15 @@ enum msg_kind {
 
 /**
  * struct tx_msg - the message that is being sent
- * @kind: what it is for
+ * @kind: why it is sent
  * @seg: header of the next segment
  * @left: octets of payload that are not serialised
  * @body: payload that is not in a memory region: inline data or a Read Request
  * @body_off: octets of @body that are serialised
  * @in_body: the payload comes from @body
  * @num_sge: elements of iwm_sq.sge with the payload's memory
- * @cur: element of the next octet
- * @cur_off: its offset there
+ * @cur: element with the next octet
+ * @cur_off: offset of the next octet in that element
  * @access: right that the memory must grant
  * @wqe: the work request's place in the FIFO
  */
@@ -183,24 +184,24 @@ struct tx_msg {
  * struct iwm_sq - transmit side of a QP
  * @qp: the QP
  * @flags: SQ_* bits, atomic
- * @claims: callers that wait to be the owner, or are it: see own_begin()
+ * @claims: callers of own_begin() that wait for SQ_OWNED or hold it
  * @work: the worker
  * @post_lock: serialises kernel consumers; guards @put
  * @ring: entries, shared with user space for a user QP
  * @num: entries in @ring and @fifo, a power of two
  * @max_sge: elements that an entry may have
- * @more: the elements of all entries that @ring has no room for; kernel QP
- *	only, NULL unless it was made for so many
+ * @more: elements of the entries that do not fit into @ring; kernel QP only,
+ *	NULL when @max_sge is IWM_MAX_SGE
  * @put: next entry to write, kernel QP only
  * @get: next entry to take (owner)
- * @released: entries below are given back (owner); those of completed work
- *	requests are
+ * @released: entries below it are given back to the poster (owner). A work
+ *	request completes only after its entry is given back
  * @lock: guards @fifo, @fifo_get and @fifo_put
  * @fifo: work requests that have been taken and not completed
  * @fifo_get: the oldest of them
  * @fifo_put: behind the newest one
  * @accepted: stream position that TCP has taken, as last seen by the owner
- * @orq: our outstanding Reads; NULL before there was a connection
+ * @orq: our outstanding Reads; NULL before the first connection
  * @orq_mask: index of the last place
  * @orq_get: the oldest one (receive)
  * @orq_put: behind the newest one (owner)
@@ -208,21 +209,22 @@ struct tx_msg {
  * @irq_mask: index of the last place
  * @irq_get: the oldest one (owner)
  * @irq_put: behind the newest one (receive)
- * @msg: what is being sent (owner)
- * @rest: what a Read into several elements has left to ask for (owner)
- * @mr: memory that was used last, until the next hand-over (owner)
+ * @msg: the message that is being sent (owner)
+ * @rest: the sinks that a Read into several elements has still to request
+ *	(owner)
+ * @mr: region that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
  * @blocked: enum sq_blocked, as last seen by the owner
  * @context: enum sq_context (owner; written with WRITE_ONCE())
- * @for_worker: what is to be sent next is for an owner that may sleep (owner)
- * @response_turn: a Response goes before the next work request (owner)
+ * @for_worker: the next work request needs an owner that may sleep (owner)
+ * @response_turn: a Response is sent before the next work request (owner)
  * @gather: posts of a kernel consumer that wait
- * @burst_timer: looks at what a burst has posted, or tries again
+ * @burst_timer: ends the collection of a burst, or retries an allocation
  * @bell_time: when the doorbell rang last, in ns of local_clock()
- * @bell_segments: segments that had been received then
+ * @bell_segments: segments received until then
  * @term: the Terminate's body, written before SQ_TERMINATE is set
  * @term_len: octets of @term
- * @sge: memory of @msg; there is room for @max_sge (owner)
+ * @sge: memory of @msg; has room for @max_sge elements (owner)
  */
 struct iwm_sq {
 	struct iwm_qp *qp;
@@ -276,7 +278,7 @@ static inline struct siw_sqe *iwm_sq_entry(struct iwm_sq *sq, u32 index)
 	return &sq->ring[index & (sq->num - 1)];
 }
 
-/* Element @i of an entry of the ring, IWM_MAX_SGE or more: not in the ring. */
+/* Element @i of an entry, @i >= IWM_MAX_SGE: kept beside the ring. */
 static inline struct siw_sge *iwm_sq_more(struct iwm_sq *sq, u32 index, u32 i)
 {
 	u32 first = (index & (sq->num - 1)) * (sq->max_sge - IWM_MAX_SGE);
@@ -307,13 +309,13 @@ static inline bool iwm_sq_posted(struct iwm_sq *sq)
 	return flags & SIW_WQE_VALID;
 }
 
-/* Has the work request that was taken last more to ask for? */
+/* Has the last Read that was taken more sinks to request? */
 static inline bool iwm_sq_has_rest(const struct iwm_sq *sq)
 {
 	return sq->rest.cur != sq->rest.num_sge;
 }
 
-/* Is no further message to be begun? */
+/* Must the owner begin no further message? */
 static inline bool iwm_sq_is_over(const struct iwm_sq *sq)
 {
 	return READ_ONCE(sq->flags) & (BIT(SQ_FLUSH) | BIT(SQ_BROKEN));
@@ -344,8 +346,8 @@ void iwm_sq_break(struct iwm_qp *qp);
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);
 
 /*
- * Nothing posted, nothing being sent, no Read of ours without its Response
- * and no Response of ours owed. Any context.
+ * Is nothing posted, nothing being sent, no Read of ours outstanding, and no
+ * Response owed to the peer? Any context.
  */
 bool iwm_sq_idle(struct iwm_qp *qp);
 

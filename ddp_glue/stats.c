@@ -29,7 +29,7 @@ struct rdma_hw_stats *iwm_alloc_hw_stats(struct ib_device *ibdev,
 /**
  * iwm_get_hw_stats() - sum a port's counters over the CPUs
  * @ibdev: device
- * @stats: where they go
+ * @stats: set to the sums
  * @port_num: its only port
  * @index: ignored: all are summed
  *
@@ -49,7 +49,7 @@ int iwm_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		const struct mpa_mib *all = per_cpu_ptr(&iwm_listen_mib, cpu);
 		const struct iwm_mib *iwm = per_cpu_ptr(dev->mib, cpu);
 
-		/* Before its Request a connection is no device's, or all's. */
+		/* Before its Request a connection belongs to no device. */
 		for (i = 0; i < MPA_NUM_STATS; i++)
 			stats->value[i] += READ_ONCE(mpa->v[i]) +
 					   READ_ONCE(all->v[i]);

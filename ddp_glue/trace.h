@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of queue pairs: Documentation/tracing.md tells what they mean.
- * The names of fields are an interface: scripts read them.
+ * Tracepoints of queue pairs: Documentation/tracing.md describes them. Scripts
+ * read the fields by name, so the names are an interface.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM iwmpa
@@ -93,7 +93,7 @@ TRACE_DEFINE_ENUM(SQ_BLOCKED_MEMORY);
 			 { SQ_BLOCKED_READ, "read" },			\
 			 { SQ_BLOCKED_MEMORY, "memory" })
 
-/* What a Terminate's layer, type and code mean together: RFC 5040 4.8. */
+/* The meaning of a Terminate's layer, type and code: RFC 5040 4.8. */
 #define IWM_TERM(layer, etype, ecode)	((layer) << 12 | (etype) << 8 | (ecode))
 #define iwm_trace_terminate(layer, etype, ecode)			\
 	__print_symbolic(IWM_TERM(layer, etype, ecode),			\
@@ -131,7 +131,7 @@ TRACE_DEFINE_ENUM(SQ_BLOCKED_MEMORY);
 			 { IWM_TERM(2, 0, 0x06), "MPA: insufficient IRD" },	\
 			 { IWM_TERM(2, 0, 0x07), "MPA: no matching RTR" })
 
-/* Which QP: the device's index, as "rdma dev" has it, and the QP's number. */
+/* The QP: the device's index, as "rdma dev" shows it, and the QP's number. */
 #define IWM_TRACE_QP							\
 	__field(u32, dev)						\
 	__field(u32, qpn)
@@ -168,8 +168,8 @@ TRACE_EVENT(iwm_qp_state,
 );
 
 /*
- * A work request for the send queue. A program's ring is memory of the program:
- * of its work requests this is when the kernel takes one.
+ * A work request for the send queue. The kernel does not see a program write
+ * its ring: for a program the event shows when the kernel takes the entry.
  */
 TRACE_EVENT(iwm_post_send,
 	TP_PROTO(const struct iwm_qp *qp, u64 wr_id, u8 opcode, u32 num_sge),
@@ -191,7 +191,7 @@ TRACE_EVENT(iwm_post_send,
 		  iwm_trace_opcode(__entry->opcode), __entry->num_sge)
 );
 
-/* A receive work request, of a kernel consumer, that goes to no SRQ. */
+/* A receive work request of a kernel consumer for a QP without SRQ. */
 TRACE_EVENT(iwm_post_recv,
 	TP_PROTO(const struct iwm_qp *qp, u64 wr_id, u32 num_sge),
 	TP_ARGS(qp, wr_id, num_sge),
@@ -236,7 +236,7 @@ TRACE_EVENT(iwm_complete,
 		  __entry->cqe)
 );
 
-/* Payload of a segment has been put into memory, as far as @ret is 0. */
+/* Payload of a segment has been placed if @ret is 0; else @ret is the error. */
 TRACE_EVENT(iwm_place,
 	TP_PROTO(const struct iwm_qp *qp, u8 opcode, u32 stag, u64 to, u32 len,
 		 int ret),
@@ -262,7 +262,7 @@ TRACE_EVENT(iwm_place,
 		  __entry->stag, __entry->to, __entry->len, __entry->ret)
 );
 
-/* A Terminate: @sent: this side has found the error, or else the peer. */
+/* A Terminate. @sent: this side has found the error; otherwise the peer has. */
 TRACE_EVENT(iwm_terminate,
 	TP_PROTO(const struct iwm_qp *qp, bool sent,
 		 const struct rdmap_error *err),
@@ -288,7 +288,7 @@ TRACE_EVENT(iwm_terminate,
 				      __entry->ecode))
 );
 
-/* What is posted, or owed to the peer, cannot be sent, or can be again. */
+/* Work requests or Responses cannot be sent, or can be sent again. */
 DECLARE_EVENT_CLASS(iwm_sq_wait,
 	TP_PROTO(const struct iwm_qp *qp, enum sq_blocked why),
 	TP_ARGS(qp, why),
@@ -318,7 +318,7 @@ DEFINE_EVENT(iwm_sq_wait, iwm_sq_unblocked,
 
 #endif /* IWM_TRACE_H */
 
-/* Looked up along the include path, of which include/ is a part. */
+/* The path is relative to include/, which is in the include path. */
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH ../ddp_glue
 #undef TRACE_INCLUDE_FILE

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The objects of the RDMA device, their limits, and which lock guards what.
+ * The objects of the RDMA device, their limits and their locks.
  *
  * Lock order: socket lock (mpa.ko) -> each of qp->lock, rq->lock, cq->lock, and
- * sq->lock -> cq->lock; Documentation/locking.md says more. All spinlocks here
- * are taken with bottom halves or interrupts off, since receive upcalls come in
- * softirq and kernel consumers post from anywhere.
+ * sq->lock -> cq->lock; see Documentation/locking.md. All spinlocks here are
+ * taken with bottom halves or interrupts off, because receive upcalls run in
+ * softirq and kernel consumers post from any context.
  */
 #ifndef IWM_TYPES_H
 #define IWM_TYPES_H
@@ -32,7 +32,7 @@
 #include "compat.h"
 #include "ddp.h"
 
-/* Nobody's OUI, as rxe has it: programs take 0 for no device. */
+/* An unassigned OUI, as in rxe: programs take 0 for "no device". */
 #define IWM_VENDOR_ID		0xffffff
 
 /* Device limits: what query_device reports and create_* enforces. */
@@ -44,7 +44,7 @@
 #define IWM_MAX_SRQ_WR		65536
 #define IWM_MAX_MR		1048576
 #define IWM_MAX_MR_PAGES	(INT_MAX / sizeof(void *))	/* kvmalloc()'s limit */
-#define IWM_MAX_PD		(IWM_MAX_QP + IWM_MAX_SRQ)	/* one for each */
+#define IWM_MAX_PD		(IWM_MAX_QP + IWM_MAX_SRQ)	/* one each */
 #define IWM_MAX_SGE		SIW_MAX_SGE	/* of an entry of a ring */
 #define IWM_MAX_SEND_SGE	16	/* of a kernel consumer's entry */
 #define IWM_MAX_SGE_RD		IWM_MAX_SGE	/* one Read Request each */
@@ -65,7 +65,7 @@ struct iwm_mib {
 	u64 v[IWM_NUM_STATS];
 };
 
-/* What the administrator can choose for one device: see policy.c */
+/* Choices of the administrator for one device: see policy.c */
 enum iwm_choice {
 #define MPA_SETTING(id, field, name, preset, text)	IWM_CHOICE_##id,
 #include <mpa/settings.h>
@@ -76,27 +76,28 @@ enum iwm_choice {
 /* GIDs of a device: its netdev's, and the loopback netdev's (see device.c) */
 #define IWM_NUM_GIDS		2
 
-/* Regions that were looked up last, found without a walk through the table */
+/* Recently used regions, found without a walk through the table */
 #define IWM_RECENT_MRS		256
 
 struct iwm_qp;
 
 /**
  * struct iwm_dev - one RDMA device on one netdev
- * @netdev: under RCU; NULL once the netdev is going away, and so is then the
- *	network namespace: see iwm_dev_net()
+ * @netdev: under RCU; NULL once the netdev is being unregistered; then the
+ *	device has no network namespace either: see iwm_dev_net()
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
- * @choice: the administrator's, negative where mpa.ko's parameter counts
- * @recent_mrs: by the low bits of their index. Only who holds a region writes
- *	it here, and it is taken out when nobody does any more: see mr_withdraw()
+ * @choice: the administrator's; negative: mpa.ko's parameter applies
+ * @recent_mrs: by the low bits of their index. A region is entered only by a
+ *	holder of a reference, and removed after the last one is dropped: see
+ *	mr_withdraw()
  */
 struct iwm_dev {
 	struct ib_device ibdev;		/* first */
 	struct net_device __rcu *netdev;
 	netdevice_tracker netdev_tracker;
 	struct list_head entry;		/* devices, devices_lock */
-	u8 mac[ETH_ALEN];		/* node GUID comes from it */
+	u8 mac[ETH_ALEN];		/* source of the node GUID */
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;
 	s8 choice[IWM_NUM_CHOICES];
@@ -112,9 +113,9 @@ struct iwm_dev {
 
 	struct mpa_mib __percpu *mpa_mib;
 	struct iwm_mib __percpu *mib;
-	struct work_struct remove_work;	/* the netdev has gone */
-	struct work_struct change_work;	/* it has changed */
-	/* what cq.c calls for a QP whose completion is lost; any context */
+	struct work_struct remove_work;	/* after the netdev's removal */
+	struct work_struct change_work;	/* after a change of the netdev */
+	/* cq.c calls it for a QP whose completion is lost; any context */
 	void (*completion_lost)(struct iwm_qp *qp);
 };
 
@@ -129,12 +130,13 @@ struct iwm_pd {
 /**
  * struct iwm_mr - a memory region (or the local DMA key's)
  * @stag: key as seen on the wire: index << 8 | consumer key octet
- * @loan: its flag is cleared by invalidation; segments check it. What is sent of
- *	a fast-register region is copied under it
- * @users: short-term references while octets are copied. The region is gone
- *	only when it has dropped to zero: dereg waits for @drained. A consumer's
- *	invalidation waits until there are only those that wait, too
- * @waiting: how many such invalidations there are
+ * @loan: invalidation clears its flag; each segment checks it. Octets of a
+ *	fast-register region are copied for sending under it
+ * @users: short-term references while octets are copied. The region is freed
+ *	only after the last one is dropped: dereg waits for @drained. A
+ *	consumer's invalidation waits until all other holders are waiting
+ *	invalidations as well
+ * @waiting: number of invalidations that wait
  * @va: first address (Tagged Offset) of the region
  * @len: octets
  * @first_off: offset of @va in the first page
@@ -142,12 +144,12 @@ struct iwm_pd {
  *	order
  * @staged: fast-register MR: the list that iwm_map_mr_sg() fills and
  *	iwm_mr_enable() swaps with @pages, so that mapping a region anew never
- *	changes what a still valid STag leads to
+ *	changes the memory behind a still valid STag
  * @page_shift: of @pages entries, PAGE_SHIFT for user MRs
  * @dma: DMA MR: addresses are kernel virtual addresses
  * @lent_on: fast-register MR: number of the QP that it was registered on
- * @lock: held while octets are placed from other connections than that of
- *	@lent_on, and while @loan is ended
+ * @lock: held while octets from connections other than that of @lent_on are
+ *	placed, and while @loan is ended
  */
 struct iwm_mr {
 	struct ib_mr ibmr;
@@ -176,25 +178,26 @@ struct iwm_mr {
 
 /* Bits of iwm_cq.flags */
 enum {
-	IWM_CQ_CALLED,	/* a call of the handler is on its way */
+	IWM_CQ_CALLED,	/* a call of the handler is pending */
 };
 
 /**
  * struct iwm_cq - completion queue
- * @ring: @num_cqe entries; of a user CQ shared with user space, and @ctrl is
- *	behind them. A kernel CQ's may be replaced (@lock)
- * @ctrl: what the consumer is armed for; user space writes its own
+ * @ring: @num_cqe entries. A user CQ shares it with user space, and @ctrl
+ *	follows the entries. A kernel CQ may replace it (@lock)
+ * @ctrl: the notification that the consumer asked for; user space writes its
+ *	own
  * @own_ctrl: a kernel CQ's @ctrl
  * @put: next entry to write (@lock)
  * @get: next entry to poll, kernel CQ only (@lock)
  * @cpu: CPU of the completion vector: kernel consumers' handlers run there
- * @csd: calls the handler there; IWM_CQ_CALLED keeps it from being used twice
- * @work: has @csd sent, from an interrupt; IWM_CQ_CALLED likewise
+ * @csd: calls the handler there; IWM_CQ_CALLED prevents concurrent use
+ * @work: sends @csd from an interrupt; IWM_CQ_CALLED guards it in the same way
  * @calls: calls of the handler that have not ended
- * @mod_count: completions for which a notification may wait, 0: none (@lock)
- * @mod_usec: how long it may wait (@lock)
- * @held_back: completions that have matched the arm and not been announced;
- *	@mod_timer runs while there are any (@lock)
+ * @mod_count: completions that a notification may wait for, 0: none (@lock)
+ * @mod_usec: longest wait of a notification (@lock)
+ * @held_back: completions that match the request for notification and have not
+ *	been notified; @mod_timer runs while it is not 0 (@lock)
  */
 struct iwm_cq {
 	struct ib_cq ibcq;
@@ -245,7 +248,7 @@ struct iwm_srq {
 	struct rdma_user_mmap_entry *mmap_entry;
 };
 
-/* One scatter element of a work request, checked against its MR at use. */
+/* One scatter element of a work request, checked against its MR when used. */
 struct iwm_sge {
 	u64 addr;
 	u32 len;
@@ -256,7 +259,7 @@ struct iwm_sge {
 struct iwm_rwr {
 	u64 id;
 	u32 num_sge;
-	u32 len;			/* octets that a message may have */
+	u32 len;			/* longest message, in octets */
 	struct iwm_sge sge[IWM_MAX_SGE];
 };
 
@@ -283,25 +286,26 @@ struct iwm_rx;
  * struct iwm_qp - queue pair
  * @lock: guards @state, @conn, @cep, @ird, @ord, @used and @dying
  * @conn_lock: held to make, end or release @conn in process context.
- *	@conn may appear a moment after the state has become RTS: there is a
- *	kick when it does
+ *	@conn may be set a moment after the state has become RTS; the transmit
+ *	owner is kicked when it is set
  * @close_work: sends our FIN and bounds the wait for the peer's; queued under
  *	@lock, and not once @dying
  * @fin_sent: our side is shut down or is being shut down (@conn_lock)
  * @peer_closed: TCP's receive direction has ended in order, with the peer's FIN
- * @deadline: jiffies at which the current step of an end is given up
+ * @deadline: jiffies at which the current step of closing is given up
  * @last_wqe_due: QP_LAST_WQE_REACHED is due when @rx_ended; set with @state
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
- * @rx_ended: nothing more is received: what is posted is flushed at once
- * @rq_flushes: calls for a flush of the receive ring that are not over: the first
- *	one does it, and again for the others
- * @dying: is being destroyed: what is outstanding gets no completion (@lock to
- *	set)
- * @rtr: MPA_RTR_* that the transmit owner has to send first, 0: none. Set with
- *	RTS; the owner looks at it and clears it without a lock
+ * @rx_ended: receiving has ended: receives posted from now on are flushed at
+ *	once
+ * @rq_flushes: calls of iwm_qp_flush_rq() that are not over: the first caller
+ *	flushes, and repeats it for the others
+ * @dying: is being destroyed: outstanding work requests get no completion
+ *	(@lock to set)
+ * @rtr: MPA_RTR_* that the transmit owner must send first, 0: none. Set with
+ *	RTS; the owner reads and clears it without a lock
  * @responder: the peer is the Initiator; set before it can send
- * @agreed: what startup came to; complete before Full Operation begins
- * @owner: process that has made it and alone may connect it; NULL: a kernel
+ * @agreed: the result of startup; complete before Full Operation begins
+ * @owner: process that made the QP; only it may connect the QP. NULL: a kernel
  *	consumer
  * @sq: transmit side, see sq.h
  * @rx: receive side, see recv.c; the socket lock guards it
@@ -358,15 +362,15 @@ struct iwm_qp {
 #define to_iwm_qp(p)	container_of(p, struct iwm_qp, ibqp)
 
 /*
- * Version of the DDP and RDMAP headers, both ways: that of MPA decides, for
- * the three are never mixed (RFC 5044 section C.1).
+ * Version of the DDP and RDMAP headers, both ways. It follows from MPA's,
+ * because the three are never mixed (RFC 5044 section C.1).
  */
 static inline u8 iwm_qp_version(const struct iwm_qp *qp)
 {
 	return qp->agreed.rev ? DDP_VERSION : DDP_VERSION_RDMAC;
 }
 
-/* One more of @count unless there are @max: release with atomic_dec(). */
+/* Increment @count unless it is @max: release with atomic_dec(). */
 static inline int iwm_claim(atomic_t *count, int max)
 {
 	return atomic_add_unless(count, 1, max) ? 0 : -ENOMEM;
@@ -378,8 +382,8 @@ static inline void iwm_count(struct iwm_dev *dev, enum iwm_stat stat)
 }
 
 /*
- * How an object's memory is got: what user space makes is charged to its
- * memory cgroup. Context: process of the user.
+ * Allocation flags of an object: a user's object is charged to its memory
+ * cgroup. Context: process of the user.
  */
 static inline gfp_t iwm_gfp(bool user)
 {

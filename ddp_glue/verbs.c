@@ -15,7 +15,7 @@ int iwm_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 {
 	struct iwm_dev *dev = to_iwm_dev(ibdev);
 
-	/* Newer cores have none when it would be empty. */
+	/* Newer cores pass no udata when it would be empty. */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
@@ -29,7 +29,7 @@ int iwm_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_mr_size = (u64)IWM_MAX_MR_PAGES << PAGE_SHIFT;
 	attr->max_qp = IWM_MAX_QP;
 	attr->max_qp_wr = IWM_MAX_QP_WR;
-	/* uverbs tells programs the smaller of the two: a ring's entry */
+	/* uverbs reports to programs the smaller of the two: a ring entry's */
 	attr->max_send_sge = IWM_MAX_SEND_SGE;
 	attr->max_recv_sge = IWM_MAX_SGE;
 	attr->max_sge_rd = IWM_MAX_SGE_RD;
@@ -111,8 +111,8 @@ int iwm_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 }
 
 /*
- * 0: the netdev's; 1: lo's, zero (which is none) for a device on lo. A change
- * is followed by IB_EVENT_GID_CHANGE.
+ * 0: the netdev's GID; 1: lo's, or zero (no GID) for a device on lo.
+ * IB_EVENT_GID_CHANGE follows a change.
  */
 int iwm_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 		  union ib_gid *gid)
@@ -123,7 +123,7 @@ int iwm_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 	return 0;
 }
 
-/* iWARP knows no partitions, but rdma_cm looks one up for 127.0.0.1. */
+/* iWARP has no partitions, but rdma_cm looks one up for 127.0.0.1. */
 int iwm_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
 {
 	if (index)
@@ -152,9 +152,9 @@ void iwm_dealloc_ucontext(struct ib_ucontext *ibctx)
 }
 
 /*
- * The core destroys the context's objects itself. Rings that stay mapped
- * consist of pages that the mappings hold: nothing to be done, but without
- * this function a device could neither be deleted nor moved while it is open.
+ * The core destroys the context's objects itself, and mappings of rings hold
+ * the pages, so this has nothing to do. But without this function a device
+ * could neither be deleted nor moved to another namespace while it is open.
  */
 void iwm_disassociate_ucontext(struct ib_ucontext *ibctx)
 {
