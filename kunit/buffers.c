@@ -13,7 +13,7 @@ static struct sk_buff *linear_skb(struct kunit *test, const u8 *data, u32 len)
 	return skb;
 }
 
-/* The first @head octets in the head, the rest in up to 16 fragments. */
+/* The first @head octets are in the head, the rest in up to 16 fragments. */
 static struct sk_buff *frags_skb(struct kunit *test, const u8 *data, u32 len, u32 head)
 {
 	struct sk_buff *skb;
@@ -34,7 +34,10 @@ static struct sk_buff *frags_skb(struct kunit *test, const u8 *data, u32 len, u3
 	return skb;
 }
 
-/* Quarters: in the head, then three members, the second without octets. */
+/*
+ * The first quarter is in the head, the second in the first member of the list,
+ * the rest in the third; the second member is empty.
+ */
 static struct sk_buff *frag_list_skb(struct kunit *test, const u8 *data, u32 len)
 {
 	u32 quarter = len / 4;
@@ -56,11 +59,11 @@ static struct sk_buff *frag_list_skb(struct kunit *test, const u8 *data, u32 len
 }
 
 /**
- * buffer_make() - a buffer with octets
+ * buffer_make() - make a buffer of some octets
  * @test: the case
  * @data: octets
- * @len: number of them
- * @shape: how they lie in it
+ * @len: number of octets
+ * @shape: how the octets lie in the buffer
  *
  * Return: the buffer.
  */

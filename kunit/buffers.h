@@ -13,7 +13,7 @@ enum shape {
 	LINEAR,
 	FRAGS,		/* the head holds the first octets */
 	EMPTY_HEAD,	/* fragments only */
-	FRAG_LIST,	/* members of all the others */
+	FRAG_LIST,	/* its members have the other shapes */
 	NUM_SHAPES
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's crc32c as mpa/crc.c uses it: the CRC field's octets (RFC 5044
- * section 4.4).
+ * The octets of the CRC field (RFC 5044 section 4.4), which mpa/crc.c computes
+ * with the kernel's crc32c.
  */
 #include <kunit/test.h>
 #include "crc.h"
@@ -49,7 +49,7 @@ static void crc_03_crc_04_crc_05_vectors(struct kunit *test)
 	}
 }
 
-/* The same in two pieces, cut everywhere, at every alignment. */
+/* The same octets in two pieces, cut everywhere, at every alignment. */
 static void crc_02_in_pieces(struct kunit *test)
 {
 	u8 room[52], want[4];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * .suite_init and .suite_exit of the suites that take CRCs.
+ * .suite_init and .suite_exit of the suites that compute CRCs.
  */
 #ifndef KUNIT_CRC_SUITE_H
 #define KUNIT_CRC_SUITE_H

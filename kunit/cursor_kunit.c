@@ -15,7 +15,7 @@ static void cursor_at(struct rx_env *env, struct mpa_cursor *cur, u32 pos)
 	cur->markers = env->rx.markers;
 }
 
-/* Walk the queue as mpa_rx_pass() does; the number of FPDUs that are right. */
+/* Walk the queue as mpa_rx_pass() does. Returns the number of correct FPDUs. */
 static u32 walk(struct rx_env *env, u32 pos, u32 piece)
 {
 	u32 left = env->f.len, index, len, need, wire, head;
@@ -124,7 +124,7 @@ static void rcv_05_overlapping_buffers(struct kunit *test)
 	}
 }
 
-/* A buffer that brings nothing new between two that do. */
+/* A buffer without new octets lies between two with new octets. */
 static void rcv_05_contained_buffer(struct kunit *test)
 {
 	struct rx_env *env = rx_env_create(test);
@@ -193,7 +193,7 @@ static void rcv_02_peek_wants_what_is_missing(struct kunit *test)
 	__skb_queue_purge(&env->queue);
 }
 
-/* The longest FPDU that ULPDU_Length can announce asks for all of it. */
+/* With the largest ULPDU_Length, mpa_rx_peek() asks for the whole FPDU. */
 static void rcv_02_largest_length(struct kunit *test)
 {
 	struct rx_env *env = rx_env_create(test);
@@ -225,7 +225,7 @@ static void cursor_ends_at_the_queues_end(struct kunit *test)
 	__skb_queue_purge(&env->queue);
 }
 
-/* Behind a gap nobody looks for what is missing in front of it. */
+/* The cursor ends at a gap, even if a later buffer has the missing octet. */
 static void rcv_03_cursor_ends_at_a_gap(struct kunit *test)
 {
 	struct rx_env *env = rx_env_create(test);
@@ -242,7 +242,7 @@ static void rcv_03_cursor_ends_at_a_gap(struct kunit *test)
 	__skb_queue_purge(&env->queue);
 }
 
-/* Fragments within fragments: read up to there, and not behind. */
+/* The cursor reads up to a fragment list inside another one, no further. */
 static void list_within_a_list(struct kunit *test)
 {
 	struct rx_env *env = rx_env_create(test);
@@ -264,8 +264,8 @@ static void list_within_a_list(struct kunit *test)
 }
 
 /*
- * One FPDU to be damaged, at Figure 6's place: 20 octets, a Marker, the rest
- * of 39 octets of ULPDU, 3 octets of pad.
+ * One FPDU for a case to damage, at Figure 6's position: 20 octets, a Marker,
+ * the rest of 39 octets of ULPDU, 3 octets of pad.
  */
 static struct rx_env *single_create(struct kunit *test, bool crc)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DDP and RDMAP headers in the kernel: the rows that tools/unit has too.
+ * DDP and RDMAP headers in the kernel: the same rows as in tools/unit.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -75,7 +75,7 @@ static void check_good(struct kunit *test, const struct good *row)
 	KUNIT_EXPECT_EQ_MSG(test, seg.last, row->last, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, seg.payload_len, row->payload, "%s", row->what);
 
-	/* Build gives it back, but for what is not sent. */
+	/* Building gives the same header, except bits that are not sent. */
 	n = hex_decode(want, row->hdr);
 	KUNIT_EXPECT_EQ_MSG(test, ddp_segment_build(hdr, &seg, row->version), n, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, hdr[0], want[0] & 0xc3, "%s", row->what);

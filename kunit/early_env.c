@@ -8,12 +8,13 @@
 #include "fake_rcv.h"
 #include "surroundings.h"
 
-#define SLOT		4096u	/* of the sink, one for each FPDU */
-#define HDR		8u	/* octets of each ULPDU that are its header */
+#define SLOT		4096u	/* octets of the sink for each FPDU */
+#define HDR		8u	/* octets of each ULPDU's header */
 
 /*
- * ULPDUs. Some FPDUs hold no Marker, some begin with one, one holds several.
- * Those in the table of what is refused look like Sends to the consumer.
+ * Lengths of the ULPDUs. Some FPDUs hold no Marker, some begin with one, one
+ * holds several. Those in early_env.refuse stand for Sends: the consumer does
+ * not place them.
  */
 static const u16 lengths[EARLY_FPDUS] = {
 	64, 700, 227, 20, 8, 1430, 44, 500, 9, 3000, 490, 128, 1430, 500, 30, 700,
@@ -43,7 +44,7 @@ static bool payload_is_right(const struct early_env *env, u32 index)
 	return true;
 }
 
-/* The header at the cursor, of any FPDU; its index, or EARLY_FPDUS. */
+/* Read the header at the cursor. Returns the FPDU's index, or EARLY_FPDUS. */
 static u32 read_header(struct mpa_cursor *cur, u32 len, u8 *hdr)
 {
 	u32 i;
@@ -85,11 +86,11 @@ static int consumer_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 	u32 index = read_header(cur, len, hdr);
 	bool early = env->placed & BIT_ULL(index);
 
-	/* The position is that of the ULPDU: behind length and Marker. */
+	/* The position is the ULPDU's: behind the length and a Marker. */
 	if (index != env->got ||
 	    pos - (env->f.pos - env->f.len + env->bound[index]) > 6)
 		env->wrong++;
-	/* Copies of what is in place must do nothing. */
+	/* Copying a payload that is already placed must do nothing. */
 	if (index < EARLY_FPDUS &&
 	    (mpa_cursor_copy(cur, early ? NULL : env->sink + index * SLOT + HDR,
 			     len - HDR) ||
@@ -114,9 +115,9 @@ static const struct mpa_consumer_ops ops = {
 };
 
 /*
- * A second opinion: an FPDU must be in its place when a contiguous piece
- * behind a gap holds all of it, and also an FPDU with a Marker in it that is
- * this one or, with all between, one before.
+ * Compute independently which FPDUs must be placed: those that are complete
+ * behind a gap, and that have a Marker, or that follow an FPDU that must be
+ * placed without another gap between.
  */
 void early_expect_due(struct early_env *env, bool exactly)
 {
@@ -160,7 +161,7 @@ static enum mpa_error deliver(struct early_env *env)
 	return err;
 }
 
-/* TCP gets octets of the stream, or others in their place. */
+/* A segment arrives, with @octets in place of the stream's. */
 enum mpa_error early_arrive_as(struct kunit *test, struct early_env *env, const u8 *octets,
 			       u32 from, u32 to, enum shape shape)
 {
@@ -238,7 +239,7 @@ void early_restart_at(struct kunit *test, struct early_env *env, u32 pos, u32 wi
 	tp->rx_opt.sack_ok = TCP_SACK_SEEN;
 	tp->rx_opt.num_sacks = 0;
 	inet_csk(sk)->icsk_ack.rcv_mss = TCP_MSS_DEFAULT;
-	sk->sk_shutdown = RCV_SHUTDOWN;	/* no window updates to nowhere */
+	sk->sk_shutdown = RCV_SHUTDOWN;	/* no window updates: no peer */
 }
 
 void early_restart(struct kunit *test, struct early_env *env)

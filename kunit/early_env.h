@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A connection whose early placement is under test, its stream, and a consumer
- * with memory: what the cases do and expect.
+ * A connection whose early placement is under test, its stream, a consumer with
+ * memory, and the steps and checks that the cases share.
  */
 #ifndef KUNIT_EARLY_ENV_H
 #define KUNIT_EARLY_ENV_H
@@ -19,19 +19,19 @@ struct kunit;
 
 /**
  * struct early_env - a connection, its stream, and a consumer with memory
- * @f: how the stream is framed
- * @stream: its octets
+ * @f: the framer of the stream
+ * @stream: octets of the stream
  * @bound: index in @stream of each FPDU, and of the end
  * @seq: sequence number of the stream's first octet
  * @conn: connection under test
  * @sink: where the consumer puts payload
  * @refuse: bits of FPDUs that place() does not take
- * @forbid: bits of FPDUs that the peer has no right to
- * @placed: bits of FPDUs that it took
- * @due: bits of FPDUs that had to be placed some time
+ * @forbid: bits of FPDUs for which place() says that the peer has no right
+ * @placed: bits of FPDUs that place() took
+ * @due: bits of FPDUs that had to be placed at some time
  * @arrived: which octets of the stream TCP has
  * @got: FPDUs delivered
- * @wrong: what must not happen: order, header or payload
+ * @wrong: faults seen: wrong order, header or payload
  * @asked: place() calls
  * @batches: receive_done() calls
  * @most_runs: pieces out of order at the same time

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Early placement (mpa/early.c): segments arrive in every order in a tree made
- * by hand, as TCP would keep them, and a second opinion says which FPDUs must
- * be in their place.
+ * Early placement (mpa/early.c): segments arrive in every order in an
+ * out-of-order tree made by hand, and early_expect_due() computes independently
+ * which FPDUs must be placed.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -13,7 +13,7 @@
 #include "early_env.h"
 #include "fake_rcv.h"
 
-/* One gap, what is behind it begins at every octet. */
+/* One gap; the octets behind it begin at any position. */
 static void rcv_04_ddp_09_run_begins_anywhere(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -31,7 +31,7 @@ static void rcv_04_ddp_09_run_begins_anywhere(struct kunit *test)
 	}
 }
 
-/* Segments one by one behind the gap: each FPDU as soon as it is complete. */
+/* Segments arrive one by one behind a gap: FPDUs are placed when complete. */
 static void segment_by_segment(struct kunit *test, u32 each, bool sack)
 {
 	struct early_env *env = test->priv;
@@ -66,7 +66,7 @@ static void ddp_09_without_sack(struct kunit *test)
 		segment_by_segment(test, each, false);
 }
 
-/* The first octets of the tree come last: each segment is put in front. */
+/* Segments arrive backwards: each is put in front of the others in the tree. */
 static void rcv_04_from_the_end_to_the_beginning(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -91,7 +91,7 @@ static u32 factorial(u32 n)
 	return n < 2 ? 1 : n * factorial(n - 1);
 }
 
-/* The @which-th of all orders of the segments. */
+/* Compute the @which-th permutation of the segments. */
 static void order(u32 which, u32 *out)
 {
 	bool used[SEGMENTS] = { };
@@ -106,7 +106,7 @@ static void order(u32 which, u32 *out)
 	}
 }
 
-/* Every @step-th of all orders. */
+/* Try every @step-th permutation. */
 static void every_order(struct kunit *test, u32 pos, u32 window, u64 refuse, u32 step)
 {
 	struct early_env *env = test->priv;
@@ -139,19 +139,19 @@ static void mrk_09_rcv_04_every_order_across_the_wrap(struct kunit *test)
 	every_order(test, 0u - 5120, SZ_1M, 0, 7);
 }
 
-/* What the consumer refuses is delivered as ever; what follows is placed. */
+/* FPDUs that the consumer refuses are delivered later; the next are placed. */
 static void ddp_09_refused_ones_between(struct kunit *test)
 {
 	every_order(test, 0, SZ_1M, 0x5a6c, 5);
 }
 
-/* RCV-06: TCP's window is shut, and what is incomplete is copied out. */
+/* RCV-06: TCP's window is shut, and incomplete FPDUs are copied out. */
 static void rcv_06_every_order_window_shut(struct kunit *test)
 {
 	every_order(test, 0, 0, 0, 7);
 }
 
-/* Random segments that overlap, with all of them present more than once. */
+/* Random segments that overlap, so that octets arrive more than once. */
 static void overlaps(struct kunit *test, u32 seed)
 {
 	struct early_env *env = test->priv;
@@ -164,7 +164,7 @@ static void overlaps(struct kunit *test, u32 seed)
 	while (env->got < EARLY_FPDUS && steps++ < 2000) {
 		len = prandom_u32_state(&rnd) % 1500 + 1;
 		from = prandom_u32_state(&rnd) % env->f.len;
-		/* Retransmissions from below, sooner or later. */
+		/* Now and then a retransmission begins at the gap. */
 		if (steps % 8 == 0)
 			from = tcp_sk(env->conn->sk)->rcv_nxt - env->seq;
 		early_arrive(test, env, from, min(from + len, env->f.len));
@@ -182,7 +182,7 @@ static void rcv_05_overlapping_segments(struct kunit *test)
 		overlaps(test, seed);
 }
 
-/* Other octets for what is in its place: they are never looked at. */
+/* Duplicates of placed octets have other values, which must never be read. */
 static void rcv_05_duplicates_with_other_octets(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -193,7 +193,7 @@ static void rcv_05_duplicates_with_other_octets(struct kunit *test)
 	memset(other, 0x55, EARLY_STREAM_SIZE);
 	for (shape = 0; shape < NUM_SHAPES; shape++) {
 		early_restart(test, env);
-		/* Without the last octet, so that a longer one takes its place. */
+		/* Without the last octet, so that a longer segment replaces it. */
 		early_arrive(test, env, from, env->f.len - 1);
 		early_expect_due(env, true);
 		KUNIT_EXPECT_EQ(test, env->placed, GENMASK_ULL(EARLY_FPDUS - 2, 1));
@@ -205,7 +205,7 @@ static void rcv_05_duplicates_with_other_octets(struct kunit *test)
 	}
 }
 
-/* TCP may throw away what it holds out of order: it comes again. */
+/* TCP may drop octets that it holds out of order; the peer sends them again. */
 static void rcv_05_thrown_away_and_sent_again(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -223,7 +223,7 @@ static void rcv_05_thrown_away_and_sent_again(struct kunit *test)
 	early_expect_all(test, env, "each", each);
 }
 
-/* A bad CRC out of order is no error: that is said in its turn. */
+/* A bad CRC out of order is no error until the FPDU's turn comes. */
 static void crc_08_err_02_bad_crc_out_of_order(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -243,7 +243,7 @@ static void crc_08_err_02_bad_crc_out_of_order(struct kunit *test)
 	}
 }
 
-/* Every Marker, every pointer: no octet of something else is ever placed. */
+/* Every wrong pointer in every Marker: no wrong octet may be placed. */
 static void mrk_13_rcv_04_markers_that_lie(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -265,7 +265,7 @@ static void mrk_13_rcv_04_markers_that_lie(struct kunit *test)
 		}
 }
 
-/* Random damage, random arrival: what is delivered or placed is right. */
+/* Random damage, random order: all octets delivered or placed are right. */
 static void rcv_01_fuzz(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -276,7 +276,7 @@ static void rcv_01_fuzz(struct kunit *test)
 		prandom_seed_state(&rnd, seed);
 		early_restart(test, env);
 		for (n = prandom_u32_state(&rnd) % 4; n; n--) {
-			/* Half of it hits lengths and Markers. */
+			/* Half of the damage hits lengths and Markers. */
 			u32 at = prandom_u32_state(&rnd) % env->f.len;
 
 			if (n % 2)
@@ -297,7 +297,7 @@ static void rcv_01_fuzz(struct kunit *test)
 	}
 }
 
-/* Gaps that open and close, more of them than there are runs. */
+/* Gaps open and close, more of them than early.c keeps runs for. */
 static void ddp_09_gap_after_gap(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -316,7 +316,7 @@ static void ddp_09_gap_after_gap(struct kunit *test)
 	early_expect_all(test, env, "each", each);
 }
 
-/* An error in the gap: what was placed behind it is forgotten. */
+/* After an error in the gap, notes of FPDUs placed behind it are dropped. */
 static void err_05_bad_crc_in_the_gap(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -332,8 +332,9 @@ static void err_05_bad_crc_in_the_gap(struct kunit *test)
 }
 
 /*
- * A peer that may not do what it asks for is asked for nothing more, and the
- * pass ends as any other: the consumer has to let go of what it looked up.
+ * After place() has said that the peer was not permitted an access, it is not
+ * called again. receive_done() still ends the pass, so that the consumer can
+ * release what it holds.
  */
 static void ddp_09_one_wrong_guess(struct kunit *test)
 {
@@ -351,7 +352,7 @@ static void ddp_09_one_wrong_guess(struct kunit *test)
 	early_expect_all(test, env, "from", 40);
 }
 
-/* An FPDU in single octets is not looked for, and waits for its turn. */
+/* An FPDU in too many buffers is not placed early; it waits for its turn. */
 static void ddp_09_too_many_pieces(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -379,7 +380,7 @@ static void no_memory_for_notes(struct kunit *test)
 	early_expect_all(test, env, "from", 1000);
 }
 
-/* The cgroup that pays for the stash pays for notes, and its limit counts. */
+/* Notes are charged to the same cgroup as the stash, within its limit. */
 static void notes_are_charged(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -391,7 +392,7 @@ static void notes_are_charged(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, early_gfp & __GFP_HIGH);
 
 	early_restart(test, env);
-	conn->memcg = (void *)test;	/* there are none here */
+	conn->memcg = (void *)test;	/* this kernel has no cgroups */
 	early_arrive(test, env, 1000, env->f.len);
 	conn->memcg = NULL;
 	KUNIT_ASSERT_NE(test, env->placed, 0);
@@ -416,7 +417,7 @@ static void a_pass_has_a_budget(struct kunit *test)
 	early_expect_all(test, env, "passes", passes);
 }
 
-/* The counter that an administrator sees. */
+/* The counter rx_placed_early, which the administrator sees. */
 static void placed_ones_are_counted(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -436,7 +437,7 @@ static void crc_off_or_markers_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mpa_early_create(&without_markers));
 }
 
-/* After the end of the receive direction nothing is placed any more. */
+/* After the end of the receive direction nothing is placed. */
 static void err_05_nothing_after_an_end(struct kunit *test)
 {
 	struct early_env *env = test->priv;

@@ -5,7 +5,7 @@
 
 #define MAX_RUNS	64u
 
-/* What is out of order is thrown away. */
+/* Drop all that is out of order. */
 void fake_rcv_clear(struct sock *sk)
 {
 	struct rb_root *tree = &tcp_sk(sk)->out_of_order_queue;
@@ -17,7 +17,7 @@ void fake_rcv_clear(struct sock *sk)
 	}
 }
 
-/* SACK blocks: the run with @seq first, then the others. How many runs there are. */
+/* Make SACK blocks: the run with @seq first. Returns the number of runs. */
 static u32 make_sacks(struct tcp_sock *tp, u32 seq)
 {
 	struct tcp_sack_block runs[MAX_RUNS];
@@ -58,7 +58,7 @@ static void insert(struct rb_root *tree, struct sk_buff *skb)
 	rb_insert_color(&skb->rbnode, tree);
 }
 
-/* What brings nothing new goes, be it the new one or those it covers. */
+/* Free buffers that bring nothing new: the new one, or those it covers. */
 static u32 put_aside(struct tcp_sock *tp, struct sk_buff *skb)
 {
 	u32 from = TCP_SKB_CB(skb)->seq, to = TCP_SKB_CB(skb)->end_seq;
@@ -108,11 +108,11 @@ static u32 in_order(struct sock *sk, struct sk_buff *skb)
 }
 
 /**
- * fake_rcv_take() - a segment arrives
+ * fake_rcv_take() - let a segment arrive
  * @sk: socket
- * @skb: the segment, with its sequence numbers in TCP_SKB_CB(); it is taken
+ * @skb: the segment, with its sequence numbers in TCP_SKB_CB(); consumed
  *
- * Return: pieces that are out of order then
+ * Return: pieces that are out of order afterwards
  */
 u32 fake_rcv_take(struct sock *sk, struct sk_buff *skb)
 {

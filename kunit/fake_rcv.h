@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * TCP's receive side, played as far as mpa/early.c looks at it: the queue, the
- * tree of what is out of order, and the SACK blocks.
+ * A fake of the parts of TCP's receive side that mpa/early.c uses: the queue,
+ * the out-of-order tree, and the SACK blocks.
  */
 #ifndef KUNIT_FAKE_RCV_H
 #define KUNIT_FAKE_RCV_H

@@ -67,7 +67,7 @@ u32 mpa_sock_emss(struct sock *sk)
 	return fake_tcp.emss;
 }
 
-/* TCP sends what it has, though the last segment is not full. */
+/* TCP sends all that it has, although the last segment is not full. */
 void fake_tcp_send_partly(void)
 {
 	fake_tcp.cut = fake_tcp.len;
@@ -75,7 +75,7 @@ void fake_tcp_send_partly(void)
 		fake_tcp.ends[fake_tcp.num_ends++] = fake_tcp.len;
 }
 
-/* Everything is acknowledged: TCP lets go of the pages. */
+/* Everything is acknowledged: TCP releases the pages. */
 void fake_tcp_release(void)
 {
 	u32 i;

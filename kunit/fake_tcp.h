@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What mpa/tx.c stands on, played: TCP as mpa/sock.c offers it, and memory.
+ * Fakes for mpa/tx.c: TCP as mpa/sock.c offers it, and the page allocator.
  */
 #ifndef KUNIT_FAKE_TCP_H
 #define KUNIT_FAKE_TCP_H
@@ -14,11 +14,11 @@
 struct page;
 
 /**
- * struct fake_memory - what tx.c can get
- * @largest_order: of a chunk
- * @left: chunks that can be got still
- * @given: those that were
- * @num_given: number of these, as long as they fit
+ * struct fake_memory - chunks that tx.c can allocate
+ * @largest_order: largest order of a chunk
+ * @left: chunks that can still be allocated
+ * @given: chunks that were allocated, the first FAKE_MEMORY_GIVEN of them
+ * @num_given: elements of @given
  */
 struct fake_memory {
 	unsigned int largest_order;
@@ -27,7 +27,7 @@ struct fake_memory {
 	u32 num_given;
 };
 
-/* A page reference that TCP has: the octets are looked at late. */
+/* A page that TCP has a reference to: the octets are checked late. */
 struct fake_part {
 	struct page *page;
 	u32 off;
@@ -35,17 +35,17 @@ struct fake_part {
 };
 
 /**
- * struct fake_tcp - what has been handed over
+ * struct fake_tcp - the octets that were handed over
  * @emss: effective maximum segment size
- * @space: octets it still takes
- * @dead: error for every hand-over, 0 when there is none
+ * @space: octets that TCP still takes
+ * @dead: error for every hand-over, or 0
  * @len: octets taken
- * @more: what the last hand-over said
- * @parts: where they lie
- * @num_parts: number of these
- * @ends: stream positions behind which a segment was ended
- * @num_ends: number of these
- * @cut: position at which TCP itself ended a segment last
+ * @more: the last hand-over announced more octets
+ * @parts: where the octets taken lie
+ * @num_parts: elements of @parts
+ * @ends: stream positions where a segment was ended
+ * @num_ends: elements of @ends
+ * @cut: position where TCP itself last ended a segment
  */
 struct fake_tcp {
 	u32 emss;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * FPDU lengths and Markers in the kernel: the rows that tools/unit has too,
- * and the reference framer.
+ * FPDU lengths and Markers in the kernel: the same rows as in tools/unit, and
+ * the reference framer.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -116,7 +116,7 @@ static void compare(struct kunit *test, u32 pos, u32 ulpdu, u8 *zeros, u8 *out, 
 			    "room %u at %u", wire - 4, pos);
 }
 
-/* From two intervals before the wrap to one behind it. */
+/* From two Marker intervals before the wrap to one behind it. */
 static void mrk_03_mrk_09_siz_05_reference(struct kunit *test)
 {
 	u8 *zeros = kunit_kzalloc(test, 2048, GFP_KERNEL);

@@ -32,7 +32,7 @@ static void put_octet(struct framer *f, u8 octet)
 	put_raw(f, octet);
 }
 
-/* Octets of the last FPDU; the CRC covers them all when it is not there. */
+/* The CRC over all octets of the last FPDU that are there up to @end. */
 static u32 crc_of_fpdu(const struct framer *f, u32 end)
 {
 	return ~crc32c(~0, f->out + f->fpdu, end - f->fpdu);
@@ -42,7 +42,7 @@ static u32 crc_of_fpdu(const struct framer *f, u32 end)
  * framer_put() - append an FPDU
  * @f: the stream
  * @ulpdu: octets
- * @len: number of them
+ * @len: number of octets
  *
  * Return: octets of the FPDU with its Markers.
  */
@@ -66,7 +66,7 @@ u32 framer_put(struct framer *f, const u8 *ulpdu, u32 len)
 	return f->len - f->fpdu;
 }
 
-/* Make the last FPDU's CRC right again after a change. */
+/* Correct the last FPDU's CRC after a change. */
 void framer_seal(struct framer *f)
 {
 	put_unaligned_le32(crc_of_fpdu(f, f->len - 4), f->out + f->len - 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A second opinion on RFC 5044's framing: octet by octet, written from the
- * RFC's text alone, sharing nothing with mpa/.
+ * An independent implementation of RFC 5044's framing: octet by octet, written
+ * from the RFC's text alone. It shares no code with mpa/.
  */
 #ifndef KUNIT_FRAMER_H
 #define KUNIT_FRAMER_H
@@ -11,13 +11,13 @@
 /**
  * struct framer - puts ULPDUs into a stream
  * @markers: a Marker precedes each octet whose position is a multiple of 512
- * @crc: the CRC field holds a CRC, else zero
+ * @crc: the CRC field holds a CRC; otherwise zero
  * @pos: stream position of the next octet
  * @out: the stream
  * @len: octets in @out
  * @size: room in @out
  * @fpdu: index in @out of the last FPDU's first octet
- * @length_pos: stream position of its ULPDU_Length
+ * @length_pos: stream position of that FPDU's ULPDU_Length
  * @in_fpdu: @length_pos is known
  */
 struct framer {

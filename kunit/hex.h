@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Octets written in hexadecimal, as the vector tables have them.
+ * Decodes the hexadecimal octets of the vector tables.
  */
 #ifndef KUNIT_HEX_H
 #define KUNIT_HEX_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive rings: what a user's entry comes to once it is copied.
+ * Receive rings: the copy of a user's entry.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -8,7 +8,7 @@
 #include "mmap.h"
 #include "rq.h"
 
-/* What rq.c wants of mmap.c. */
+/* Replacements of the functions of mmap.c that rq.c calls. */
 void *iwm_ring_alloc(size_t len, bool user)
 {
 	return vzalloc(len);

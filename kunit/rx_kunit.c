@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whole-FPDU receive (mpa/rx.c over mpa/verify.c and mpa/cursor.c): a connection
- * whose socket's queue is made by hand, cut anywhere, a pass at a time.
+ * Whole-FPDU receive (mpa/rx.c over mpa/verify.c and mpa/cursor.c): passes over
+ * a socket's queue that is made by hand and cut anywhere.
  */
 #include <kunit/test.h>
 #include <linux/net.h>
@@ -17,12 +17,12 @@
  * @conn: the connection
  * @fed: octets of the stream that are or were in the queue
  * @got: ULPDUs delivered
- * @wrong: ULPDUs delivered that are not what was sent
+ * @wrong: ULPDUs delivered that differ from those sent
  * @batches: receive_done() calls
  * @writable: writable() calls
  * @stop_at: ULPDU at which the consumer stops
- * @place: stream position of the FPDU that comes next
- * @misplaced: ULPDUs that were said to be elsewhere in the stream
+ * @place: stream position of the next FPDU
+ * @misplaced: ULPDUs delivered with a wrong stream position
  * @piece: octets that the consumer copies at once
  */
 struct pass_env {
@@ -39,7 +39,7 @@ struct pass_env {
 	u32 piece;
 };
 
-/* What rx.c takes from its surroundings (src_rx.c). */
+/* State of the functions that src_rx.c and src_cursor.c replace */
 static bool no_memory;
 static gfp_t page_gfp;
 static const struct sk_buff *unreadable;
@@ -55,7 +55,7 @@ struct page *rx_kunit_alloc_page(gfp_t gfp)
 	return no_memory ? NULL : alloc_page(gfp & ~__GFP_ACCOUNT);
 }
 
-/* The ULPDU lies behind its length, and a Marker where one precedes that. */
+/* The ULPDU lies behind its length, and a Marker if one precedes the length. */
 static void check_place(struct pass_env *p, const struct mpa_cursor *cur, u32 len)
 {
 	u32 content = (2 + len + 3) / 4 * 4 + 4, k;
@@ -97,7 +97,7 @@ static const struct mpa_consumer_ops pass_ops = {
 	.writable = pass_writable,
 };
 
-/* @window: what TCP still offers; the default is far from pressure. */
+/* @window: the window that TCP still offers; WINDOW is far from pressure. */
 static void pass_start(struct kunit *test, struct pass_env *p, bool markers, u32 start,
 		       u32 window)
 {
@@ -126,7 +126,7 @@ static void pass_start(struct kunit *test, struct pass_env *p, bool markers, u32
 	tp->rcv_wup = start;
 	tp->rcv_wnd = window;
 	inet_csk(sk)->icsk_ack.rcv_mss = TCP_MSS_DEFAULT;
-	sk->sk_shutdown = RCV_SHUTDOWN;	/* no window updates to nowhere */
+	sk->sk_shutdown = RCV_SHUTDOWN;	/* no window updates: no peer */
 }
 
 static void pass_feed(struct kunit *test, struct pass_env *p, u32 to, enum shape shape)
@@ -189,7 +189,7 @@ static void rx_exit(struct kunit *test)
 #define WINDOW	SZ_1M
 #define NO_LIMIT	U32_MAX
 
-/* FPDUs that lie wholly within the first @len octets. */
+/* The number of FPDUs that lie wholly within the first @len octets. */
 static u32 complete_within(const struct pass_env *p, u32 len)
 {
 	u32 i, pos = 0;
@@ -238,7 +238,7 @@ static void mrk_09_pass_across_the_wrap(struct kunit *test)
 	pass_cut_in_two(test, true, 0u - 2000, WINDOW, 5);
 }
 
-/* RCV-06: the window is shut, so that TCP could never bring the rest. */
+/* RCV-06: the window is shut, so that TCP cannot receive the rest. */
 static void rcv_06_pass_cut_in_two_window_shut(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
@@ -250,7 +250,7 @@ static void rcv_06_pass_cut_in_two_window_shut(struct kunit *test)
 	KUNIT_EXPECT_GT(test, stashed, 0);
 }
 
-/* Segments of @each octets, a pass after each, FPDUs cut on both sides. */
+/* A pass after each segment of @each octets, which cuts FPDUs on both sides. */
 static void segment_by_segment(struct kunit *test, u32 each, bool markers, u32 window)
 {
 	struct pass_env *p = test->priv;
@@ -310,7 +310,7 @@ static void rcv_06_pass_octet_by_octet_window_shut(struct kunit *test)
 	octet_by_octet(test, false, 0);
 }
 
-/* TCP will bring nothing more, so that somebody else has to try again. */
+/* TCP can receive nothing more, so that the worker has to try again. */
 static void rcv_06_no_memory_for_the_stash(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
@@ -335,13 +335,13 @@ static void rcv_06_no_memory_for_the_stash(struct kunit *test)
 	no_memory = false;
 	KUNIT_EXPECT_EQ(test, p->got, RX_ULPDUS);
 	KUNIT_EXPECT_EQ(test, p->wrong, 0);
-	/* Nobody pays for it once it is empty. */
+	/* An empty stash is freed, and no longer charged. */
 	KUNIT_EXPECT_NULL(test, p->conn->rx.stash);
 }
 
 /*
- * A page for what is there, not for all that a length announces, and none that
- * the cgroup's limit does not allow.
+ * The stash has pages for the octets that are there, not for all that the
+ * length announces, and none beyond the cgroup's limit.
  */
 static void rcv_06_stash_takes_what_is_there(struct kunit *test)
 {
@@ -352,7 +352,7 @@ static void rcv_06_stash_takes_what_is_there(struct kunit *test)
 
 	pass_start(test, p, true, 1, 0);
 	put_unaligned_be16(65535, p->e->stream + 4);
-	p->conn->memcg = (void *)test;	/* there are none here */
+	p->conn->memcg = (void *)test;	/* this kernel has no cgroups */
 	pass_feed(test, p, 3000, FRAGS);
 	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
 	KUNIT_ASSERT_NOT_NULL(test, rx->stash);
@@ -376,8 +376,9 @@ static void rcv_06_stash_takes_what_is_there(struct kunit *test)
 }
 
 /*
- * The FIN leaves TCP's queue with the octets in front of it. That is no octet
- * of the stream: one further on the Marker would be a length, of 0.
+ * The FIN leaves TCP's queue with the octets in front of it, but is no octet of
+ * the stream. If it counted as one, the Marker would be read one octet further
+ * on, as a length of 0.
  */
 static void err_01_rcv_06_fin_behind_the_stash(struct kunit *test)
 {
@@ -400,7 +401,7 @@ static void err_01_rcv_06_fin_behind_the_stash(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_rx_position(&p->conn->rx), 0);
 }
 
-/* RCV-06: a sender that has lent TCP its pages changes a length between two looks. */
+/* RCV-06: a local sender changes a length in its pages between two reads. */
 static void rcv_06_length_changes_before_the_stash(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
@@ -438,14 +439,14 @@ static void rcv_02_low_water_mark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->got, 1);
 	KUNIT_EXPECT_EQ(test, sk->sk_rcvlowat, 2);
 
-	/* In the stash now: what is missing counts from the queue's octets. */
+	/* Octets in the stash do not count in sk_rcvlowat. */
 	pass_start(test, p, true, 1, 0);
 	pass_feed(test, p, 20, LINEAR);
 	pass(p, NO_LIMIT, &err);
 	KUNIT_EXPECT_EQ(test, sk->sk_rcvlowat, 32);
 }
 
-/* Each ULPDU comes with its place, in order, however the stream is cut. */
+/* Each ULPDU has its stream position, in order, however the stream is cut. */
 static void ddp_06_places_in_the_stream(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
@@ -484,8 +485,8 @@ static void pass_budget(struct kunit *test)
 }
 
 /*
- * FPDUs in one piece and in several take different ways, and must look the same
- * to the consumer, whatever it copies at once.
+ * FPDUs in one piece and in several take different code paths. The consumer
+ * must see no difference, however many octets it copies at once.
  */
 static void rcv_01_pass_in_one_piece(struct kunit *test)
 {
@@ -507,7 +508,7 @@ static void rcv_01_pass_in_one_piece(struct kunit *test)
 	}
 }
 
-/* The stream with an octet changed, cut at @cut, of which the rest is linear. */
+/* Change one octet of the stream, and cut it at @cut. The rest is linear. */
 static void damage(struct kunit *test, u32 at, u8 flip, u32 before, enum mpa_error want, u32 cut)
 {
 	struct pass_env *p = test->priv;
@@ -526,7 +527,7 @@ static void damage(struct kunit *test, u32 at, u8 flip, u32 before, enum mpa_err
 	KUNIT_EXPECT_EQ(test, tcp_inq(p->conn->sk), 0);
 }
 
-/* Nothing of a bad FPDU, and nothing behind it, reaches the consumer. */
+/* Neither a bad FPDU nor anything behind it reaches the consumer. */
 static void rcv_01_crc_08_err_02_err_05_bad_crc(struct kunit *test)
 {
 	struct pass_env *p = test->priv;
@@ -536,7 +537,7 @@ static void rcv_01_crc_08_err_02_err_05_bad_crc(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(windows); i++)
 		for (at = 10; at < 4000; at += 331) {
 			pass_start(test, p, true, 1, windows[i]);
-			/* A length that grows may leave the FPDU incomplete for ever. */
+			/* Skip lengths: the FPDU could stay incomplete. */
 			if (complete_within(p, at) != complete_within(p, at + 8))
 				continue;
 			damage(test, at + 6, 0x10, complete_within(p, at + 6), MPA_ERR_CRC,
@@ -544,7 +545,7 @@ static void rcv_01_crc_08_err_02_err_05_bad_crc(struct kunit *test)
 		}
 }
 
-/* Octets that a device keeps in its own memory end the connection, unread. */
+/* Octets in a device's memory cannot be read: the connection ends. */
 static void unreadable_octets(struct kunit *test)
 {
 	static const u32 starts[] = { 0, 1, 45, 1000 }, windows[] = { WINDOW, 0 };
@@ -602,7 +603,7 @@ static void err_05_consumer_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_inq(p->conn->sk), 0);
 }
 
-/* A Responder may send once it has one valid FPDU, and is told so once. */
+/* A Responder may send after one valid FPDU, and gets one writable(). */
 static void sta_12_first_fpdu_opens_the_transmitter(struct kunit *test)
 {
 	struct pass_env *p = test->priv;

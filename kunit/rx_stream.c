@@ -4,8 +4,8 @@
 #include "rx_stream.h"
 
 /*
- * With Markers: FPDUs that end right before a Marker, that have one before
- * the CRC field, that begin with one, and several in one.
+ * With Markers these give FPDUs that end right before a Marker, that have one
+ * before the CRC field, that begin with one, and that hold several.
  */
 const u16 rx_lengths[RX_ULPDUS] = { 42, 0, 1, 2, 3, 402, 4, 500, 494, 1442, 64, 998, 18, 5 };
 
@@ -56,7 +56,7 @@ void rx_feed(struct kunit *test, struct rx_env *env, struct sk_buff_head *queue,
 	__skb_queue_tail(queue, skb);
 }
 
-/* The ULPDU at the cursor, copied piece by piece. */
+/* Copy the ULPDU at the cursor piece by piece, and compare it. */
 bool rx_ulpdu_matches(struct mpa_cursor *cur, u32 index, u32 len, u32 piece)
 {
 	static u8 buf[2048];

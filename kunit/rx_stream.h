@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A stream that the reference framer has made, for receive queues made by hand.
+ * A stream from the reference framer, for receive queues made by hand.
  */
 #ifndef KUNIT_RX_STREAM_H
 #define KUNIT_RX_STREAM_H
@@ -17,8 +17,8 @@ struct kunit;
 
 /**
  * struct rx_env - a stream, and a queue that holds it
- * @f: the stream and how it is framed
- * @stream: its octets
+ * @f: the framer of the stream
+ * @stream: octets of the stream
  * @queue: stands for TCP's receive queue
  * @rx: receive direction under test
  * @start: sequence number of the stream's first octet

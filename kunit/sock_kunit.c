@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is handed to TCP (mpa/sock.c). TCP is the kernel's own, over the
- * loopback device: its queues say where it has cut segments.
+ * Handing octets to TCP (mpa/sock.c). TCP is the kernel's own, over the
+ * loopback device: its queues show where it has cut segments.
  */
 #include <kunit/test.h>
 #include <linux/in.h>
@@ -22,7 +22,7 @@
  * struct sock_env - a connection whose peer reads nothing
  * @conn: its end under test
  * @peer: the other end
- * @page: what is sent; where in it is of no account
+ * @page: the octets to send, at any offset
  * @start: sequence number of the first octet
  * @mss: octets in a full segment
  */
@@ -34,7 +34,7 @@ struct sock_env {
 	u32 mss;
 };
 
-/* The device has not sent yet what it got, but will have before the last call. */
+/* Until the last call, the device still has octets that it has not sent. */
 static bool device_is_slow;
 
 int sock_kunit_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
@@ -133,8 +133,8 @@ static void sock_exit(struct kunit *test)
 }
 
 /*
- * From now on ACKs wait until the socket is unlocked, and the peer's window
- * stays as a case has set it. TCP has cwnd and memory enough.
+ * Lock the socket, so that ACKs wait until the case unlocks it, and the peer's
+ * window stays as the case sets it. TCP has enough cwnd and memory.
  */
 static struct tcp_sock *begin(struct sock_env *env)
 {
@@ -174,7 +174,7 @@ static u32 misplaced(const struct sock_env *env, const struct sk_buff *skb)
 	return (TCP_SKB_CB(skb)->seq - env->start) % env->mss;
 }
 
-/* Buffers, sent or not, that do not begin where a segment should. */
+/* Count buffers, sent or not, that do not begin at a multiple of the MSS. */
 static u32 misplaced_buffers(const struct sock_env *env)
 {
 	struct sock *sk = env->conn->sk;
@@ -188,7 +188,7 @@ static u32 misplaced_buffers(const struct sock_env *env)
 	return n;
 }
 
-/* All of it arrives, though the last segment is not full. */
+/* Check that everything arrives, although the last segment is not full. */
 static void end(struct kunit *test)
 {
 	struct sock_env *env = test->priv;
@@ -202,8 +202,8 @@ static void end(struct kunit *test)
 }
 
 /*
- * The device falls behind, so that TCP sends what it has got when the last
- * octets come, up to the window's edge.
+ * The device is slow, so that TCP sends only when it gets the last octets, and
+ * then up to the window's edge.
  */
 static void tx_01_tx_06_whole_segments_up_to_the_windows_edge(struct kunit *test)
 {
@@ -219,7 +219,7 @@ static void tx_01_tx_06_whole_segments_up_to_the_windows_edge(struct kunit *test
 	end(test);
 }
 
-/* TCP adds to a buffer that was full as long as the window was smaller. */
+/* TCP adds to a buffer that was full before the window grew. */
 static void tx_01_tx_06_larger_buffers_as_the_window_grows(struct kunit *test)
 {
 	struct sock_env *env = test->priv;
@@ -238,7 +238,7 @@ static void tx_01_tx_06_larger_buffers_as_the_window_grows(struct kunit *test)
 	end(test);
 }
 
-/* One of several pieces of a push, @rest octets before its end. */
+/* Hand over one of several pieces of a push, @rest octets before its end. */
 static int push_piece(struct sock_env *env, u32 len, u32 rest)
 {
 	struct mpa_sock_piece piece = { .page = env->page, .len = len, .rest = rest };
@@ -266,18 +266,18 @@ static void tx_03_tcp_is_pushed_with_the_last_octets(struct kunit *test)
 	end(test);
 }
 
-/* Nothing waits for octets that may not come. */
+/* TCP does not hold octets back for others that may not come. */
 static void tx_03_tx_06_tcp_is_pushed_before_it_is_full(struct kunit *test)
 {
 	struct sock_env *env = test->priv;
 	struct tcp_sock *tp = begin(env);
 	u32 len = 4 * env->mss;
 
-	/* The window has no room for the rest */
+	/* The window has no room for the rest. */
 	tp->snd_wnd = 12 * env->mss - 1;
 	KUNIT_EXPECT_EQ(test, push_piece(env, len, 2 * len), len);
 	KUNIT_EXPECT_EQ(test, octets_sent(env), len);
-	/* The window has, but TCP has no memory */
+	/* The window has room, but TCP has no memory. */
 	tp->snd_wnd = 24 * env->mss;
 	KUNIT_EXPECT_EQ(test, push_piece(env, len, 2 * len), len);
 	KUNIT_EXPECT_EQ(test, octets_sent(env), len);
@@ -289,7 +289,7 @@ static void tx_03_tx_06_tcp_is_pushed_before_it_is_full(struct kunit *test)
 	end(test);
 }
 
-/* As TCP itself: options take 40 octets at most, and an MSS is larger. */
+/* As in TCP, options take 40 octets at most, and an MSS is larger. */
 static void siz_06_sack_blocks_leave_room_for_octets(struct kunit *test)
 {
 	struct sock_env *env = test->priv;
@@ -315,7 +315,7 @@ static void siz_06_sack_blocks_leave_room_for_octets(struct kunit *test)
 	end(test);
 }
 
-/* A reconnect must not wait for CPUs: only the first socket of all does. */
+/* Only the first socket waits for CPUs (static key): a reconnect must not. */
 static void reserves_are_open_until_the_module_goes(struct kunit *test)
 {
 	struct socket *sock;

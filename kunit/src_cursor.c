@@ -3,6 +3,6 @@
 #include "no_exports.h"
 #include "surroundings.h"
 
-/* So that a case can have buffers in a device's memory. */
+/* Lets a case have buffers in a device's memory. */
 #define skb_frags_readable(skb) rx_kunit_readable(skb)
 #include "../mpa/cursor.c"

@@ -4,6 +4,6 @@
 #include "no_exports.h"
 #include "surroundings.h"
 
-/* So that a case can run out of memory. */
+/* Lets a case run out of memory. */
 #define kmalloc(size, flags) early_kunit_kmalloc(size, flags)
 #include "../mpa/early.c"

@@ -3,7 +3,7 @@
 #include <net/tcp.h>
 #include "surroundings.h"
 
-/* So that a case can run out of memory. */
+/* Lets a case run out of memory. */
 #undef alloc_page
 #define alloc_page(gfp) rx_kunit_alloc_page(gfp)
 #include "../mpa/rx.c"

@@ -2,10 +2,10 @@
 #include "../mpa/compat.h"
 #include "surroundings.h"
 
-/* So that a case can say what the device has sent when TCP is called. */
+/* Lets a case choose what the device has sent when TCP is called. */
 #define mpa_tcp_send_page(sk, page, off, len, flags) \
 	sock_kunit_send_page(sk, page, off, len, flags)
-/* So that a case can see who changes the count of a static key. */
+/* Lets a case see each change of a static key's count. */
 #undef static_branch_inc
 #undef static_branch_dec
 #define static_branch_inc(key) sock_kunit_count(1)

@@ -5,6 +5,6 @@
 #include "no_exports.h"
 #include "surroundings.h"
 
-/* So that a case can run out of large pages, and of pages. */
+/* Lets a case run out of large pages, or of all pages. */
 #define alloc_pages(flags, order) tx_kunit_alloc_pages(flags, order)
 #include "../mpa/tx.c"

@@ -2,7 +2,10 @@
 #include <linux/init.h>
 #include "surroundings.h"
 
-/* A case sees the queues go, and suites run when a module is loaded already. */
+/*
+ * Lets a case see when the queues are destroyed. Suites run when the init
+ * section may have been freed.
+ */
 #define destroy_workqueue(wq) work_kunit_destroy(wq)
 #undef __init
 #define __init

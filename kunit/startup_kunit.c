@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MPA startup in the kernel: the rows that tools/unit has too.
+ * MPA startup in the kernel: the same rows as in tools/unit.
  */
 #include <kunit/test.h>
 #include <linux/errno.h>
@@ -50,7 +50,7 @@ static const struct {
 #include "vectors/rtr.inc"
 };
 
-/* The first @have octets of @text's, in memory that ends behind them. */
+/* Parse the first @have octets of @text, in memory that ends behind them. */
 static int parse(struct kunit *test, const char *text, u32 have, bool reply, u8 max_rev,
 		 struct mpa_offer *offer, u32 *pd_off)
 {
@@ -120,7 +120,7 @@ static void sta_01_sta_06_sta_07_sta_13_enh_10_bad_frames(struct kunit *test)
 	}
 }
 
-/* Build gives the frame that was parsed, but for bits that are not sent. */
+/* Building gives the frame that was parsed, except bits that are not sent. */
 static void sta_05_sta_08_enh_02_round_trip(struct kunit *test)
 {
 	u8 *frame = kunit_kzalloc(test, MPA_STARTUP_MAX_LEN, GFP_KERNEL);
@@ -226,7 +226,7 @@ static void rdc_01_to_rdc_05_figures_15_to_17(struct kunit *test)
 		check_figure(test, &figures[i]);
 }
 
-/* Figure 17: Markers to Initiator and Responder follow the other's M. */
+/* Figure 17: each side sends Markers if the other's M bit is set. */
 static void rdc_05_crc_07_figure_17(struct kunit *test)
 {
 	int bits;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What mpa/rx.c, mpa/early.c, mpa/tx.c, mpa/sock.c and mpa/work.c get from the
- * suites instead of the kernel.
+ * Functions of the suites that replace the kernel's in mpa/rx.c, mpa/early.c,
+ * mpa/tx.c, mpa/sock.c and mpa/work.c.
  */
 #ifndef KUNIT_SURROUNDINGS_H
 #define KUNIT_SURROUNDINGS_H

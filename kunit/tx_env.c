@@ -11,13 +11,13 @@ static struct kvec spans[MAX_SPANS];
 
 u32 tx_times_busy;
 
-/* For mpa_tx_start(). */
+/* The callback for mpa_tx_start() */
 void tx_note_busy(struct mpa_conn *conn)
 {
 	tx_times_busy++;
 }
 
-/* A new stream on the connection, with nothing of what was there before. */
+/* Start a new stream on the connection, without any former state. */
 void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss)
 {
 	struct mpa_conn *conn = env->conn;
@@ -84,7 +84,7 @@ u64 tx_count(const struct tx_env *env, enum mpa_stat stat)
 	return this_cpu_read(env->conn->mib->v[stat]);
 }
 
-/* The octets of the next ULPDU, other ones each time. */
+/* Make the octets of the next ULPDU, different ones each time. */
 void tx_fill(struct tx_env *env, u32 len)
 {
 	u32 i;
@@ -108,7 +108,7 @@ static int write_in_parts(struct tx_env *env, u32 hdr_len, u32 len, u32 piece)
 	return 0;
 }
 
-/* The same by one call, from spans that are elsewhere. */
+/* The same in one call, with the payload in spans. */
 int tx_write_at_once(struct tx_env *env, u32 hdr_len, u32 len, u32 piece)
 {
 	struct mpa_ulpdu ulpdu = {
@@ -130,9 +130,9 @@ int tx_write_at_once(struct tx_env *env, u32 hdr_len, u32 len, u32 piece)
 }
 
 /*
- * One FPDU, put in pieces, on the connection and in the reference. The first
- * octets, a different number each time, are its header. How it is written
- * changes without a pattern.
+ * Write one FPDU on the connection, in pieces, and to the reference. The number
+ * of octets in its header differs each time, and the way of writing it changes
+ * without a pattern.
  */
 void tx_write_ulpdu(struct kunit *test, struct tx_env *env, u32 len, u32 piece)
 {
@@ -149,7 +149,7 @@ void tx_write_ulpdu(struct kunit *test, struct tx_env *env, u32 len, u32 piece)
 	framer_put(&env->f, env->ulpdu, len);
 }
 
-/* Hand over to TCP what was written, as the connection's worker does. */
+/* Hand the written octets over to TCP, as the connection's worker does. */
 int tx_push(struct tx_env *env, bool more)
 {
 	struct sock *sk = env->conn->sk;
@@ -161,7 +161,7 @@ int tx_push(struct tx_env *env, bool more)
 	return ret;
 }
 
-/* What TCP has is what the reference says, now that it looks. */
+/* Does TCP have the reference's octets? TCP reads its pages only now. */
 bool tx_stream_matches(const struct tx_env *env)
 {
 	u32 i, pos = 0;
@@ -176,7 +176,7 @@ bool tx_stream_matches(const struct tx_env *env)
 	return pos == env->f.len;
 }
 
-/* The next @len octets of a message, as DDP sends them. */
+/* Write the next @len octets of a message, cut as DDP cuts them. */
 void tx_write_message(struct kunit *test, struct tx_env *env, u32 len, u32 least)
 {
 	while (len) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A connection whose transmit direction is under test, over a TCP that is
- * played, beside the reference framer that says what its stream should be.
+ * A connection whose transmit direction is under test, over a fake TCP, and the
+ * reference framer, which makes the stream that is expected.
  */
 #ifndef KUNIT_TX_ENV_H
 #define KUNIT_TX_ENV_H
@@ -15,13 +15,13 @@ struct kunit;
 #define TX_STREAM_SIZE	(512u << 10)
 
 /**
- * struct tx_env - a connection, and what its stream should be
+ * struct tx_env - a connection, and the stream that is expected of it
  * @conn: the connection under test
- * @f: the reference
- * @stream: its octets
+ * @f: the reference framer
+ * @stream: the reference framer's octets
  * @ulpdu: room for one ULPDU
  * @fpdus: positions where FPDUs start in @stream
- * @num_fpdus: number of these
+ * @num_fpdus: elements of @fpdus
  */
 struct tx_env {
 	struct mpa_conn *conn;

@@ -60,8 +60,8 @@ static void crc_03_figure_5(struct kunit *test)
 }
 
 /*
- * The RDMA Consortium's start: both sides may begin, with a Marker, and the
- * draft's vector for a header of version 0 is what comes.
+ * The RDMA Consortium's start: both sides may send at once, the stream begins
+ * with a Marker, and the FPDU is the draft's vector for version 0.
  */
 static void rdc_06_crc_05_original_start(struct kunit *test)
 {
@@ -192,7 +192,7 @@ static void tx_03_tx_08_full_socket(struct kunit *test)
 	}
 }
 
-/* What is written and not taken is bounded; room comes back with TCP's. */
+/* Octets written ahead of TCP are bounded; room returns when TCP takes some. */
 static void tx_03_written_ahead_is_bounded(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -247,7 +247,7 @@ static void counters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_count(env, MPA_STAT_TX_OCTETS), env->f.len);
 }
 
-/* TCP may wait for more only while there is more. */
+/* TCP may wait for more octets only while more are written. */
 static void tx_06_last_octets_are_not_held_back(struct kunit *test)
 {
 	struct tx_env *env = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages cut into ULPDUs (mpa/message.c over mpa/tx.c): headers, what is there
- * and what is taken away.
+ * Messages cut into ULPDUs (mpa/message.c over mpa/tx.c): headers, payload that
+ * is not complete yet, and lent memory.
  */
 #include <kunit/test.h>
 #include <linux/uio.h>
@@ -14,7 +14,7 @@ static struct kvec spans[MAX_SPANS];
 
 /**
  * struct sent_message - a message, and the ULPDUs that are expected of it
- * @msg: what mpa_tx_message() is told
+ * @msg: argument of mpa_tx_message()
  * @hdr: header of the next ULPDU
  * @done: octets of payload that are expected to have been sent
  * @len: octets of payload
@@ -29,7 +29,7 @@ struct sent_message {
 static struct mpa_loan lent = { .valid = true };
 static struct mpa_loan *const all_lent[] = { &lent };
 
-/* Payload lies behind the octets that a ULPDU of the reference is built in. */
+/* Payload lies behind the buffer for a ULPDU of the reference. */
 #define MESSAGE_AT	4096
 
 static void message_start(struct tx_env *env, struct sent_message *m, bool tagged, u32 len,
@@ -54,7 +54,7 @@ static void message_start(struct tx_env *env, struct sent_message *m, bool tagge
 	}
 }
 
-/* The reference has one more ULPDU of the message, with @len octets of payload. */
+/* Add a ULPDU with @len octets of the message's payload to the reference. */
 static void message_expect(struct tx_env *env, struct sent_message *m, u32 len)
 {
 	u8 *offset = m->hdr + m->msg.offset_at;
@@ -72,7 +72,7 @@ static void message_expect(struct tx_env *env, struct sent_message *m, u32 len)
 		put_unaligned_be32(get_unaligned_be32(offset) + len, offset);
 }
 
-/* One ULPDU after the other: each takes all the room that there is. */
+/* Send ULPDU by ULPDU; each must use all the room. */
 static void message_send(struct kunit *test, struct tx_env *env, struct sent_message *m)
 {
 	do {
@@ -91,7 +91,7 @@ static void message_send(struct kunit *test, struct tx_env *env, struct sent_mes
 	} while (m->msg.left);
 }
 
-/* Messages of all lengths, with headers that say where each ULPDU belongs. */
+/* Messages of many lengths, whose headers have each ULPDU's offset. */
 static void ddp_01_siz_05_messages(struct kunit *test)
 {
 	static const u32 lengths[] = { 0, 1, 1416, 1417, 1424, 1425, 5000, 60000 };
@@ -111,7 +111,7 @@ static void ddp_01_siz_05_messages(struct kunit *test)
 	}
 }
 
-/* As many ULPDUs as there is room for by one call, and then the same again. */
+/* Each call sends up to max_fpdus ULPDUs, until the message is sent. */
 static void tx_03_message_at_once(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -123,14 +123,14 @@ static void tx_03_message_at_once(struct kunit *test)
 	m.msg.max_fpdus = 7;
 	for (; m.msg.left && calls < 100; calls++)
 		KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m.msg), 0);
-	KUNIT_EXPECT_EQ(test, calls, 7);	/* 43 of them */
+	KUNIT_EXPECT_EQ(test, calls, 7);	/* 43 ULPDUs */
 	while (m.done < m.len)
 		message_expect(env, &m, min(m.len - m.done, 1448u - 6 - 14));
 	KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
 	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
 }
 
-/* What cannot go on says why, and has changed nothing. */
+/* A call that cannot continue returns the reason, and changes nothing. */
 static void ddp_01_message_that_waits(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -147,7 +147,7 @@ static void ddp_01_message_that_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m.msg.left, 3000);
 	KUNIT_EXPECT_EQ(test, mpa_tx_written(env->conn), 0);
 
-	/* What is there goes out when it is told to. */
+	/* With @cut the payload that is there is sent. */
 	m.msg.avail = 1000;
 	m.msg.cut = true;
 	KUNIT_EXPECT_EQ(test, mpa_tx_message(env->conn, &m.msg), 0);
@@ -160,8 +160,8 @@ static void ddp_01_message_that_waits(struct kunit *test)
 }
 
 /*
- * Nothing is copied of memory that was taken away. Other memory is held while
- * it is copied: the loan lies in the payload, whose copy shows the reader.
+ * Memory whose loan has ended is not copied. While other memory is copied, its
+ * loan counts the reader: this loan lies in the payload, so the copy shows it.
  */
 static void message_lent(struct kunit *test, struct tx_env *env)
 {
@@ -196,7 +196,7 @@ static void message_lent(struct kunit *test, struct tx_env *env)
 	}
 }
 
-/* In one piece, and over the end of a chunk: the first one is a page. */
+/* In one piece, and across the end of a chunk: the first chunk is one page. */
 static void ddp_01_message_is_lent(struct kunit *test)
 {
 	static const u32 before[] = { 1000, 2200 };

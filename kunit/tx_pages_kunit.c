@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The FPDU writer's memory (mpa/tx.c): pages that TCP has, has let go, and never
- * gets.
+ * The FPDU writer's memory (mpa/tx.c): pages that TCP holds, has released, or
+ * never gets.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -9,8 +9,8 @@
 #include "tx_env.h"
 
 /*
- * TCP keeps pages until they are acknowledged. Pages it has are not written
- * again; those it let go are used again instead of new ones.
+ * TCP holds pages until they are acknowledged. The writer never rewrites a page
+ * that TCP holds, and reuses released pages before it allocates new ones.
  */
 static void pages_are_reused_when_tcp_lets_go(struct kunit *test)
 {
@@ -38,7 +38,7 @@ static void pages_are_reused_when_tcp_lets_go(struct kunit *test)
 	KUNIT_EXPECT_GE(test, known, 400000 / (PAGE_SIZE << MPA_TX_CHUNK_ORDER));
 }
 
-/* TCP keeps everything: more than the ring holds, nothing overwritten. */
+/* TCP holds more pages than the ring has; none of them is overwritten. */
 static void pages_that_tcp_keeps_stay_as_they_are(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -67,14 +67,14 @@ static u32 chunks_in_use(void)
 {
 	u32 i, used = 0;
 
-	/* One that was given back may be somebody else's by now. */
+	/* A freed page may have another owner by now. */
 	for (i = 0; i < fake_memory.num_given; i++)
 		used += page_ref_count(fake_memory.given[i]) > 0 &&
 			page_private(fake_memory.given[i]) == (unsigned long)&fake_memory;
 	return used;
 }
 
-/* As the connection's worker does. */
+/* Rest as the connection's worker does. */
 static bool rest_if_idle(struct tx_env *env)
 {
 	if (mpa_tx_is_idle(env->conn))
@@ -82,7 +82,7 @@ static bool rest_if_idle(struct tx_env *env)
 	return !env->conn->tx.store;
 }
 
-/* What waits for TCP keeps the memory, what TCP has does not. */
+/* The memory stays while octets wait for TCP, not while TCP holds them. */
 static void idle_gives_memory_back(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -106,7 +106,7 @@ static void idle_gives_memory_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, chunks_in_use(), 0);
 }
 
-/* Chunks that somebody has when the stream is gone. */
+/* The number of chunks that are still in use when the stream is gone. */
 static u32 chunks_kept(struct tx_env *env)
 {
 	fake_tcp_release();
@@ -145,7 +145,7 @@ static void tx_08_a_page_is_used_once_in_an_fpdu(struct kunit *test)
 	}
 }
 
-/* An FPDU that is taken back, and one whose memory ends before it does. */
+/* An FPDU that is cancelled, and one that runs out of memory. */
 static void tx_08_what_is_not_sent_keeps_no_page(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -175,8 +175,9 @@ static void tx_08_what_is_not_sent_keeps_no_page(struct kunit *test)
 }
 
 /*
- * TCP counts the octets that it is given, and keeps the chunk that they are in.
- * A program whose memory faults gives it few.
+ * TCP charges the octets that it gets, but holds the whole chunk that they are
+ * in. FPDUs that are cancelled, because the program's memory faults, must not
+ * use up chunks.
  */
 static void what_is_not_sent_uses_no_memory(struct kunit *test)
 {

@@ -9,8 +9,9 @@
 #include "tx_env.h"
 
 /*
- * Cut the stream from @pos on as TCP does: at the EMSS, and where a segment
- * was ended. Returns the number of segments that do not start with an FPDU.
+ * Cut the stream from @pos on as TCP does: at the EMSS, and where the writer
+ * ended a segment. Returns the number of segments that do not start with an
+ * FPDU.
  */
 static u32 unaligned_from(const struct tx_env *env, u32 emss, u32 pos, u32 *segments)
 {
@@ -69,7 +70,7 @@ static void tx_01_tx_02_siz_05_segments_start_with_an_fpdu(struct kunit *test)
 		}
 }
 
-/* An EMSS that is no multiple of 4: full segments are ended by hand. */
+/* With an EMSS that is no multiple of 4 the writer ends full segments. */
 static void tx_01_ragged_emss(struct kunit *test)
 {
 	static const u32 sizes[] = { 537, 1446, 1447, 1461 };
@@ -81,7 +82,7 @@ static void tx_01_ragged_emss(struct kunit *test)
 	}
 }
 
-/* A bulk transfer ends no segment by hand, so that TCP can cut big buffers. */
+/* In a bulk transfer the writer ends no segment: TCP cuts big buffers. */
 static void tx_01_bulk_ends_no_segments(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -96,7 +97,7 @@ static void tx_01_bulk_ends_no_segments(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
 }
 
-/* One message behind the other in one segment, and the room that is left. */
+/* Messages share a segment: the room that is left after each. */
 static void siz_05_room_in_a_partly_filled_segment(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -139,7 +140,7 @@ static void siz_01_siz_04_emss_changes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
 }
 
-/* Nothing is on its way whose ACK would tell of room. */
+/* TCP has no memory, and nothing in flight whose ACK would announce room. */
 static void no_memory_for_the_only_buffer(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -154,7 +155,7 @@ static void no_memory_for_the_only_buffer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_tx_flush(env->conn, false), 0);
 }
 
-/* TCP sends what it has between two hand-overs: the next starts a segment. */
+/* TCP sends all it has between hand-overs: each hand-over starts a segment. */
 static void tx_05_hand_over_ends_a_segment(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -172,8 +173,8 @@ static void tx_05_hand_over_ends_a_segment(struct kunit *test)
 }
 
 /*
- * TCP takes a part of an FPDU and sends it. What is left of the FPDU ends
- * that segment, so that only the segment that starts in it is lost.
+ * TCP takes a part of an FPDU and sends it. The writer ends a segment behind
+ * the rest of the FPDU, so that only the segment with the rest is unaligned.
  */
 static void tx_03_tx_05_part_of_an_fpdu_sent(struct kunit *test)
 {
@@ -199,7 +200,7 @@ static void tx_03_tx_05_part_of_an_fpdu_sent(struct kunit *test)
 	}
 }
 
-/* TCP's last buffer starts somewhere else, as after a probe of the MTU. */
+/* TCP's last buffer starts elsewhere, as after an MTU probe. */
 static void tx_05_buffer_cut_elsewhere(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -218,8 +219,8 @@ static void tx_05_buffer_cut_elsewhere(struct kunit *test)
 }
 
 /*
- * The EMSS changes under FPDUs that TCP has not taken yet. @lost of them do
- * not go out in the segment that they were cut for.
+ * The EMSS changes before TCP has taken all FPDUs. @lost of them do not go out
+ * in the segment that they were cut for.
  */
 static void emss_changes_under_fpdus(struct kunit *test, u32 before, u32 after, u32 lost)
 {
@@ -254,14 +255,14 @@ static void siz_04_tx_03_tx_05_emss_changes_under_fpdus(struct kunit *test)
 {
 	emss_changes_under_fpdus(test, 1448, 1000, 7);
 	emss_changes_under_fpdus(test, 8948, 8944, 2);
-	/* For smaller ones: each is a segment of its own. */
+	/* The FPDUs still fit: each is its own segment. */
 	emss_changes_under_fpdus(test, 1448, 8948, 0);
 	emss_changes_under_fpdus(test, 1448, 1449, 0);
 	emss_changes_under_fpdus(test, 1449, 1448, 0);
 	emss_changes_under_fpdus(test, 1449, 1460, 0);
 }
 
-/* The same when the last segment was full: nothing but the change ends it. */
+/* The same when the last segment is full: only the new EMSS ends it. */
 static void siz_04_tx_05_emss_changes_behind_full_segments(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
@@ -282,8 +283,8 @@ static void siz_04_tx_05_emss_changes_behind_full_segments(struct kunit *test)
 }
 
 /*
- * A program's socket that packs: hand-overs leave the segment open. When TCP
- * has sent it early, whole FPDUs have gone, and nothing is lost.
+ * A program's socket that packs: hand-overs leave the segment open. If TCP
+ * sends it early, it contains whole FPDUs, and no segment is unaligned.
  */
 static void tx_02_tx_05_segment_left_open(struct kunit *test)
 {
@@ -308,7 +309,7 @@ static void tx_02_tx_05_segment_left_open(struct kunit *test)
 	env->conn->sock = sock;
 }
 
-/* Without packing each FPDU has a segment of its own, long or short. */
+/* Without packing each FPDU, long or short, has its own segment. */
 static void rdc_07_one_fpdu_in_a_segment(struct kunit *test)
 {
 	static const u16 lengths[] = { 18, 1442, 42, 42, 1, 1000, 300, 1442, 18 };
@@ -332,8 +333,8 @@ static void rdc_07_one_fpdu_in_a_segment(struct kunit *test)
 }
 
 /*
- * Large FPDUs lie in one piece, whatever the peer's window allows; none is
- * larger than half of it.
+ * Large FPDUs lie in one piece, for any window of the peer. None is larger than
+ * half of the window.
  */
 static void siz_large_fpdus(struct kunit *test, bool markers, u32 window)
 {
@@ -369,7 +370,7 @@ static void siz_05_large_fpdus(struct kunit *test)
 	}
 }
 
-/* On by itself where the route is local: here there is no route. */
+/* MPA_LARGE_LOCAL needs a local route, and this socket has no route. */
 static void siz_05_large_fpdus_only_where_chosen(struct kunit *test)
 {
 	struct tx_env *env = test->priv;

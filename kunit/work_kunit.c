@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The workqueues' end (mpa/work.c).
+ * Destroying the workqueues (mpa/work.c).
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -29,7 +29,7 @@ static void user_work(struct work_struct *work)
 
 static DECLARE_WORK(for_a_program, user_work);
 
-/* As conn_timeout() of a connection that a program has accepted meanwhile. */
+/* Like conn_timeout() of a connection that a program has meanwhile accepted. */
 static void timer_work(struct work_struct *work)
 {
 	wait_for_completion(&begins_to_end);

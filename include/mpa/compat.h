@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Older kernels under the names of the newest one. This and the two other
- * compat.h, in mpa/ and ddp_glue/, are the only files that ask for what a
- * kernel has; HAVE_... is found out by include/Kbuild.
+ * Gives older kernels the newest one's interface. Only compat headers and
+ * mpa/crc.h test for HAVE_..., which include/Kbuild sets.
  */
 #ifndef MPA_COMPAT_H
 #define MPA_COMPAT_H
@@ -33,12 +32,12 @@ hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* Newer kernels want to hear that a workqueue is per CPU. */
+/* In newer kernels a per-CPU workqueue has a flag. */
 #ifndef HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif
 
-/* An address whose length only its family tells */
+/* A socket address whose length depends on its family */
 #ifndef HAVE_SOCKADDR_UNSIZED
 #define sockaddr_unsized	sockaddr
 #endif

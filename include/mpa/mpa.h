@@ -2,15 +2,16 @@
 /*
  * MPA connections (RFC 5044) for kernel consumers such as DDP.
  *
- * A connection is made with mpa_connect() or comes out of mpa_listen(). It
- * runs through startup by itself and calls the consumer back through struct
- * mpa_consumer_ops. Nothing here blocks on the network.
+ * mpa_connect() makes a connection; a listener (mpa_listen()) makes one for
+ * each peer that connects. The connection performs startup by itself and calls
+ * the consumer back through struct mpa_consumer_ops. No function here waits for
+ * the network.
  *
  * Locking: every upcall runs with the connection's socket locked, in softirq
- * or in process context. An upcall must not sleep and must not call a
- * function of this header whose "Context" says that it takes the socket lock.
- * Locks that the consumer takes in an upcall rank below the socket lock and
- * must be taken with bottom halves off elsewhere.
+ * or in process context. An upcall must not sleep, and must not call a function
+ * whose "Context" says that it takes the socket lock. Locks that the consumer
+ * takes in an upcall nest inside the socket lock; elsewhere the consumer must
+ * take them with bottom halves disabled.
  */
 #ifndef MPA_MPA_H
 #define MPA_MPA_H
@@ -51,16 +52,16 @@ enum mpa_large {
 extern const char *const mpa_large_names[MPA_NUM_LARGE];
 
 /**
- * struct mpa_policy - what the administrator has a say in
- * @markers: require Markers in what we receive
- * @crc: use CRCs; they are off only when the peer wants that too
+ * struct mpa_policy - settings that the administrator chooses
+ * @markers: require Markers from the peer
+ * @crc: use CRCs; they are off only if the peer does not want them either
  * @rdmac: serve peers of revision 0 (RFC 5044 Appendix C), the "permissive"
  *	mode
  * @packing: several FPDUs may share a TCP segment
- * @early: place what TCP holds out of order, when there are Markers and CRCs
- *	and the consumer can
- * @large: FPDUs need not fit TCP's segments (RFC 5044 section 4.5 and 5.1 say
- *	they SHOULD). Not on programs' sockets
+ * @early: place FPDUs that TCP holds out of order, if the peer sends Markers
+ *	and CRCs, and the consumer has a place()
+ * @large: FPDUs need not fit into TCP's segments (RFC 5044 sections 4.5 and 5.1
+ *	say they SHOULD). Not for programs' sockets
  */
 struct mpa_policy {
 	bool markers;
@@ -72,26 +73,24 @@ struct mpa_policy {
 };
 
 /**
- * struct mpa_params - what one connection or listener is to do
+ * struct mpa_params - settings of one connection or listener
  * @max_rev: highest MPA revision to speak, MPA_REV_IETF or MPA_REV_ENHANCED
- * @own_policy: @policy is the caller's; otherwise that of the administrator
- *	(module parameters of mpa.ko) counts, as it is when the connection
- *	starts
- * @policy: see there
- * @p2p: as Initiator ask for the peer-to-peer model of RFC 6581
- * @memalloc: as Initiator: storage that memory may be written out to. The
- *	socket, and what is allocated for it, may use memory reserves
+ * @own_policy: use @policy; otherwise the connection takes the administrator's
+ *	policy (module parameters of mpa.ko) when it starts
+ * @policy: the caller's policy, with @own_policy
+ * @p2p: as Initiator, ask for the peer-to-peer model of RFC 6581
+ * @memalloc: as Initiator: the peer is storage that memory reclaim may write
+ *	to. The socket, and allocations for it, may use memory reserves
  * @ird: inbound RDMA Read depth to offer, 0..0x3ffe
  * @ord: outbound RDMA Read depth to offer, 0..0x3ffe
- * @startup_ms: time for the whole startup in milliseconds, 0: the default
- * @tos: type of service of its packets (IPv4), or their traffic class (IPv6),
- *	but for the ECN bits, which are TCP's. A listener's connections have
- *	that of the listener, unless TCP reflects the peer's
- *	(net.ipv4.tcp_reflect_tos)
- * @account: what the connection buffers in either direction is charged to the
- *	memory cgroup of the caller of mpa_connect() or mpa_accept(): the active
- *	one (set_active_memcg()), or else the process's. For what a program
- *	has asked for. Without effect on a listener
+ * @startup_ms: time for the whole startup in milliseconds; 0: the default
+ * @tos: type of service (IPv4) or traffic class (IPv6) of its packets, without
+ *	the ECN bits, which belong to TCP. A listener's connections inherit the
+ *	listener's, unless TCP reflects the peer's (net.ipv4.tcp_reflect_tos)
+ * @account: charge the connection's buffers, in both directions, to the memory
+ *	cgroup of the caller of mpa_connect() or mpa_accept(): the active one
+ *	(set_active_memcg()), or else the process's. For connections that a
+ *	program has asked for. No effect on a listener
  */
 struct mpa_params {
 	u8 max_rev;
@@ -107,12 +106,12 @@ struct mpa_params {
 };
 
 /**
- * struct mpa_attempt - to connect, as Initiator
+ * struct mpa_attempt - arguments of mpa_connect()
  * @net: network namespace
  * @local: address to bind to, port 0 for any
  * @remote: the peer's address
- * @params: policy
- * @pd: Private Data, copied
+ * @params: settings
+ * @pd: Private Data; mpa_connect() copies it
  * @pd_len: octets of @pd: up to 512, or 508 with max_rev MPA_REV_ENHANCED
  */
 struct mpa_attempt {
@@ -124,55 +123,58 @@ struct mpa_attempt {
 	u16 pd_len;
 };
 
-/* Octets of a ULPDU that are kept when its payload is placed early. */
+/* Octets of a ULPDU's header that MPA keeps when its payload is placed early */
 #define MPA_PLACED_HDR_MAX	24
 
 /**
- * struct mpa_consumer_ops - what the consumer of a connection provides
+ * struct mpa_consumer_ops - upcalls that the consumer of a connection provides
  * @request: Responder: a valid Request has arrived; @consumer is the
- *	listener's. The consumer keeps @conn and answers later, outside of the
- *	upcall, with mpa_accept(), mpa_reject() or mpa_destroy(). A negative
- *	return refuses: MPA drops the connection and its reference. With
- *	-EPROTONOSUPPORT, for a peer of revision 0, a Reply says so first
+ *	listener's. The consumer keeps @conn and answers later, outside the
+ *	upcall, with mpa_accept(), mpa_reject() or mpa_destroy(). To refuse, it
+ *	returns a negative errno: MPA drops the connection and its reference.
+ *	With -EPROTONOSUPPORT, for a peer of revision 0, MPA sends a rejecting
+ *	Reply first
  * @reply: Initiator: startup has ended. @status is 0 when the peer accepted;
- *	-ECONNREFUSED when it rejected (@pd holds its Private Data), or TCP was
- *	refused, or closed before the Request (@peer is NULL); -ECONNRESET when
- *	it closed TCP in place of a Reply, as those do that know revision 1
- *	only (RFC 6581 section 10).
- *	-ENOBUFS (its ORD exceeds our IRD) and -ENOPROTOOPT (no common RTR)
- *	want a Terminate with MPA_ERR_IRD or MPA_ERR_RTR: with these, as with
- *	0, Full Operation begins when this returns, and only then @agreed is
- *	not NULL. Any other errno: @peer is NULL
- * @receive: one verified ULPDU of @len octets, to be read with
- *	mpa_cursor_copy() of <mpa/cursor.h>. Non-zero stops the receive
- *	direction: all that follows is dropped. NULL on a program's socket,
+ *	-ECONNREFUSED when the peer rejected (@pd holds its Private Data), or
+ *	when TCP was refused, or closed before the Request (@peer is NULL);
+ *	-ECONNRESET when the peer closed TCP instead of sending a Reply, as
+ *	peers do that know revision 1 only (RFC 6581 section 10).
+ *	-ENOBUFS (the peer's ORD exceeds our IRD) and -ENOPROTOOPT (no common
+ *	RTR) require the consumer to send a Terminate with MPA_ERR_IRD or
+ *	MPA_ERR_RTR. With these two and with 0, Full Operation begins when the
+ *	upcall returns; otherwise @agreed is NULL. With any other errno @peer is
+ *	NULL
+ * @receive: one verified ULPDU of @len octets; the consumer reads it with
+ *	mpa_cursor_copy() of <mpa/cursor.h>. A non-zero return stops the receive
+ *	direction: MPA drops all following octets. NULL on a program's socket,
  *	which takes ULPDUs out of TCP's queue itself
- * @place: one verified ULPDU of @len octets that has come before its turn,
- *	because octets in front of it are missing still. The consumer may put
- *	its payload where it belongs, and nothing else: no state changes, no
- *	error is one yet (RFC 5041 section 5.3). A positive return says that
- *	this was done, and how many octets in front of the payload the consumer
- *	has put into @hdr, as it has read them, MPA_PLACED_HDR_MAX at most:
- *	when its turn comes receive() gets the ULPDU with these octets, and
- *	copies of what is behind them do nothing. What place() leaves in
- *	@cur->cookie receive() finds there. On any other return receive()
- *	gets all of it. A negative one says that the peer may not do this: it
- *	gets nothing placed early any more. Optional
+ * @place: one verified ULPDU of @len octets that arrived early: octets in front
+ *	of it are still missing. The consumer may place its payload and do
+ *	nothing else: it changes no state and reports no error (RFC 5041 section
+ *	5.3). A positive return says that the payload is placed, and how many
+ *	octets in front of the payload, at most MPA_PLACED_HDR_MAX, the consumer
+ *	has copied to @hdr. When the turn of the ULPDU comes, receive() reads
+ *	these octets and the value that place() stored in @cur->cookie; copying
+ *	the octets behind them does nothing. After any other return receive()
+ *	gets the whole ULPDU. A negative return says that the peer was not
+ *	permitted this access: MPA places nothing early for it any more.
+ *	Optional
  * @receive_done: a pass that called receive() or place() has ended: the
- *	place for wake-ups that can be per batch, and to let go of what was
- *	held for the pass. Optional, but when @receive is NULL: then a whole
- *	FPDU waits
- * @writable: room for transmission has appeared (Full Operation began, the
- *	first FPDU arrived at a Responder, or TCP took or freed something)
+ *	consumer can do its wake-ups for the whole batch here, and release what
+ *	it holds for the pass. Optional, except when @receive is NULL: the call
+ *	then means that a whole FPDU waits
+ * @writable: transmission may continue: Full Operation began, the first FPDU
+ *	arrived at a Responder, or TCP took or freed octets
  * @idle: nothing was sent for half a second or more: the transmit owner should
  *	call mpa_tx_rest(). Context: process, socket lock held. Optional
- * @closed: the receive direction has ended: @err is the RFC's error number;
- *	@status is 0 for the peer's orderly FIN, else a negative errno. At
- *	most once, after the last receive; also before Full Operation, for an
- *	accepted or still undecided connection, and for a Responder that had
+ * @closed: the receive direction has ended. @err is the RFC's error number;
+ *	@status is 0 for the peer's orderly FIN, else a negative errno. Called
+ *	at most once, after the last receive(); also before Full Operation, for
+ *	an accepted or still undecided connection, and for a Responder that had
  *	no listener
  * @gone: TCP is closed in both directions: nothing can be sent any more, and
- *	mpa_destroy() cuts nothing off. At most once, after @closed. Optional
+ *	mpa_destroy() loses no octets. Called at most once, after @closed.
+ *	Optional
  */
 struct mpa_consumer_ops {
 	int (*request)(void *consumer, struct mpa_conn *conn,
@@ -188,16 +190,16 @@ struct mpa_consumer_ops {
 	void (*gone)(void *consumer);
 };
 
-/* Octets that can be read where a ULPDU's header is. */
+/* Size of the buffer that holds a ULPDU's header */
 #define MPA_TX_HDR_SIZE		24
 
 /**
  * struct mpa_ulpdu - a ULPDU to be sent
- * @hdr: its first octets; MPA_TX_HDR_SIZE can be read, whatever @hdr_len is
- * @hdr_len: number of these, 0..MPA_TX_HDR_SIZE
- * @src: where those behind them lie. What has been sent is taken away, so that
- *	a message's next ULPDU goes on from here
- * @len: number of these
+ * @hdr: header; MPA_TX_HDR_SIZE octets are readable, whatever @hdr_len is
+ * @hdr_len: octets of the header, 0..MPA_TX_HDR_SIZE
+ * @src: where the octets behind the header lie. Sending advances it, so that
+ *	the message's next ULPDU continues from here
+ * @len: octets behind the header
  */
 struct mpa_ulpdu {
 	const u8 *hdr;
@@ -207,10 +209,10 @@ struct mpa_ulpdu {
 };
 
 /**
- * struct mpa_loan - memory that a peer can take away, in any context
- * @valid: it may be read
- * @readers: CPUs that are copying from it. They have bottom halves and
- *	preemption off, so that mpa_loan_end() can wait for them in softirq
+ * struct mpa_loan - memory whose loan may end at any time, in any context
+ * @valid: the memory may be read
+ * @readers: CPUs that are copying from it, with bottom halves and preemption
+ *	disabled, so that mpa_loan_end() can wait for them in softirq
  */
 struct mpa_loan {
 	bool valid;
@@ -218,35 +220,36 @@ struct mpa_loan {
 };
 
 /**
- * mpa_loan_end() - take lent memory away
- * @loan: the memory; no octet is read from it any more when this returns
+ * mpa_loan_end() - end a loan
+ * @loan: the memory; after the return MPA reads no octet of it
  *
- * Waits for one FPDU to be copied at most, on each CPU. Context: any.
+ * Waits for the copy of at most one FPDU on each CPU. Context: any.
  */
 static inline void mpa_loan_end(struct mpa_loan *loan)
 {
 	WRITE_ONCE(loan->valid, false);
-	/* Pairs with loans_begin(): they see the flag, or are seen here */
+	/* Pairs with loans_acquire(): a reader sees the flag, or is seen */
 	smp_mb();
 	while (atomic_read(&loan->readers))
 		cpu_relax();
-	smp_mb();	/* what they read is read before what follows */
+	smp_mb();	/* the readers' loads precede the caller's accesses */
 }
 
 /**
  * struct mpa_message - a message to be sent, in as many ULPDUs as it takes
- * @hdr: header of the next one, which tells its place in the message
- * @hdr_len: octets of it, up to MPA_TX_HDR_SIZE
- * @last: bits of @hdr[0] that are set in the last one only
- * @offset_at: where in @hdr a number is to which each one's payload is added
- * @offset_is_64: that has 64 bits, and not 32
- * @cut: the payload at @src goes out although it is too little for a ULPDU
- * @max_fpdus: return after so many, at least 1
+ * @hdr: header of the next ULPDU
+ * @hdr_len: octets of the header, up to MPA_TX_HDR_SIZE
+ * @last: bits of @hdr[0] that are set in the last ULPDU only
+ * @offset_at: index in @hdr of the offset of the ULPDU's payload, which
+ *	advances with each ULPDU
+ * @offset_is_64: the offset has 64 bits, not 32
+ * @cut: send the payload at @src even if it does not fill a ULPDU
+ * @max_fpdus: return after this many FPDUs, at least 1
  * @left: octets of payload that have not been sent
- * @avail: those of them that are at @src
- * @src: where the next ones lie; moved on
- * @lent: loans that the payload is in; a ULPDU is copied only if all are valid
- * @num_lent: elements in it
+ * @avail: octets of payload at @src
+ * @src: where the next octets of payload lie; sending advances it
+ * @lent: loans of the payload's memory; a ULPDU is copied only if all are valid
+ * @num_lent: elements of @lent
  */
 struct mpa_message {
 	u8 hdr[MPA_TX_HDR_SIZE];
@@ -264,19 +267,19 @@ struct mpa_message {
 };
 
 /**
- * struct mpa_conn_info - what can be told of a connection in Full Operation
+ * struct mpa_conn_info - figures of a connection in Full Operation
  * @emss: octets of TCP's effective maximum segment size, a multiple of 4
  * @mulpdu: octets of the largest ULPDU that fits into a TCP segment
- * @large: octets of the stream that an FPDU may take across segments; 0: it has
- *	to fit one
+ * @large: octets of the stream that an FPDU may take across segments; 0: an
+ *	FPDU must fit into one segment
  * @rx_fpdus: FPDUs received
  * @rx_octets: octets of the stream in them
  * @tx_fpdus: FPDUs sent
  * @tx_octets: octets of the stream that TCP has taken
  * @tx_batches: hand-overs to TCP
- * @tx_blocked: those that met a full socket
- * @tx_blocked_ns: time until TCP had taken all that waited, and that of a wait
- *	that goes on
+ * @tx_blocked: hand-overs that met a full socket
+ * @tx_blocked_ns: total time of the waits until TCP had taken all octets,
+ *	including a wait that still lasts
  */
 struct mpa_conn_info {
 	u32 emss;
@@ -311,7 +314,7 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
 	       struct mpa_agreed *agreed);
 int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len);
 
-/* Another consumer: inside of an upcall, or while no upcall can come */
+/* Change the consumer: inside an upcall, or while no upcall can come */
 void mpa_conn_set_consumer(struct mpa_conn *conn,
 			   const struct mpa_consumer_ops *ops,
 			   void *consumer);
@@ -331,9 +334,9 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn);
 void mpa_conn_info(struct mpa_conn *conn, struct mpa_conn_info *info);
 
 /*
- * Transmit. One context at a time may use these, and mpa_shutdown(), on a
- * connection: the consumer's transmit owner. They do not take the socket lock
- * but for mpa_tx_flush() and mpa_shutdown().
+ * Transmit. Only one context at a time may call these functions and
+ * mpa_shutdown() on a connection: the consumer's transmit owner. Only
+ * mpa_tx_flush() and mpa_shutdown() take the socket lock.
  */
 u32 mpa_tx_room(struct mpa_conn *conn, u32 min);
 int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_ulpdu *ulpdu);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the pure files need of their surroundings: the kernel's headers in
- * the kernel, the same names from libc in user space.
+ * Includes of the pure files: the kernel's headers in the kernel, the same
+ * names from libc in user space.
  *
- * tests/prove/headers.eva.c shows that they do nothing undefined.
+ * tests/prove/headers.eva.c shows that the pure files do nothing undefined.
  */
 #ifndef MPA_PURE_H
 #define MPA_PURE_H

@@ -9,18 +9,18 @@
 #include <mpa/wire.h>
 
 /**
- * struct mpa_offer - one side's wishes and what its startup frame says
+ * struct mpa_offer - one side's wishes, and the contents of its startup frame
  * @rev: MPA revision, 0..2
- * @rdmac: a wish that no frame carries: a peer of revision 0 is served
- * @markers: M: Markers are required in what the sender of the frame receives
+ * @rdmac: serve a peer of revision 0; not in the frame
+ * @markers: M: the sender of the frame requires Markers from its peer
  * @crc: C: CRCs are wanted
  * @reject: R: connection refused (Reply only)
  * @enhanced: S: @ird, @ord and the RTR bits are present (RFC 6581)
- * @p2p: A: peer-to-peer model, the Initiator sends an RTR
+ * @p2p: A: peer-to-peer model: the Initiator sends an RTR
  * @rtr: RTR kinds offered or chosen, MPA_RTR_* bits
  * @ird: inbound RDMA Read depth, 0..0x3fff (0x3fff: not negotiated)
  * @ord: outbound RDMA Read depth, likewise
- * @pd_len: octets of the ULP's Private Data, the enhanced data not counted
+ * @pd_len: octets of the ULP's Private Data, without the enhanced data
  */
 struct mpa_offer {
 	__u8 rev;
@@ -41,14 +41,14 @@ struct mpa_offer {
 #define MPA_RTR_READ	0x4
 
 /**
- * struct mpa_agreed - what Full Operation uses after the exchange
- * @rev: revision in use. MPA_REV_RDMAC: the protocols above use version 0
- * @tx_markers: put Markers into what we send
- * @rx_markers: expect Markers in what we receive
- * @crc: CRCs are generated and checked both ways
+ * struct mpa_agreed - the result of the negotiation, in force in Full Operation
+ * @rev: revision in use. With MPA_REV_RDMAC, DDP and RDMAP use version 0
+ * @tx_markers: we send Markers
+ * @rx_markers: the peer sends Markers
+ * @crc: CRCs are generated and checked in both directions
  * @p2p: peer-to-peer model: the Initiator's first FPDU is an RTR
- * @rtr: Initiator: the one RTR kind to send; Responder: the kinds that may
- *	come, 0 when there is no common one. 0 when not @p2p
+ * @rtr: Initiator: the RTR kind to send; Responder: the kinds that the peer may
+ *	send. 0 without a common kind, or without @p2p
  * @ird: our inbound RDMA Read depth in force
  * @ord: our outbound RDMA Read depth in force
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Arming a completion queue: completions, the consumer, the handler's calls.
+ * Arming a completion queue: completions, the consumer, calls of the handler.
  *
  * Code: ddp_glue/cq.c (iwm_cq_add(), cq_put(), iwm_poll_cq(),
  * iwm_req_notify_cq()), ddp_glue/notify.c (iwm_notify_due(), iwm_notify(),
@@ -8,16 +8,17 @@
  * siw_notify_cq() and siw_poll_cq() of libsiw, which use no lock.
  *
  * Properties (Documentation/locking.md, "Arming a CQ"):
- * - no lost event: a consumer that has armed the queue and waits has seen
- *   everything that it asked to be told of;
+ * - no lost event: when a consumer that has armed the queue waits, it has seen
+ *   every completion for which it asked an event;
  * - an arm causes one event at most;
- * - an entry is read when it is complete, once;
- * - no call of the handler when the queue is destroyed.
+ * - the consumer reads each entry once, when it is complete;
+ * - the handler is not called after the queue is destroyed.
  *
- * Memory is that of doorbell.pml: stores wait in a buffer for each CPU, a full
- * barrier or the release of a lock waits until it is empty. Taking a lock does
- * not. (A kernel consumer polls under the lock, whose release is barrier enough:
- * only one that looks otherwise needs that of iwm_req_notify_cq().)
+ * Memory is modelled as in doorbell.pml: each CPU's stores wait in a buffer. A
+ * full barrier or the release of a lock waits until the buffer is empty; taking
+ * a lock does not. (A kernel consumer polls under the lock, whose release is a
+ * sufficient barrier. Only a consumer that does not poll under the lock needs
+ * the barrier of iwm_req_notify_cq().)
  *
  * For scripts/prove:
  * RUN user                  -DUSER
@@ -57,15 +58,15 @@
 #define CONSUMER	0
 #define ADDER_1		1
 #define ADDER_2		2
-#define VECTOR		3	/* of the completion vector; and the timer */
+#define VECTOR		3	/* the completion vector's, and the timer's */
 
 byte mem[NUM_WORDS];
 chan sb[4] = [3] of { byte, byte };
 
 bool lock;			/* cq->lock */
-byte put, held_back;		/* guarded by it */
-byte adders = 2;		/* that use the queue */
-byte got;			/* the consumer's */
+byte put, held_back;		/* guarded by cq->lock */
+byte adders = 2;		/* adders that use the queue */
+byte got;			/* the consumer's index */
 byte events, calls, arms, fired;
 bool ipi, timer, timer_runs, destroyed;
 
@@ -93,7 +94,7 @@ inline spin_unlock()
 	atomic { mb(); lock = false }
 }
 
-/* The consumer's handler: it wakes the consumer. */
+/* The consumer's handler, which wakes the consumer */
 inline comp_handler()
 {
 	d_step { assert(!destroyed); events++ }
@@ -127,7 +128,7 @@ inline take_arm(v)
 	}
 }
 
-/* iwm_cq_add(), from two QPs. The last completion is a solicited one. */
+/* iwm_cq_add(), from two QPs. The last completion is solicited. */
 proctype adder(byte me)
 {
 	byte arm, match;
@@ -229,7 +230,7 @@ end:	do
 	od
 }
 
-/* What is there; without lock in user space. */
+/* Poll all entries that are there; in user space without the lock. */
 inline poll()
 {
 	do
@@ -260,8 +261,8 @@ inline poll()
 }
 
 /*
- * siw_notify_cq() stores what is asked for; iwm_req_notify_cq() keeps what is
- * stronger, and the consumer of this model always asks for that.
+ * siw_notify_cq() stores the arm that is asked for. iwm_req_notify_cq() keeps
+ * the stronger one, which the kernel consumer of this model always asks for.
  */
 inline req_notify(v)
 {
@@ -313,7 +314,7 @@ active proctype consumer()
 	destroyed = true
 }
 
-/* Stores become visible at last, in each CPU's order. */
+/* Each CPU's stores become visible at some time, in order. */
 active proctype memory()
 {
 	byte w, v;
@@ -325,7 +326,7 @@ end:	do
 	od
 }
 
-/* Nobody can do anything any more. */
+/* Runs when no other process can continue. */
 active proctype check()
 {
 end:	timeout;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The doorbell: posters, and the one transmit owner at a time.
+ * The doorbell: posters and the transmit owner.
  *
  * Code: ddp_glue/post.c (post_list(), iwm_post_send()), ddp_glue/gather.c
  * (iwm_gather_posted(), gather_link(), gather_send()), ddp_glue/owner.c
@@ -10,19 +10,20 @@
  * siw_post_send() of libsiw.
  *
  * Properties (Documentation/locking.md, "The transmit owner"):
- * - no lost doorbell: when nobody has anything left to do, everything that was
- *   posted has been handed to TCP or flushed;
+ * - no lost doorbell: when no process can continue, every posted entry has been
+ *   handed to TCP or flushed;
  * - each entry is taken once, in order, and complete; one owner at a time;
- * - behind iwm_sq_stop() nobody touches the connection;
- * - progress: the owner and the worker do not go round for ever: a finite
- *   number of posts makes no cycle.
+ * - after iwm_sq_stop() no context uses the connection;
+ * - progress: the owner and the worker do not loop for ever: a finite number of
+ *   posts makes no cycle.
  *
- * Memory is weaker than x86's. Each CPU's stores wait in a buffer, in order,
- * for as long as they like: a full barrier waits until it is empty. An atomic
- * operation without a result (set_bit(), clear_bit()) may overtake that CPU's
- * stores, or wait behind them and so be overtaken by its loads. All bits are in
- * one word, so operations of one CPU on it stay in order. Taken as given:
- * queue_work() is a full barrier, test_and_set_bit_lock() an acquire.
+ * Memory is weaker than x86's. Each CPU's stores wait in a buffer, in order and
+ * for any time; a full barrier waits until the buffer is empty. An atomic
+ * operation without a result (set_bit(), clear_bit()) may overtake its CPU's
+ * stores, or wait behind them, so that the CPU's loads overtake it. All bits
+ * are in one word, so that one CPU's operations on them stay in order. The
+ * model assumes that queue_work() is a full barrier, and
+ * test_and_set_bit_lock() an acquire.
  *
  * For scripts/prove:
  * RUN user               -DUSER
@@ -70,11 +71,11 @@
 #endif
 /*
  * -DLEAN: Sends only, and TCP always has room. -DNO_MEMORY: TCP has no memory
- * for its only buffer, as often as NO_MEMORY_MAX says.
+ * for its only buffer, up to NO_MEMORY_MAX times.
  */
 #define NO_MEMORY_MAX	2
 
-/* Words of memory, and the bits of iwm_sq.flags. */
+/* Words of memory, and the bits of iwm_sq.flags */
 #define VALID(i)	((i) % RING)
 #define BODY(i)		(RING + (i) % RING)
 #define OWNED		(2 * RING)
@@ -83,8 +84,8 @@
 #define FLUSH		(2 * RING + 3)
 #define DEFERRED	(2 * RING + 4)
 #define WAIT_READ	(2 * RING + 5)
-#define RELEASED	(2 * RING + 6)	/* sq->released, as others see it */
-#define CLAIMS		(2 * RING + 7)	/* sq->claims: one at most here */
+#define RELEASED	(2 * RING + 6)	/* sq->released, as the other CPUs see it */
+#define CLAIMS		(2 * RING + 7)	/* sq->claims: at most one in the model */
 #define GATHERING	(2 * RING + 8)
 #define NUM_WORDS	(2 * RING + 9)
 
@@ -100,22 +101,22 @@
 byte mem[NUM_WORDS];
 chan sb[5] = [3] of { byte, byte };
 
-/* sq->get and sq->released: the owner's; SQ_OWNED hands them on. */
+/* sq->get and sq->released belong to the owner; SQ_OWNED passes them on. */
 byte get, released, owners;
-byte posted, posting;		/* entries; those that are being written, too */
-byte flushed;			/* entries that TCP has got */
-byte fifo_get;			/* completed ones */
+byte posted, posting;		/* entries; posting includes unfinished ones */
+byte flushed;			/* entries handed to TCP */
+byte fifo_get;			/* entries completed */
 bool finished[POSTS], sending[POSTS];
-byte reading = NONE;		/* a Read of ours, whose Response is to come */
-bool queued, timer, tcp_full;	/* the work, the timer, TCP has no room */
+byte reading = NONE;		/* our Read that waits for its Response */
+bool queued, timer, tcp_full;	/* work queued, timer armed, TCP has no room */
 bool linked;			/* the queue is in a CPU's list */
 bool waiting, woken, conn_gone, poster_done, stop_done;
-byte refused;			/* buffers for want of memory */
+byte refused;			/* buffers that TCP had no memory for */
 
 #define store(w, v)	sb[me]!w, v
 #define mb()		empty(sb[me])
 
-/* No operation of ours on the flags is on its way. */
+/* This CPU has no operation on the flags in its buffer. */
 #define word_free	(!sb[me]??[eval(AGAIN), 0] && !sb[me]??[eval(AGAIN), 1] && \
 			 !sb[me]??[eval(DEFERRED), 0] && !sb[me]??[eval(WAIT_READ), 0] && \
 			 !sb[me]??[eval(WAIT_READ), 1] && !sb[me]??[eval(GATHERING), 0])
@@ -132,7 +133,7 @@ inline load(w, v)
 	}
 }
 
-/* set_bit() and clear_bit(): now, or when the buffer drains. */
+/* set_bit() and clear_bit(): take effect now, or when the buffer drains. */
 inline relaxed_bit(b, v)
 {
 	if
@@ -160,9 +161,9 @@ inline iwm_sq_kick()
 }
 
 /*
- * An entry is taken: what was copied out of it is what was posted. It is a
- * Send, done when TCP has it; a local operation, done at once; or a Read, one
- * at a time, done when its Response has come.
+ * Take an entry, whose copy must equal the entry that was posted. It is a Send,
+ * finished when TCP has it; a local operation, finished at once; or a Read, one
+ * at a time, finished when its Response has arrived.
  */
 inline take(v)
 {
@@ -183,8 +184,8 @@ inline take(v)
 #define may_start	(get - fifo_get < RING)
 
 /*
- * In order, under sq->lock. The poster that sees a completion counts on the
- * place in the ring.
+ * Complete in order, under sq->lock. A poster that sees a completion relies on
+ * a free place in the ring.
  */
 inline iwm_sq_complete(flush)
 {
@@ -230,7 +231,7 @@ inline hand_over()
 	iwm_sq_complete(false)
 }
 
-/* Without acquire the copy is made before the flag is looked at. */
+/* Without the acquire, the owner copies the entry before it reads the flag. */
 inline look()
 {
 #ifdef NO_ACQUIRE
@@ -243,9 +244,9 @@ inline look()
 }
 
 /*
- * TCP may have no room: its upcall kicks. The budget may be used up. Otherwise
- * until there is nothing more, or nothing that may be started before a Read of
- * ours has ended: iwm_msg_wait_read().
+ * TCP may have no room: its upcall kicks the queue later. The budget may be
+ * used up. Otherwise transmit until no entry is left, or until the next must
+ * wait for the end of our Read: iwm_msg_wait_read().
  */
 inline transmit()
 {
@@ -256,7 +257,7 @@ inline transmit()
 		look();
 		if
 		:: valid && may_start -> take(body)
-		/* What is next is the worker's. The socket may be in use. */
+		/* The next entry needs the worker, or the socket is in use. */
 		:: atomic_owner -> budget = true; hand_over(); break
 		:: atomic_owner -> budget = true; break
 #ifdef NO_MEMORY
@@ -306,7 +307,7 @@ inline transmit()
 	od
 }
 
-/* One round of the ring at most. */
+/* Goes round the ring once at most. */
 inline iwm_sq_flush_all()
 {
 	iwm_sq_release();
@@ -334,7 +335,7 @@ inline own_release()
 	:: mem[CLAIMS] && waiting -> woken = true
 	:: else
 	fi;
-	mb()			/* OWNED is in the word that is tested next */
+	mb()			/* the caller tests OWNED's word next */
 }
 
 /* test_and_set_bit_lock() */
@@ -447,7 +448,7 @@ inline iwm_sq_run_atomic()
 	fi
 }
 
-/* iwm_gather_posted(): much (-DMUCH: always), within a lease, or neither */
+/* iwm_gather_posted(): a batch (-DMUCH: always), within a lease, or neither */
 inline iwm_gather_posted()
 {
 	if
@@ -499,7 +500,7 @@ end:	do
 	od
 }
 
-/* iwm_post_send(), and in front of it what user space does by itself. */
+/* What user space does by itself, and iwm_post_send() */
 active proctype poster()
 {
 	byte me = POSTER, body, n;
@@ -510,7 +511,7 @@ active proctype poster()
 		n = 0;
 		do
 		:: n < BATCH && posted + n < POSTS ->
-			/* Room in the ring; a full one is waited for here */
+			/* Wait for room in the ring. */
 			(!sb[me]??[eval(VALID(posted + n)), 1] &&
 			 !mem[VALID(posted + n)]);
 			posting = posted + n + 1;
@@ -609,7 +610,7 @@ active proctype stopper()
 #ifdef NO_STOP_WAIT
 	skip;
 #else
-	/* wait_on_bit_lock(): on the queue, full barrier, then look */
+	/* wait_on_bit_lock(): join the wait queue, full barrier, test */
 	mem[CLAIMS] = 1;
 	do
 	:: true ->
@@ -643,7 +644,7 @@ active proctype stopper()
 }
 #endif
 
-/* Stores become visible at last, in each CPU's order. */
+/* Each CPU's stores become visible at some time, in order. */
 active proctype memory()
 {
 	byte w, v;
@@ -659,7 +660,7 @@ end:	do
 	od
 }
 
-/* Nobody can do anything any more: nothing may be left. */
+/* Runs when no other process can continue: no work may be left. */
 active proctype check()
 {
 end:	timeout;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The end of a connection and of its queue pair: upcalls, the transmit owner,
- * the closing work, the connection manager, and who destroys.
+ * the closing work, the connection manager, and the consumer that destroys.
  *
  * Code: ddp_glue/qp.c (iwm_destroy_qp()), ddp_glue/qp_conn.c
  * (iwm_qp_disconnect(), iwm_qp_die(), close_step(), the upcalls),
@@ -13,21 +13,21 @@
  * mpa_abort()), mpa/conn.c (mpa_conn_end(), references).
  *
  * Properties (Documentation/locking.md, "Teardown"):
- * - no upcall behind mpa_destroy(), no completion behind iwm_destroy_qp();
- * - when the send request is flushed nothing is placed any more in its memory,
- *   by this connection or another one, nor behind iwm_destroy_qp();
- * - nobody uses a queue pair or a connection whose last reference is gone, and
- *   none is left behind;
- * - everything is complete when iwm_qp_disconnect() returns, unless the queue
- *   pair is being destroyed;
- * - each end is told to the connection manager once;
- * - progress: destroying ends, and nobody goes round for ever.
+ * - no upcall after mpa_destroy(), no completion after iwm_destroy_qp();
+ * - when the send request has been flushed, no connection places octets in its
+ *   memory any more; nor after iwm_destroy_qp();
+ * - no context uses a queue pair or a connection whose last reference is
+ *   dropped, and no reference is left;
+ * - all work requests are complete when iwm_qp_disconnect() returns, unless the
+ *   queue pair is being destroyed;
+ * - the connection manager gets one event for each end;
+ * - progress: iwm_destroy_qp() returns, and no process loops for ever.
  *
- * Taken as given: memory is that of one processor, since all this is guarded by
- * locks, or waited for by what is a full barrier; the notes for the transmit
- * owner are in doorbell.pml. The queue pair is connected, or being accepted,
- * with a receive and a send request outstanding. The send request has memory
- * that the peer can write to: a READ's sink, or what a LOCAL_INV is to end.
+ * Assumptions: memory is that of one processor, because locks or full barriers
+ * order all accesses; doorbell.pml covers the notes for the transmit owner. The
+ * queue pair is connected, or being accepted, with a receive and a send request
+ * outstanding. The send request has memory that the peer can write to: a READ's
+ * sink, or the region that a LOCAL_INV is to invalidate.
  *
  * For scripts/prove:
  * RUN destroy          -DFIND -DWORKER
@@ -61,17 +61,18 @@
  * ENDLESS work-without-connection  -DGONE -DQUEUE_ANYWAY
  */
 /*
- * -DWORKER: mpa_conn.work is queued. -DGONE: the device goes. -DFIND: somebody
- * looks for the number. -DFAULT: the peer sends what is wrong. -DWRITE: the peer
- * writes to the send request's memory. -DOTHER: so does another connection's.
- * -DACCEPT: iwm_qp_accept() has not published the connection yet.
+ * -DWORKER: mpa_conn.work is queued. -DGONE: the device is removed. -DFIND:
+ * another context looks the queue pair's number up. -DFAULT: the peer commits a
+ * protocol error. -DWRITE: the peer writes to the send request's memory.
+ * -DOTHER: another connection's peer does so. -DACCEPT: iwm_qp_accept() has not
+ * published the connection yet.
  */
 
 mtype = { RTS, CLOSING, TERMINATE, ERROR };
 
 /* struct iwm_qp */
 mtype state = RTS;
-byte qp_ref = 2;		/* the verbs' and the cep's */
+byte qp_ref = 2;		/* the creator's and the cep's */
 bool published = true, unused, qp_gone;
 #ifdef ACCEPT
 bool conn;			/* qp->conn is set */
@@ -99,7 +100,7 @@ bool send_queued, send_runs, send_cancelled;
 
 /* struct iwm_cep */
 bool cep_qp = true;
-byte told;			/* ends that iw_cm has heard of */
+byte told;			/* events of an end that iw_cm has got */
 
 /* struct mpa_conn. References: the consumer's, the socket's, the work's */
 #ifdef WORKER
@@ -142,7 +143,7 @@ inline qp_put()
 	}
 }
 
-/* The look at qp->dying and the completion are two steps. */
+/* Reading qp->dying and completing are two steps. */
 inline complete(left)
 {
 	d_step { use_qp; may = left && !dying };
@@ -152,7 +153,7 @@ inline complete(left)
 	fi
 }
 
-/* Leave the note, and have the owner look at it. */
+/* Leave the note, and schedule the owner to read it. */
 inline sq_kick(note)
 {
 	d_step {
@@ -187,7 +188,7 @@ inline queue_close()
 #endif
 }
 
-/* iwm_cm_closed(), and what it drops. The first one counts. */
+/* iwm_cm_closed(), and the reference that it drops. The first call counts. */
 inline tell_cm()
 {
 	d_step {
@@ -264,7 +265,7 @@ inline upcall_receive()
 	rx_stopped = true
 }
 
-/* A WRITE: the state is looked at, and then the octets are copied. */
+/* A WRITE: the upcall reads the state, then copies the octets. */
 inline upcall_write()
 {
 	assert(ops && !destroyed);
@@ -296,7 +297,7 @@ inline look_at_tcp()
 	fi
 }
 
-/* TCP's callbacks in softirq: the peer's fault, its FIN or RST. */
+/* TCP's callbacks in softirq: the peer's error, FIN or RST */
 active proctype tcp()
 {
 	mtype from;
@@ -325,7 +326,7 @@ active proctype tcp()
 }
 
 #ifdef WORKER
-/* mpa_conn_work(), which was queued and holds a reference */
+/* mpa_conn_work(), which is queued and holds a reference */
 active proctype mpa_worker()
 {
 	mtype from;
@@ -357,7 +358,7 @@ inline mpa_destroy()
 	conn_put()
 }
 
-/* mpa_shutdown(): the peer closes, or it does not. */
+/* mpa_shutdown(): the peer may close, or not. */
 inline send_fin()
 {
 	if
@@ -370,7 +371,7 @@ inline send_fin()
 	fi
 }
 
-/* iwm_sq_flush_all(): see the last upcall end first. */
+/* iwm_sq_flush_all(): wait for the last upcall to end first. */
 inline flush_all()
 {
 #ifndef NO_UPCALL_WAIT
@@ -406,7 +407,7 @@ inline sq_stop(flushes)
 	}
 }
 
-/* mpa_abort() when @reset; else a FIN */
+/* iwm_qp_disconnect(): mpa_abort() if @reset, else a FIN */
 inline disconnect(reset)
 {
 	d_step { use_qp; state = ERROR };
@@ -443,7 +444,7 @@ end:	do
 	:: atomic { close_queued -> close_queued = false; close_runs = true; use_qp };
 		if
 		:: state == TERMINATE || fin_sent ->
-			/* wait_for_peer(), once more at most */
+			/* wait_for_peer(), at most once more */
 			if
 			:: !late -> late = true; queue_close()
 			:: disconnect(state != CLOSING)
@@ -542,7 +543,7 @@ end:	do
 }
 
 #ifdef GONE
-/* The device goes: iwm_cep_gone_qp() takes a reference under cep->lock. */
+/* Removing the device: iwm_cep_gone_qp() takes a reference under cep->lock. */
 active proctype cm()
 {
 	mtype from;
@@ -563,7 +564,7 @@ active proctype cm()
 #endif
 
 #ifdef FIND
-/* Somebody who knows the number: iwm_qp_get() */
+/* A context that knows the queue pair's number: iwm_qp_get() */
 active proctype finder()
 {
 	bool found;
@@ -581,7 +582,7 @@ active proctype finder()
 #endif
 
 #ifdef ACCEPT
-/* iwm_qp_accept(): mpa_accept() has begun the upcalls. */
+/* iwm_qp_accept(), after mpa_accept() has started the upcalls */
 active proctype acceptor()
 {
 	conn = true;
@@ -596,7 +597,7 @@ active proctype acceptor()
 #endif
 
 #ifdef OTHER
-/* The peer of another connection of the protection domain knows the STag. */
+/* The peer of another connection in the protection domain uses the STag. */
 active proctype other()
 {
 #ifdef LENT_TO_ALL
@@ -607,7 +608,7 @@ active proctype other()
 }
 #endif
 
-/* The consumer: it may close first; then it destroys. */
+/* The consumer may close first; then it destroys the queue pair. */
 active proctype consumer()
 {
 	mtype from;
@@ -657,7 +658,7 @@ active proctype consumer()
 	destroyed = true
 }
 
-/* Nobody can do anything any more. */
+/* Runs when no other process can continue. */
 active proctype check()
 {
 end:	timeout;

@@ -5,8 +5,8 @@
  *	setsockopt(fd, IPPROTO_TCP, TCP_ULP, "mpa", sizeof("mpa"));
  *
  * attaches it; the socket stays a plain TCP socket. Options of level SOL_MPA
- * then say what to ask the peer for, and start MPA at this octet of the
- * stream. From then on send and receive calls carry one ULPDU each.
+ * set what to ask the peer for, and start MPA at the current octet of the
+ * stream. From then on each send or receive call carries one ULPDU.
  */
 #ifndef _UAPI_LINUX_MPA_H
 #define _UAPI_LINUX_MPA_H
@@ -16,31 +16,32 @@
 #define SOL_MPA			5044
 
 /*
- * What to ask for: set before the start, or before MPA_ACCEPT. An int each
- * but for the last two. The first five are the administrator's (module
- * parameters of mpa.ko) until they are set.
+ * Settings: before MPA starts, or before MPA_ACCEPT. Each is an int, except the
+ * last two. The first five default to the administrator's choice (module
+ * parameters of mpa.ko). Setting MPA_CRC to 0 takes CAP_NET_ADMIN, unless the
+ * administrator has chosen 0.
  */
-#define MPA_MARKERS		1	/* Markers in what is received: 0, 1 */
-#define MPA_CRC			2	/* 0 only where the administrator has it */
+#define MPA_MARKERS		1	/* require the peer's Markers: 0, 1 */
+#define MPA_CRC			2	/* use CRCs: 0, 1 */
 #define MPA_RDMAC		3	/* serve peers of revision 0: 0, 1 */
 #define MPA_PACKING		4	/* 0: one FPDU for each TCP segment */
 #define MPA_STARTUP_TIMEOUT	5	/* milliseconds, 1..3600000 */
-#define MPA_REVISION		6	/* highest to speak: 1 (default), 2 */
+#define MPA_REVISION		6	/* highest revision: 1 (default), 2 */
 #define MPA_DEPTHS		7	/* struct mpa_depths, revision 2 */
 #define MPA_PRIVATE_DATA	8	/* 0..512 octets; 508 with revision 2 */
 
-/* Starting. No value but where one is named. */
+/* Start MPA. Only MPA_RESPOND takes a value. */
 #define MPA_INITIATE		16	/* send a Request, wait for the Reply */
-#define MPA_RESPOND		17	/* last streaming message or nothing */
+#define MPA_RESPOND		17	/* last streaming message, or nothing */
 #define MPA_ACCEPT		18	/* answer the Request: Full Operation */
-#define MPA_REJECT		19	/* answer it: back to streaming */
+#define MPA_REJECT		19	/* refuse it: back to streaming */
 #define MPA_START_RDMAC		20	/* no frames: both ends know the octet */
 
-/* To be read */
+/* Read-only */
 #define MPA_STATUS		32	/* struct mpa_status */
 #define MPA_PEER		33	/* struct mpa_peer */
 
-/* sock_diag: attribute beside INET_ULP_INFO_NAME, a __u8: MPA_STATE_* */
+/* sock_diag attribute next to INET_ULP_INFO_NAME, a __u8: MPA_STATE_* */
 #define MPA_ULP_INFO_STATE	5044
 
 #define MPA_PRIVATE_DATA_MAX	512
@@ -69,8 +70,8 @@ enum {
 
 /* mpa_status.flags */
 #define MPA_STATUS_INITIATOR	0x01	/* we sent the Request */
-#define MPA_STATUS_MARKERS_TX	0x02	/* we put Markers into what we send */
-#define MPA_STATUS_MARKERS_RX	0x04	/* the peer does */
+#define MPA_STATUS_MARKERS_TX	0x02	/* we send Markers */
+#define MPA_STATUS_MARKERS_RX	0x04	/* the peer sends Markers */
 #define MPA_STATUS_CRC		0x08	/* CRCs are generated and checked */
 #define MPA_STATUS_SENDABLE	0x10	/* FPDUs may be sent (7.1.2 rule 4) */
 
@@ -78,8 +79,8 @@ enum {
  * struct mpa_status - what MPA does on a socket
  * @state: MPA_STATE_*
  * @flags: MPA_STATUS_*
- * @error: number of the error that ended it: 1..4 of RFC 5044 section 8, 6 or 7
- *	of RFC 6581, or 0
+ * @error: number of the error that ended MPA: 1..4 of RFC 5044 section 8, 6 or
+ *	7 of RFC 6581, or 0
  * @err: errno of the last startup that failed, or of the receive direction's
  *	end; 0 for an orderly end
  * @revision: MPA revision in force
@@ -89,13 +90,14 @@ enum {
  * @ord: outbound RDMA Read depth in force
  * @mulpdu: octets of the largest ULPDU that fits into a TCP segment
  * @emss: octets of TCP's effective maximum segment size
- * @rx_position: place of the next ULPDU's FPDU in the peer's stream, modulo
+ * @rx_position: position of the next ULPDU's FPDU in the peer's stream, modulo
  *	2^32; 0 is the first octet of Full Operation
  * @reserved2: 0
- * @tx_position: place of the next FPDU in ours, not wrapped
- * @tx_accepted: octets of it that TCP has taken
+ * @tx_position: position of the next FPDU in our stream, not wrapped
+ * @tx_accepted: octets of our stream that TCP has taken
  *
- * Valid in and after Full Operation, but for @state, @error and @err.
+ * @state, @error and @err are always valid, the other fields in and after Full
+ * Operation.
  */
 struct mpa_status {
 	__u8 state;
@@ -122,13 +124,13 @@ struct mpa_status {
 #define MPA_PEER_ENHANCED	0x10	/* S */
 
 /**
- * struct mpa_peer - the Request or Reply that has come
+ * struct mpa_peer - the Request or Reply that the peer has sent
  * @flags: MPA_PEER_*
- * @revision: its revision
- * @ird: its inbound RDMA Read depth; 0x3fff: not negotiated
- * @ord: its outbound RDMA Read depth, likewise
+ * @revision: MPA revision
+ * @ird: the peer's inbound RDMA Read depth; 0x3fff: not negotiated
+ * @ord: the peer's outbound RDMA Read depth, likewise
  * @data_len: octets in @data
- * @data: its Private Data
+ * @data: Private Data
  */
 struct mpa_peer {
 	__u8 flags;
