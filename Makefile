@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-# Everything starts here: make help. Kbuild (beside this file) is what the kernel's own build reads.
+# Targets: make help. The kernel's own build reads Kbuild, beside this file.
 #
 # Settings, in the environment or on the command line:
 #   KERNEL=6.1|6.12|7     Debian's kernel to build for and to boot (default: the machine's: 6.1 on Debian 12, 6.12 on 13; others are fetched, not installed)
-#   KVER=6.1.0-NN-amd64   one release of it, whose headers are there (default: the newest)
+#   KVER=6.1.0-NN-amd64   one release of it, whose headers are installed (default: the newest)
 #   T=NAME                only the scenarios (make scenarios, make applications) or stages (make kernels) whose name contains NAME
 #   HOST=1                make demo on the running kernel instead of in a guest
 #   ROWS="SELECTION,..."  make bench*: only the rows that have all words of a selection (scripts/bench/run -l lists them)
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
-#   FUZZ_SEED=N           make fuzz: what the inputs are made from (default: another one each time)
-#   FULL=1                make fresh with make check, too
+#   FUZZ_SEED=N           make fuzz: the seed of the inputs (default: a new one each time)
+#   FULL=1                make fresh also runs make check
 #   HOURS=N               make soak: how long (default: 1)
 #   IWMPA_CACHE=DIR       where kernel sources and kernels are kept (default: ~/.cache/iwmpa)
 
@@ -36,11 +36,11 @@ help: ## this list
 		END { print s }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: modules
-modules: ## build mpa.ko and iwmpa.ko for the kernel; they end up here
+modules: ## build mpa.ko and iwmpa.ko for the kernel, in this folder
 	+@scripts/kernel build $(JOBS) M=$(CURDIR) W=1 modules
 
 .PHONY: demo
-demo: ## real RDMA programs between two hosts in a guest (HOST=1: on this kernel), as a table
+demo: ## run real RDMA programs between two hosts in a guest (HOST=1: on this kernel); print a table
 	@scripts/demo
 
 .PHONY: check
@@ -64,16 +64,16 @@ kernels: ## build and test on each of Debian's kernels (KERNEL, T select): one t
 	@scripts/kernels
 
 .PHONY: applications ulps
-applications: ## storage and applications on the device, at length: tests/applications and their short ones (T=NAME selects)
+applications: ## longer tests of storage and applications: tests/applications and the short scenarios of the same kinds (T=NAME selects)
 	@scripts/check applications
-ulps: applications # its first name
+ulps: applications # the old name
 
 .PHONY: debug kcsan soak
 debug: ## scenarios and churn on a kernel with KASAN, lockdep, kmemleak and debug objects, four CPUs (T=NAME selects)
 	@scripts/check debug
 kcsan: ## the same on a kernel that looks for data races (T=NAME selects)
 	@scripts/check kcsan
-soak: ## everything at once for HOURS on the debug kernel, beside a transfer that is compared
+soak: ## the churn for HOURS on the debug kernel, beside a transfer whose data are compared
 	@CHURN_SECONDS=$$(($${HOURS:-1} * 3600)) T=churn scripts/check debug
 
 .PHONY: interop
@@ -81,17 +81,17 @@ interop: ## two guests on one wire, iwmpa and siw at either end: programs, stora
 	@scripts/interop
 
 .PHONY: conformance conformance-siw documents fuzz
-conformance: ## run the tests that show requirements; a table of them: passed, failed, not shown
+conformance: ## run the tests that show requirements; print a table of requirements: passed, failed, not shown
 	@TAGGED=1 scripts/check unit kunit scenarios conformance; status=$$?; cat build/logs/conformance.log; exit $$status
 conformance-siw: ## the wire peer against siw, which shows that the peer is right
 	@scripts/conformance-siw
-documents: ## make generated parts of the pages anew: conformance.md from its rows and the tests' names, the lists of counters
+documents: ## regenerate parts of the pages: conformance.md from its rows and the tests' names, the lists of counters
 	@scripts/documents
 fuzz: ## libFuzzer over the parsers, and over the modules in User Mode Linux, FUZZ_SECONDS for each target
 	@scripts/fuzz
 
 .PHONY: prove
-prove: ## models of the lock-free parts (Spin), the pure files with any input (Frama-C), and what breaks without a barrier, step or check
+prove: ## models of the lock-free parts (Spin), the pure files with any input (Frama-C), and mutants that lack a barrier, step or check
 	@scripts/prove
 
 .PHONY: faults
@@ -101,42 +101,42 @@ faults: ## every allocation under the modules fails once, in User Mode Linux wit
 .PHONY: bench bench-compare bench-cpus bench-link bench-link-commit bench-native bench-commit
 bench: ## instructions per octet, round trip and I/O: iwmpa, siw, TCP (ROWS="nvme tcp,nfs": part of it)
 	@scripts/bench/run
-bench-compare: ## the same, and which rows cost over 3 % more than the committed table
+bench-compare: ## the same, and list the rows that cost over 3 % more than in the committed table
 	@scripts/bench/run --compare
 bench-cpus: ## the ratio to TCP with 1, 2 and 4 CPUs and 1 to 8 connections
 	@ROWS=cpus scripts/bench/run
 bench-link: ## NVMe and NFS over a link with a delay: time, latency and TCP segments for each I/O (KERNEL, ROWS="nvme delay=20")
 	@scripts/bench/run --link
-bench-link-commit: ## the same, and put it into Documentation/performance*, and README.md (KERNEL, ROWS)
+bench-link-commit: ## the same, and put the figures into Documentation/performance* and README.md (KERNEL, ROWS)
 	@scripts/bench/run --link --record
-bench-native: ## the ratios in time, on this machine's own CPU (User Mode Linux, nothing that looks for faults)
+bench-native: ## the ratios in time, on this machine's own CPU (User Mode Linux without the fault checkers)
 	@scripts/bench/native
-bench-commit: ## measure (ROWS), profile, and put it into Documentation/performance*, README.md and the plots
+bench-commit: ## measure (ROWS), profile, and put the results into Documentation/performance*, README.md and the plots
 	@scripts/bench/run --record
 	@ROWS= scripts/bench/run --record -P -L >build/bench/profile.txt
 
 .PHONY: setup setup-all
-setup: ## install the Debian packages that building the modules for this machine and using them needs (root, or sudo)
+setup: ## install the Debian packages needed to build the modules for this machine and to use them (root, or sudo)
 	@scripts/setup server
-setup-all: ## install those that all of this needs; the targets install what they need by themselves
+setup-all: ## install the packages that all targets need; each target also installs its own by itself
 	@scripts/setup
 
-# What is installed is for the machine's own kernel unless another is named.
+# Install for the running kernel unless KVER names another.
 .PHONY: install uninstall
 install uninstall: export KVER := $(or $(KVER),$(shell uname -r))
 install: modules ## install modules, the unit iwmpa@, man pages and linux/mpa.h, for the running kernel or KVER (root)
 	+@scripts/kernel build M=$(CURDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	@$(MAKE) --no-print-directory install-files
-	@for p in dkms tools; do sh debian/iwmpa-$$p.postinst configure; done # the udev rules count for what is there, too
+	@for p in dkms tools; do sh debian/iwmpa-$$p.postinst configure; done # apply the udev rules to existing devices
 	@depmod "$$KVER"
 	@echo "The modules are not signed: a kernel under Secure Boot refuses them. 'make deb' gives a package, whose modules are signed."
-uninstall: ## take them away again, with the unit's devices (root)
+uninstall: ## remove all of these, and the unit's devices (root)
 	@[ ! -d /run/systemd/system ] || systemctl stop 'iwmpa@*.service'
 	@rm -f /etc/systemd/system/*.{wants,requires}/iwmpa@*.service
 	@rm -f /lib/modules/"$$KVER"/updates/{mpa,iwmpa}.ko* $(foreach f,$(files),'$(DESTDIR)$(lastword $(subst :, ,$(f)))')
 	@depmod "$$KVER"
 
-# What is no program and no module, each as SOURCE:DESTINATION. The package has it, too.
+# All files that are neither programs nor modules, each as SOURCE:DESTINATION. The package installs them with the same list.
 PREFIX = /usr/local
 INCLUDEDIR = $(PREFIX)/include
 files = \
@@ -161,14 +161,14 @@ install-files: build/mpa.pc
 deb: ## Debian packages of modules (for DKMS) and tools, in build/deb, checked by lintian
 	@scripts/deb
 .PHONY: package-check
-package-check: ## these packages in a whole Debian in the emulator: install, reboot, newer kernel, purge (an hour or more)
+package-check: ## test the packages in a whole Debian in the emulator: install, reboot, newer kernel, purge (an hour or more)
 	@scripts/package-check
 
 .PHONY: fresh
-fresh: ## make deb and make demo (FULL=1: make check, too) in bare roots of Debian 12 and 13, as root and as a user (T selects)
+fresh: ## make deb and make demo (FULL=1: also make check) in bare roots of Debian 12 and 13, as root and as a user (T selects)
 	@scripts/fresh
 
 .PHONY: clean
-clean: ## remove everything that was built here; the cache stays
+clean: ## remove everything that was built here; keep the cache
 	+@-if scripts/kernel headers >/dev/null 2>&1; then scripts/kernel build M=$(CURDIR) clean; fi
 	@rm -rf build

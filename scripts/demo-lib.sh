@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by demo-steps: one row of the demo, a program's server on bob and its client on alice. Sets failed when one fails.
-# Wants work (a scratch folder), markers (on or off), DEMO_LOGS and DEMO_LOGS_SHOWN; and PATIENCE, how many times as long everything may take.
+# Sourced by demo-steps: one row of the demo, a program's server on bob and its client on alice. Sets failed when a row fails.
+# Needs work (a scratch folder), markers (on or off), DEMO_LOGS, DEMO_LOGS_SHOWN, and PATIENCE, the factor of all timeouts.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/perftest-lib.sh"
 
 row() { printf '%-7s %-12s %-38s %-8s %-26s %7s\n' "$@"; }
 
-# A program's server has started when somebody listens on its port.
+# A program's server has started when its port has a listener.
 listening() { ip netns exec bob ss -Hltn "sport = :$1" | grep -q .; }
 # within SECONDS COMMAND...: waits until COMMAND succeeds.
 within() {
@@ -29,15 +29,15 @@ start() {
   { (cd "$work" && exec ip netns exec alice timeout -k 2 "$limit" bash -c "$client_command") >"$work/client" 2>"$work/client.errors" </dev/null ||
     client_status=$?; } 2>/dev/null # the shell's own line about a crash
   status=$client_status
-  # rcopy's server goes on for ever; the others end with their client, unless it failed.
+  # rcopy's server runs for ever; the others end with their client, unless the client failed.
   if [ "$program" = rcopy ] || [ $status != 0 ]; then kill $server 2>/dev/null || true; wait $server 2>/dev/null || true
   else wait $server || status=$?; fi
   server=''
   echo "# client: $client_command"; cat "$work/client" "$work/client.errors"; echo "# server: $server_command"; cat "$work/server"; echo "# status $status"
 }
 
-# step PROGRAM WHAT PORT SECONDS SERVER CLIENT RESULT: RESULT is a command that prints the row's figure from the client's log, and
-# whose failure is the step's.
+# step PROGRAM WHAT PORT SECONDS SERVER CLIENT RESULT: RESULT is a command that prints the row's figure from the client's log; when it
+# fails, the step fails.
 step() {
   local program=$1 what=$2 port=$3 limit=$4 server_command=$5 client_command=$6 result=$7 log begin verdict=ok figure starts=0
   local status client_status
@@ -45,7 +45,7 @@ step() {
   : >"$log"
   begin=$EPOCHREALTIME
   while
-    # The listener of the program before may outlive it by a moment, and is not the one to wait for.
+    # The previous program's listener may outlive it briefly: do not mistake it for this one's.
     within 60 not_listening "$port" || { row FAILED "$program" "$what" "$markers" "port $port stays taken" ""; failed=1; return; }
     starts=$((starts + 1))
     start "$program" "$port" "$limit" "$server_command" "$client_command" >>"$log"
@@ -65,6 +65,6 @@ step() {
 }
 
 rounds() { [ "$(grep -c '^ping data: rdma-ping-' client)" = 1000 ] && echo 1,000 rounds; }
-# perftest times itself by the cycle counter, which two emulated processors need not agree on: then it says 0, or inf.
+# perftest measures time by the cycle counter. Those of two emulated processors may differ: then perftest prints 0, or inf.
 bandwidth() { awk '$1 == 65536 { print ($4 + 0 > 0 ? $4 " MiB/s" : "done, not timed"); n++ } END { exit !n }' client; }
 latency() { awk '$1 == 64 { print ($5 ~ /^[0-9.]+$/ && $5 + 0 > 0 ? $5 " us" : "done, not timed"); n++ } END { exit !n }' client; }

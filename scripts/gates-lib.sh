@@ -7,7 +7,7 @@ text_gates=(shell spdx version kernel_doc checkpatch format spelling words names
 kernel_source=$(scripts/kernel source)
 listing=project_files
 
-# Files by a pattern of their names.
+# files PATTERN: prints the listed files whose paths match PATTERN.
 files() { $listing | grep -E "$1"; }
 kernel_c() { files '^(mpa|ddp_glue|kunit|include|tools/kverbs)/.*\.[ch]$'; }
 scripts() {
@@ -17,17 +17,17 @@ scripts() {
   done
 }
 
-# Not asked for:
+# Ignored types:
 #   FILE_PATH_CHANGES, MAINTAINERS   no patch, and no kernel tree
 #   LINUX_VERSION_CODE               compat shims say which kernel they are for
 #   CAMELCASE                        names of the kernel's own (PageXxx, min_t on uXX)
-#   PREFER_KERNEL_TYPES              the wire headers are compiled in user space too
-# Headers of tracepoints are written as TRACE_EVENT() is everywhere in the kernel, which checkpatch takes for calls and expressions.
-# A macro that stands in for what a kernel lacks need not use its arguments. One that makes an entry of a table, or several lines, of
-# each line of a list (include/mpa/settings.h) is no function and no expression.
+#   PREFER_KERNEL_TYPES              the wire headers are also compiled in user space
+#   MACRO_ARG_UNUSED                 a macro that replaces a function that a kernel lacks need not use its arguments
+# Headers of tracepoints use TRACE_EVENT() in the usual style, which checkpatch mistakes for calls and expressions. It also mistakes macros
+# that make a table's entry, or several lines, from each line of a list (include/mpa/settings.h).
 checkpatch() {
   local ignore=FILE_PATH_CHANGES,LINUX_VERSION_CODE,CAMELCASE,PREFER_KERNEL_TYPES,MACRO_ARG_UNUSED$1; shift
-  # In a folder of its own, because it leaves a file where it runs.
+  # Run it in $work, because it leaves a file in its current folder.
   (cd "$work" && "$kernel_source/scripts/checkpatch.pl" --no-tree --strict --terse --show-types --no-summary --color=never \
     --max-line-length=100 --ignore "$ignore" -f "${@/#/$ROOT/}")
 }
@@ -54,7 +54,7 @@ gate_shell() {
   [ ${#list[@]} = 0 ] || shellcheck -x -S warning -e SC1090,SC1091,SC2034,SC2154 -s bash "${list[@]}" || bad=1
   return $bad
 }
-# One version: Kbuild, CMake and the package's dkms.conf read it from VERSION, and Debian's changelog begins with it.
+# Kbuild, CMake and the package's dkms.conf read the version from VERSION; Debian's changelog must begin with the same.
 gate_version() {
   local said
   said=$(sed -n '1s/^iwmpa (\(.*\)) .*/\1/p' debian/changelog)
@@ -78,7 +78,7 @@ prose() {
     grep -vE 'corpus/|vectors/'
 }
 gate_spelling() { prose | xargs -r codespell --ignore-words-list te,tthe,wirte; }
-# scripts/words: what plain technical English does without, each line an extended regular expression of Perl's kind.
+# scripts/words: words that plain technical English avoids, each line an extended Perl regular expression.
 gate_words() {
   local list
   grep -v '^#' scripts/words >"$work/words"
@@ -86,12 +86,12 @@ gate_words() {
   [ ${#list[@]} = 0 ] || ! grep -nPi -f <(paste -sd '|' "$work/words") "${list[@]}"
 }
 
-# names FILE...: of functions and variables in backticks, each with its page.
+# names FILE...: prints the names of functions and variables in backticks, each with its page.
 names() {
   grep -oHE '`[^`]+`' "$@" | grep -oE '^[^:]+:|\b[a-z][a-z0-9]*(_[a-z0-9]+)+\b' |
     awk '/:$/ { page = $0; next } { print page " " $0 }' | sort -u
 }
-# A page that speaks of a function or a setting by name means one that exists: here, or in other projects (scripts/names-elsewhere).
+# A function or setting that a page names must exist: here, or in other projects (scripts/names-elsewhere).
 gate_names() {
   local list bad=0 page name
   mapfile -t list < <(files '\.(md|rows)$')
@@ -103,7 +103,7 @@ gate_names() {
   return $bad
 }
 
-# Of shell, and of pages outside of tables
+# Lines of shell, and of pages outside of tables, have at most 140 columns.
 gate_lines() {
   local list
   mapfile -t list < <({ scripts; files '^scripts/.*lib\.sh$|^tests/lib/|\.md$'; } | sort -u)
@@ -112,7 +112,7 @@ gate_lines() {
     END { exit bad }' "${list[@]}"
 }
 
-# The newest subjects. A package's source and an archive have no history.
+# Check the newest subjects. A package's source and an archive have no history.
 gate_commits() {
   local n
   n=$(git rev-list --count --max-count=21 HEAD 2>/dev/null) || return 0

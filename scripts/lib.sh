@@ -4,17 +4,17 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 BUILD=$ROOT/build
-RESULTS=${IWMPA_RESULTS:-$BUILD/results} # what each test has shown: a folder for each stage, files of lines "name, IDs, ok|FAIL|skip, text"
-# Large things that do not depend on this checkout (kernel source, kernels) outlive it, so that a fresh clone starts fast.
+RESULTS=${IWMPA_RESULTS:-$BUILD/results} # the tests' results: a folder for each stage, files of lines "name, IDs, ok|FAIL|skip, text"
+# Large files that do not depend on this checkout (kernel source, kernels) are kept outside it, so that a fresh clone starts fast.
 CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
 # The stock kernel series of this machine's Debian; KERNEL names another.
 case $(sed -n 's/^VERSION_ID=//p' /etc/os-release 2>/dev/null) in '"13"') SERIES=6.12 ;; *) SERIES=6.1 ;; esac
 KERNEL=${KERNEL:-$SERIES}
-# One of scripts/vm/build's? Everything may take so many times as long there.
+# Is KERNEL one that scripts/vm/build makes? SLOWNESS is the factor by which it is slower.
 looks_for_faults() { [[ $KERNEL == @(debug|kcsan) ]]; }
 SLOWNESS=1
 ! looks_for_faults || SLOWNESS=10
-# What waits in a test for something that has to happen waits so many times as long as that takes: the machine may be busy.
+# The factor of all timeouts in tests, because the machine may be busy.
 export PATIENCE=$((SLOWNESS * 10))
 
 # A plain user's PATH on Debian lacks the folders where modprobe, rdma and depmod live.
@@ -23,38 +23,38 @@ umask 022
 
 die() { echo "${0##*/}: $*" >&2; exit 1; }
 note() { echo "== $*" >&2; }
-# die_with_log LOG TEXT: for a tool that failed; the reason is at the end of what it has written to LOG.
+# die_with_log LOG TEXT: for a tool that failed; shows the end of its LOG, which has the reason.
 die_with_log() { tail -n 25 "$1" >&2; die "$2: ${1#"$ROOT"/}"; }
 
-# What stands at the top of a script is its help.
+# The comment at the top of a script is its help text.
 usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; }
 
-# arguments MIN MAX "$@": for scripts without options. --help is answered, anything else that does not fit is refused.
+# arguments MIN MAX "$@": for scripts without options. Answers --help, refuses other options and a wrong number of arguments.
 arguments() {
   local min=$1 max=$2 a; shift 2
   for a; do
     case $a in -h | --help) usage ;; -*) die "no option '$a': see --help" ;; esac
   done
-  [ $# -ge "$min" ] && [ $# -le "$max" ] || die "not to be called with '$*': see --help"
+  [ $# -ge "$min" ] && [ $# -le "$max" ] || die "wrong arguments '$*': see --help"
 }
 
-# other_option OPTION OPTARG: what is left when getopts ":...h-:" has found none of the script's own options.
+# other_option OPTION OPTARG: handles what getopts ":...h-:" returns for anything but the script's own options.
 other_option() {
   case $1$2 in
   h | -help) usage ;;
   -*) die "no option '--$2': see --help" ;;
-  :*) die "option '-$2' wants a value: see --help" ;;
+  :*) die "option '-$2' needs a value: see --help" ;;
   *) die "no option '-$2': see --help" ;;
   esac
 }
 
-# need_root WHAT-FOR: ends here when as_root has no way. Without a terminal sudo must not want a password.
+# need_root WHAT-FOR: dies when as_root cannot work. Without a terminal, sudo must not ask for a password.
 need_root() {
   [ "$(id -u)" != 0 ] || return 0
   command -v sudo >/dev/null || die "needs root for: $* (run it as root, or install sudo)"
-  [ -t 0 ] || sudo -n true 2>/dev/null || die "needs root for: $* (sudo wants a password, and there is no terminal)"
+  [ -t 0 ] || sudo -n true 2>/dev/null || die "needs root for: $* (sudo asks for a password, and there is no terminal)"
 }
-# as_root COMMAND...: after need_root, which says what is wrong where somebody reads it: the output of COMMAND may go to a log.
+# as_root COMMAND...: call need_root first: its message reaches the user, while the output of COMMAND may go to a log.
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; elif [ -t 0 ]; then sudo "$@"; else sudo -n "$@"; fi
 }
@@ -73,16 +73,17 @@ need_commands() {
   for c; do command -v "$c" >/dev/null || die "$c is missing: run '$hint'"; done
 }
 
-# One writer at a time for something in the cache; the lock goes with the process (file descriptor 9).
+# lock_cache NAME: allows one writer at a time for an entry of the cache; the lock (file descriptor 9) ends with the process.
 lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
 
-# cached_kernel SERIES-OR-RELEASE: the newest release of it that scripts/fetch-kernel has left in the cache, or nothing.
+# cached_kernel SERIES-OR-RELEASE: prints the newest release of it that scripts/fetch-kernel has put into the cache, if any.
 cached_kernel() {
   { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$1*" -name "*-amd64" -printf '%f\n' 2>/dev/null || true; } |
     sed -n "s/^linux-headers-\(${1//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
 }
 
-# The kernel release to build for and boot: KVER, or the newest of KERNEL: a stock one with headers of this machine, or one of the cache.
+# Prints the kernel release to build for and boot: KVER, or the newest of KERNEL. It is a stock one whose headers are installed on this
+# machine, or one in the cache.
 kver() {
   local d
   if [ -n "${KVER:-}" ]; then echo "$KVER"; return; fi
@@ -98,7 +99,7 @@ kver() {
   echo "${d##*/linux-headers-}"
 }
 
-# The headers' folder of a release.
+# kdir RELEASE: prints the folder of its headers.
 kdir() {
   local d
   for d in "/lib/modules/$1/build" "/usr/src/linux-headers-$1" "$CACHE/kernel-$1/usr/src/linux-headers-$1"; do
@@ -107,17 +108,17 @@ kdir() {
   die "no kernel headers for $1: apt-get install linux-headers-$1"
 }
 
-# shows_requirements SCENARIO-FILE: it names IDs, or runs programs whose cases do.
+# shows_requirements SCENARIO-FILE: whether it names IDs, or runs programs whose cases name them.
 shows_requirements() { grep -qE '\[[A-Z]{2,3}-[0-9]{2}|\b(mpa-peer|peer_matrix|socket-test)\b|^# shows requirements' "$1"; }
 
-# Every file of the project, by its path here; what git ignores is none of ours.
+# Prints the path of every file of the project, without the files that git ignores.
 project_files() {
   { git ls-files -co --exclude-standard 2>/dev/null || find . -path ./build -prune -o -type f -printf '%P\n'; } |
     sort -u | while read -r f; do [ ! -e "$f" ] || echo "$f"; done
 }
 
-# spoil FILE STATUS: what is good in a file of results is not, because the whole ended with STATUS: the kernel's log is dirty, or it
-# died, or something else failed that has no line there. 1 with failures in the file says no more than these.
+# spoil FILE STATUS: changes "ok" to "FAIL" in a file of results when the whole test ended with STATUS for a reason without a line in the
+# file, such as a dirty kernel log or a dead kernel. With status 1 and failures in the file, these failures are the reason.
 spoil() {
   case $2 in
   0 | 77) return ;;

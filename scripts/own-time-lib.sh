@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by what ends a guest that hangs. A guest's own time passes while its emulator runs, and while it sleeps because the guest has
-# nothing to do; it stands still while the emulator is ready to run and other programs have the processors. A limit of this time ends a
-# guest that waits for ever and one that spins for ever, and does not measure how busy the machine is.
+# Sourced by the scripts that end a guest that hangs. A guest's own time passes while its emulator runs, and while the emulator sleeps
+# because the guest is idle. It stands still while the emulator is ready to run but other programs use the processors. A limit of this time
+# ends both a guest that waits for ever and one that spins for ever, and does not depend on how busy the machine is.
 # shellcheck shell=bash
 
 declare -A own_ran own_waited # nanoseconds, by thread
 own_ms=0 own_uptime='' own_proc=/proc
 
-# family PID: sets pids to it and all that it has started.
+# family PID: sets pids to PID and all its descendants.
 family() {
   local file stat pid more=y
   local -A parent=()
   pids=("$1")
   for file in "$own_proc"/[0-9]*/stat; do
     { IFS= read -r stat <"$file"; } 2>/dev/null || continue
-    pid=${stat%% *} stat=${stat##*) } # the name between them may hold anything
+    pid=${stat%% *} stat=${stat##*) } # the name between them may hold any character
     stat=${stat#* } parent[$pid]=${stat%% *}
   done
   while [ -n "$more" ]; do
@@ -27,7 +27,7 @@ family() {
   done
 }
 
-# own_time PID: adds to own_ms what passed for PID's family since the last call. A kernel without /proc/PID/schedstat has all time count.
+# own_time PID: adds to own_ms the own time of PID's family since the last call. Without /proc/PID/schedstat all time counts.
 own_time() {
   local pid thread uptime wall ran waited most=0 wait=0 pids
   read -r uptime _ <"$own_proc/uptime"
@@ -43,12 +43,12 @@ own_time() {
     done
   done
   wait=$((wall - wait / 1000000)) most=$((most / 1000000))
-  [ $wait -ge $most ] || wait=$most # many threads wait at once
+  [ $wait -ge $most ] || wait=$most # the sum is too large when many threads wait at once
   [ $wait -le $wall ] || wait=$wall
   [ $wait -le 0 ] || own_ms=$((own_ms + wait))
 }
 
-# limited MARK SECONDS COMMAND...: becomes COMMAND. That is ended after SECONDS of its own time, and then the file MARK is there.
+# limited MARK SECONDS COMMAND...: executes COMMAND in this process; after SECONDS of its own time, creates the file MARK and kills it.
 limited() {
   local mark=$1 limit=$2 pid=$BASHPID; shift 2
   rm -f "$mark"

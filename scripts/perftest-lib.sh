@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by all that runs perftest: what is known of the one that Debian 12 has (4.5). Documentation/applications/perftest.md tells users.
+# Sourced by all scripts that run perftest: how to handle known faults of Debian 12's perftest (4.5). For users they are described in
+# Documentation/applications/perftest.md.
 #
-# With -R its server listens twice on its port: first for what both sides have to tell each other, then for the queue pair. The
-# client waits for neither. When it is faster than the second listener it is refused, says so, connects once more with what it has
-# freed by then, and crashes; the server waits for ever. No device can mend that: both have to be started again.
+# With -R the server listens twice on its port: first to exchange parameters, then for the queue pair. The client waits for neither
+# listener. When it is faster than the second listener, its connection is refused: it reports that, connects again with memory that it has
+# freed already, and crashes; the server waits for ever. A device cannot prevent this: both must be started again.
 #
-# With -F, which every call here has, a clock that perftest cannot make sense of costs the figure only: 0.00, or inf for a latency.
-# Without it the program ends there, with status 1, before it has told the other side.
+# Every call here uses -F. With -F an implausible clock spoils only the figure: 0.00, or inf for a latency. Without it the program ends
+# with status 1 before it has told the other side.
 # shellcheck shell=bash
 
-# perftest_again START STATUS LOG...: whether the client was refused in just that way, by its exit status and all that it has printed,
-# and START is not the third yet. The shell that ran it may have added its own line. Anything else is for the caller to report.
+# perftest_again START STATUS LOG...: whether the client was refused in exactly this way, according to its exit status and its output,
+# and START is less than 3. The shell that ran the client may have added a line. The caller reports all other failures.
 perftest_again() {
   local start=$1 status=$2 said; shift 2
   said=$(cat "$@" | grep -vE '^(ERRNO: .*|Device not recognized to implement inline feature\. Disabling it|.*: line [0-9]+: +[0-9]+ Segmentation fault .*|)$')

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Alignment of FPDUs when TCP has to do otherwise: packets are lost, the MTU changes, the window shuts. Data are compared; captures
-# show where alignment is lost, and that it comes back.
+# Alignment of FPDUs when TCP cannot keep it: packets are lost, the MTU changes, the window shuts. Data are compared; captures
+# show where alignment is lost and that it is regained.
 . "$(dirname "$0")/lib/scenario.sh"
 begin "alignment under faults"
 command -v tcpdump >/dev/null || skip "tcpdump is not installed"
 load_modules || finish
 . "$(dirname "$0")/lib/routed.sh"
 routed_hosts || finish
-sysctl -qw net.core.netdev_max_backlog=100000 # what is lost is lost on purpose
+sysctl -qw net.core.netdev_max_backlog=100000 # so that packets are lost only on purpose
 
-# lossy HOST N: what comes to the host has every Nth packet dropped, after the capture. N 0: none.
+# lossy HOST N: drops every Nth packet that arrives at the host, behind the capture. N 0: none.
 lossy() {
   ip netns exec "$1" tc qdisc del dev wire clsact 2>/dev/null
   [ "$2" != 0 ] || return 0
@@ -31,17 +31,17 @@ transfer bulk
 judged "alignment outlives retransmission [TX-04]" --expect all-aligned
 check "segments were sent again: $(figure again)" test "$(figure again)" -ge 10
 
-# At a rate at which each direction takes as long as the other, whatever else the machine does.
+# A limited rate, so that both directions take equally long, whatever the load of the machine.
 say "every 50th packet lost, data both ways: SACK blocks take room in data segments"
 for port in port1 port2; do check "$port is slow" router tc qdisc add dev $port root tbf rate 10mbit burst 64k limit 4m; done
 transfer both-ways
 for port in port1 port2; do router tc qdisc del dev $port root; done
-judged "what is sent meanwhile is not aligned [TX-05]" --least-aligned 25 --quiet
+judged "segments with SACK blocks are not aligned [TX-05]" --least-aligned 25 --quiet
 check "alignment comes back and is lost again: $(figure losses) times [TX-05]" test "$(figure losses)" -ge 2
 lossy h1 0
 lossy h2 0
 
-# A stream that lasts, at a rate that keeps octets waiting in TCP.
+# A long stream, at a rate that keeps octets waiting in TCP.
 octets() { ip netns exec h2 cat /sys/class/net/wire/statistics/rx_bytes; }
 more_octets() { [ "$(octets)" -gt "$1" ]; }
 progress() { until_true 200 more_octets $(($(octets) + $1)) || fail "the transfer does not go on"; }
@@ -60,7 +60,7 @@ start_stream() {
 end_stream() {
   check "the stream ends" wait $client
   check "its receiver ends" wait $server
-  check "all of it came as it was sent [TX-03 TX-08]" grep -q "after 400 messages" "$WORK/server"
+  check "all data arrive unchanged [TX-03 TX-08]" grep -q "after 400 messages" "$WORK/server"
   end_capture
   router tc qdisc del dev port2 root
 }

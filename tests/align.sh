@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# How FPDUs lie in TCP segments, from captures behind a router: several MTUs, with and without TSO, Markers,
-# packing and timestamps, IPv4 and IPv6. What the devices count has to be what the captures show.
+# The positions of FPDUs in TCP segments, from captures behind a router: several MTUs, with and without TSO, Markers,
+# packing and timestamps, IPv4 and IPv6. The devices' counters must agree with the captures.
 . "$(dirname "$0")/lib/scenario.sh"
 begin "alignment"
 command -v tcpdump >/dev/null || skip "tcpdump is not installed"
@@ -9,15 +9,15 @@ load_modules || finish
 . "$(dirname "$0")/lib/routed.sh"
 routed_hosts || finish
 
-# transfer [ADDRESS]: SENDs, WRITEs, READs, large and small, compared; captured. On one CPU, where packets keep their order: SACK
-# blocks in data segments would make these smaller.
+# transfer [ADDRESS]: captures SENDs, WRITEs and READs, large and small, whose data are compared. On one CPU, so that packets keep their
+# order: SACK blocks in data segments would make these smaller.
 transfer() {
   start_capture
   cases "transfer" bounded 60 taskset -c 0 verbs-test run integrity bulk --count 4 --addr "${1:-10.9.2.2}" --server-ns h2 --client-ns h1
   end_capture
 }
 
-# mulpdu EMSS: RFC 5044 section 4.5, Markers as they are set.
+# mulpdu EMSS: prints the MULPDU of RFC 5044 section 4.5, with or without Markers as $markers says.
 mulpdu() {
   if [ "$markers" = Y ]; then
     echo $(($1 - 6 - 4 * (($1 + 511) / 512) - $1 % 4))
@@ -26,7 +26,7 @@ mulpdu() {
   fi
 }
 
-# emss_is EMSS: full segments, and FPDUs as large as fit. One Marker less than the most is possible: 4 octets more.
+# emss_is EMSS: segments must be full, and FPDUs as large as possible. With one Marker less than the maximum, 4 octets more fit.
 emss_is() {
   local want
   want=$(mulpdu "$1")
@@ -40,7 +40,7 @@ remember() {
   fpdus=${counts[tx_fpdus]} octets=${counts[tx_octets]} unaligned=${counts[tx_unaligned]}
 }
 
-# counters_agree: those of the devices with the capture.
+# counters_agree: compares the devices' counters with the capture.
 counters_agree() {
   read_counters
   check "tx_fpdus" test "$((counts[tx_fpdus] - fpdus))" = "$(figure fpdus)"
@@ -58,7 +58,7 @@ aligned() {
   counters_agree
 }
 
-sysctl -qw net.core.netdev_max_backlog=100000 # nothing is to be lost between the hosts here
+sysctl -qw net.core.netdev_max_backlog=100000 # no packet may be lost between the hosts here
 for tso in on off; do
   set_tso $tso
   for mtu in 1500 4200 9000; do
@@ -88,7 +88,7 @@ transfer
 judged "one FPDU in each segment [RDC-07]" --expect all-aligned --most-fpdus 1 --least-segments 100
 set_parameter packing Y || fail "packing"
 
-# Chosen, and asked for by nobody: FPDUs across segments, which the peer has to take. With Markers and CRC on top.
+# FPDUs across segments, if the administrator chooses so without the peer's consent: the peer must accept them. With Markers and CRC.
 say "large FPDUs"
 set_parameter markers Y || fail "markers"
 for large in local always; do
@@ -96,22 +96,22 @@ for large in local always; do
   remember
   transfer
   if [ $large = local ]; then
-    judged "on no route between hosts [TX-01]" --expect all-aligned
+    judged "large_fpdus=local: none between hosts [TX-01]" --expect all-aligned
   else
-    judged "FPDUs and Markers are what they should be"
+    judged "FPDUs and Markers are correct, large_fpdus=always"
     check "FPDUs across segments [DDP-04]" test "$(largest largest_ulpdu)" -gt 20000
   fi
 done
 
-# What is chosen for a device goes before the parameter.
+# A device's setting overrides the parameter.
 for choice in never default always; do
   if [ $choice = always ]; then set_parameter large_fpdus never || fail "large_fpdus"; fi
   set_device rd1 large_fpdus $choice && set_device rd2 large_fpdus $choice || fail "large_fpdus of the devices"
   transfer
   if [ $choice = never ]; then
-    judged "not on devices that never do, with large_fpdus=always" --expect all-aligned
+    judged "no large FPDUs on devices with never, although large_fpdus=always" --expect all-aligned
   else
-    judged "FPDUs and Markers are what they should be"
+    judged "FPDUs and Markers are correct, the devices' setting is $choice"
     check "FPDUs across segments: $choice" test "$(largest largest_ulpdu)" -gt 20000
   fi
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# User-space stacks on the device, each between two hosts: rsockets (also below a program that knows nothing of them), many
-# connections, fio, libfabric.
+# User-space stacks on the device, each between two hosts: rsockets (also preloaded into a TCP program), many connections, fio,
+# libfabric.
 # suite: applications
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/apps.sh"
@@ -19,7 +19,7 @@ fi
 if has ucmatose; then
   over_rdma "1,000 connections: ucmatose" 120 7471 h2 "ucmatose -b 10.9.0.2 -c 1000" h1 "ucmatose -s 10.9.0.2 -c 1000"
 fi
-# iWARP has no flow control of its own: fio's receives have to suffice for all that is sent.
+# iWARP has no flow control of its own: fio's receives must suffice for all SENDs.
 if has fio; then
   for verb in write read send; do
     printf '%s\n' '[r]' ioengine=rdma port=8888 bs=64k size=8m iodepth=128 rw=read >"$WORK/server.fio"

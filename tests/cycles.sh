@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A thousand connections, one after the other, leave nothing behind: slabs, sockets, references.
+# A thousand connections, one after the other, leak no objects, sockets or references.
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/leaks.sh"
 begin "1000 connects and disconnects"

@@ -10,7 +10,7 @@ two_hosts || finish
 # One segment is one packet, so that it can be held back or dropped.
 for h in 1 2; do ip -n h$h link set wire gso_max_segs 1; done
 
-early() { counter "rd$1" rx_placed_early; } # FPDUs that this host has placed early
+early() { counter "rd$1" rx_placed_early; } # the number of FPDUs that this host has placed early
 placed_more() { [ "$(early "$1")" -gt "$2" ]; }
 sum_is() { [ "$(ask t2 "sum 0 $1 $2")" = "$3" ]; }
 received() { [ "$(grep -c 'op=RECV status=SUCCESS' "$WORK/t2.out")" = "$1" ]; }
@@ -32,12 +32,12 @@ end_pair() {
   wait
 }
 
-# to OFFSET LENGTH SEED: the command that writes to this place of h2's region
+# to OFFSET LENGTH SEED: prints the command that writes to this place in h2's region
 to() { echo "write $2 $3 $key $((address + $1))"; }
 
-# IPv4 packets of 352 to 383 octets can be held back on h1: one RDMA Write of 300 octets is one of them, wherever Markers fall.
-# TCP does not send again what has not left its host. Were they dropped, it would, and sooner or later send nothing else: on a slow
-# machine before all that follows has left.
+# gate: lets h1 hold back IPv4 packets of 352 to 383 octets. An RDMA Write of 300 octets is such a packet, wherever Markers fall.
+# TCP does not retransmit a packet that is still in its host. If these packets were dropped instead, TCP would retransmit, and on a slow
+# machine it would soon send only retransmissions, before all that follows has left.
 gate() {
   in1 tc qdisc add dev wire root handle 1: prio bands 4 && in1 tc qdisc add dev wire parent 1:4 handle 4: plug limit 100000 &&
     in1 tc filter add dev wire parent 1: protocol ip prio 1 u32 match u16 0x0160 0xffe0 at 2 flowid 1:4
@@ -45,7 +45,7 @@ gate() {
 hold() { in1 tc qdisc change dev wire parent 1:4 handle 4: plug block; }
 release() { in1 tc qdisc change dev wire parent 1:4 handle 4: plug release_indefinite; }
 
-# One Write of 300 octets is late; 10000 octets and a Send come behind it.
+# late_write: holds back a Write of 300 octets; 10000 octets and a Send follow it.
 late_write() {
   ask t2 "fill 0 9" >"$WORK/out"
   old=$(ask t2 "sum 0 0 300")
@@ -57,21 +57,21 @@ check "segments can be held back" gate
 say "one segment is missing"
 start_pair
 printf '%s\n' "$(to 4096 10000 3)" "send 10 1" >&"${told_by[t1]}"
-check "what the octets should be" until_true 10 received 1
+check "the same octets without a gap, for comparison" until_true 10 received 1
 want=$(ask t2 "sum 0 4096 10000")
 before=$(early 2)
 late_write
-check "what follows is in its place before the gap closes [DDP-09 RCV-04]" until_true 10 sum_is 4096 10000 "$want"
+check "the octets behind the gap are placed before it closes [DDP-09 RCV-04]" until_true 10 sum_is 4096 10000 "$want"
 check "the missing Write is not there yet" sum_is 0 300 "$old"
 check "nothing is delivered before its turn [DDP-09]" received 1
-check "it is counted" placed_more 2 "$before"
+check "early placement is counted" placed_more 2 "$before"
 check "the gap closes" release
 check "then the Send is delivered [DDP-09]" until_true 30 received 2
-check "with the missing Write in its place" test "$(ask t2 "sum 0 0 300")" != "$old"
-check "and the rest as it was [RCV-05]" sum_is 4096 10000 "$want"
+check "the missing Write is placed" test "$(ask t2 "sum 0 0 300")" != "$old"
+check "the octets placed early are unchanged [RCV-05]" sum_is 4096 10000 "$want"
 end_pair
 
-check "another is held back" hold
+check "another segment is held back" hold
 . "$(dirname "$0")/lib/peer.sh"
 cases "checks" peer 'held-*' --markers 1 --gate "tc qdisc change dev wire parent 1:4 handle 4: plug"
 release
@@ -83,12 +83,12 @@ before=$(early 2)
 late_write
 check "the gap closes" release
 check "the Send is delivered" until_true 30 received 1
-check "all is in its place" sum_is 4096 10000 "$want"
+check "all octets are placed" sum_is 4096 10000 "$want"
 check "nothing was placed early" test "$(early 2)" = "$before"
 end_pair
 set_parameter early_placement Y || fail "early_placement"
 
-# Every 40th packet is lost on its way in; one of four overtakes those before it.
+# Every 40th incoming packet is dropped; one of four overtakes those before it.
 lossy() {
   local h
   for h in 1 2; do
@@ -111,7 +111,7 @@ for crc in Y N; do
     check "h1 placed Responses early [DDP-09]" placed_more 1 "$one"
     check "h2 placed Writes early [DDP-09]" placed_more 2 "$two"
   else
-    check "what cannot be verified is not placed early [RCV-01]" test "$(early 1) $(early 2)" = "$one $two"
+    check "without a CRC nothing is placed early [RCV-01]" test "$(early 1) $(early 2)" = "$one $two"
   fi
 done
 finish

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Thousands of startups that never end, against one listener: bounded, in the way of nobody, ended by timeout, forgotten afterwards.
+# Thousands of startups that never complete, against one listener: their number is bounded, they do not block other connections, they end
+# by timeout, and leave nothing behind.
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/leaks.sh"
@@ -9,7 +10,7 @@ begin "half-open startups"
 load_modules startup_timeout=200 || finish
 two_hosts || finish
 
-# Slabs keep what was freed for whoever is next, the newer the kernel the more: they are told to give it back.
+# Slab caches keep freed objects, newer kernels more than older ones: shrink them.
 shrink_slabs() { local f; for f in /sys/kernel/slab/*/shrink; do echo 1 >"$f"; done; }
 in_use() { drop_caches; shrink_slabs; unreclaimed; }
 ours() { in2 ss -Htn "sport = :7471" | wc -l; }
@@ -20,9 +21,9 @@ talk_to client h1 rdma-target
 talk_to flood h1 mpa-flood 10.9.0.2 7471
 answers "a listener" server "listen 10.9.0.2 7471" "^= ok port=7471"
 
-# good_connection TEXT: from end to end, through the same listener.
+# good_connection TEXT: makes and ends a connection through the same listener.
 good_connection() {
-  tell server "sum 0" # nothing to sum: only what comes from now on counts
+  tell server "sum 0" # no effect: heard looks at the output from here on
   tell client "connect 10.9.0.2 7471"
   until_true 20 heard server "event=CONNECT_REQUEST" || { fail "$1: no request: $(lines_of client)"; return; }
   echo accept >&"${told_by[server]}"
@@ -31,9 +32,9 @@ good_connection() {
   answers "  on both sides" server "reset" "^= ok"
 }
 good_connection "a good connection before"
-answers "ten that end, for the caches" flood "open 10" "^= ok"
+answers "ten that end, to fill caches" flood "open 10" "^= ok"
 tell flood "close 10"
-check "which is noticed" until_true 20 counts rd2 startup_errors 10
+check "their ends are counted" until_true 20 counts rd2 startup_errors 10
 
 say "silent ones from one source, while others connect"
 before=$(in_use)
@@ -42,16 +43,16 @@ answers "128 may stay, an eighth of 1024; the oldest are reset [STA-15]" flood "
 check "and counted [STA-15]" until_true 10 counts rd2 startup_refused 1972
 check "the device's side has no more than these" test "$(ours)" = 128
 good_connection "a good connection from the same source [STA-15]"
-check "for which the oldest goes" until_true 10 counts rd2 startup_refused 1973
+check "the oldest is reset for it" until_true 10 counts rd2 startup_refused 1973
 tell flood "open 500"
 good_connection "a good connection from the same source while 500 more come [STA-15]"
 check "they are all there" until_true 120 heard flood "^= ok"
 answers "no more than 128 stay" flood "wait 128 60" "^= ok .* answered=0" 70
-answers "the others go" flood "close 128" "^= ok open=0 "
-check "which is noticed" until_true 30 no_more_than 0
+answers "the others are closed" flood "close 128" "^= ok open=0 "
+check "the device's side has none left" until_true 30 no_more_than 0
 
 say "silent ones from 16 sources"
-# Two may fall into one class: 8 of them would not do.
+# Two sources may share a class, so that 8 of them would not suffice.
 for ((i = 11; i <= 26; i++)); do ip -n h1 addr add 10.9.0.$i/24 dev wire; done
 refused=$(counter rd2 startup_refused)
 for ((i = 11; i <= 26; i++)); do
@@ -63,15 +64,15 @@ check "and counted [STA-15]" until_true 10 counts rd2 startup_refused $((refused
 check "the device's side has no more than these" test "$(ours)" = 1024
 during=$(in_use)
 say "memory that cannot be reclaimed: $before KiB before, $during KiB with 1024 of them: $((during - before)) more"
-# The guest's kmalloc fences every object, which nearly doubles it.
+# The guest's kmalloc() adds red zones to every object, which nearly doubles its size.
 check "no more than 32 KiB for each of them, both ends together [STA-15]" test $((during - before)) -lt $((1024 * 32))
 good_connection "a good connection from yet another source [STA-15]"
-check "for which the oldest goes" until_true 10 counts rd2 startup_refused $((refused + 1025))
-answers "the others go" flood "close 1024" "^= ok open=0 "
-check "which is noticed" until_true 30 no_more_than 0
+check "the oldest is reset for it" until_true 10 counts rd2 startup_refused $((refused + 1025))
+answers "the others are closed" flood "close 1024" "^= ok open=0 "
+check "the device's side has none left" until_true 30 no_more_than 0
 
 say "400 that only wait, then 400 that send an octet a second"
-# On a busy machine the first end while the last are opened.
+# On a busy machine the first startups time out while the last are being opened.
 set_parameter startup_timeout 4 || fail "startup_timeout"
 set_parameter max_half_open 3200 || fail "max_half_open"
 refused=$(counter rd2 startup_refused)
@@ -79,12 +80,12 @@ answers "400 silent ones" flood "open 400" "^= ok .* answered=0" 60
 answers "end by timeout [STA-15 ENB-03]" flood "wait 0 30" "^= ok open=0 .* answered=0" 40
 check "each of them [STA-15 ENB-03]" until_true 10 counts rd2 startup_timeouts 400
 answers "400 slow ones" flood "open 400" "^= ok .* answered=0" 60
-answers "end by timeout, whatever comes [STA-15]" flood "drip 30" "^= ok open=0 .* answered=0" 40
+answers "end by timeout although octets arrive [STA-15]" flood "drip 30" "^= ok open=0 .* answered=0" 40
 check "each of them [STA-15]" until_true 10 counts rd2 startup_timeouts 800
 check "none was refused" until_true 10 counts rd2 startup_refused "$refused"
 
 good_connection "a good connection after all this [STA-15]"
-# Memory that TCP and RCU free late is no leak.
+# Memory that TCP and RCU free later is not a leak.
 back() { [ $(($(in_use) - before)) -lt 1500 ]; }
 check "memory is back [STA-15]" until_true 90 back
 say "memory that cannot be reclaimed: $before KiB before, $(in_use) KiB after"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# iSER: LIO's target and the open-iscsi initiator, with data compared; and LIO's TCP listener, which has the port first.
+# iSER: LIO's target and the open-iscsi initiator, with data compared; and LIO's TCP listener, which takes the port first.
 # suite: applications debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/iser.sh"
@@ -9,7 +9,7 @@ iser_needs
 load_modules || finish
 one_host || finish
 
-# LIO's own listener is in the way of its RDMA one: no silence, and no harm to it.
+# LIO's own TCP listener has the port of its RDMA one: the failure must be logged, and the TCP listener must keep working.
 says_who_has_the_port() {
   local in_use="rd0: cannot listen on $portal: a TCP socket has this port"
   mkdir "$tpg/np/$portal" || return 1
@@ -31,7 +31,7 @@ check "a target" iser_make_target || { iser_remove_target; finish; }
 check "a portal whose port TCP has is refused, and the log says why" says_who_has_the_port
 check "an iSER portal" iser_portal $portal || { iser_remove_target; finish; }
 iser_start_initiator
-check "the initiator knows it" iser_tell_target
+check "the initiator is configured for it" iser_tell_target
 if check "login over iSER, and a disk" iser_attach; then
   check "16 MiB in 128 KiB pieces, compared" write_and_read 131072
   check "16 MiB in 4 KiB pieces, compared" write_and_read 4096

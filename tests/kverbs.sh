@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What kernel consumers do with verbs, case by case: fast registration and invalidation, completion queues, draining.
+# The verbs of kernel consumers, case by case: fast registration and invalidation, completion queues, draining.
 # suite: applications debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "kernel consumers' verbs"
@@ -18,7 +18,7 @@ while read -r verdict name; do
   skip) say "skipped: kernel: $name" ;;
   esac
 done < <(sed -n 's/.*kverbs: //p' "$WORK/new")
-check "to their end" grep -q 'kverbs: end' "$WORK/new"
+check "the cases ran to their end" grep -q 'kverbs: end' "$WORK/new"
 check "their module unloads" rmmod kverbs
-check "nothing of them is left" bash -c '! rdma resource show | grep -E "(qp|cq|mr|pd) [1-9]"'
+check "no object is left" bash -c '! rdma resource show | grep -E "(qp|cq|mr|pd) [1-9]"'
 finish

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# rdma link add and delete: on every kind of netdev, and each mistake with one clear line that says what and what to do.
+# rdma link add and delete: on every kind of netdev; each mistake is reported by one clear line that says what is wrong and what to do.
 . "$(dirname "$0")/lib/scenario.sh"
 begin "rdma link add and delete"
 load_modules || finish
 
-# said REGEX: what a refusal has put into the kernel log since the last one. (The 6.1 kernel gives link types no way to answer
-# more than an error number.)
+# said REGEX: whether a refusal has logged a matching line since the last call. (In 6.1 a link type can return only an error number.)
 mark=$(dmesg | wc -l)
 said() {
   local text
@@ -25,21 +24,21 @@ check "it names its netdev" bash -c 'rdma link show rd0/1 | grep -q "netdev wire
 check "ibv_devinfo sees an iWARP device" bash -c 'ibv_devinfo -d rd0 | grep -q iWARP'
 
 if [ "$LINKTYPE" = iwmpa ]; then
-  say "what is chosen for one device"
+  say "settings of one device"
   chosen=/sys/class/infiniband/rd0/iwmpa
   for setting in markers crc rdmac packing early_placement large_fpdus; do
     choices="Y N" wrong="maybe"
     [ $setting != large_fpdus ] || choices="never local always" wrong="sometimes"
-    check "$setting: nothing at first" grep -qx default $chosen/$setting
+    check "$setting: default at first" grep -qx default $chosen/$setting
     for choice in $choices default; do check "$setting: $choice" set_device rd0 $setting $choice; done
     for choice in "$wrong" "" "2 3" "-1"; do
       refused "$setting: not '$choice'" "Invalid argument" bash -c "echo '$choice' >$chosen/$setting"
     done
     refused "$setting: not without CAP_NET_ADMIN" "not permitted" capsh --drop=cap_net_admin -- -c "echo default >$chosen/$setting"
     refused "$setting: not by others" "Permission denied" setpriv --reuid nobody bash -c "echo default >$chosen/$setting"
-    check "$setting: as it was" grep -qx default $chosen/$setting
+    check "$setting: unchanged" grep -qx default $chosen/$setting
   done
-  check "there is nothing else to choose" test "$(ls $chosen | wc -l)" = 6
+  check "there are no other settings" test "$(ls $chosen | wc -l)" = 6
 fi
 
 refused "a name that is taken" "File exists|Name not unique|exists" rdma link add rd0 type "$LINKTYPE" netdev lo
@@ -69,7 +68,7 @@ if modprobe -q 8021q && ip link add link wire name wire.5 type vlan id 5 2>/dev/
   check "delete" rdma link delete rd0
   ip link delete wire.5
 fi
-# rdma_cm knows a device by its netdev's link address (6.1), which VLANs share, or takes a VLAN and its netdev for one: the first is used.
+# rdma_cm finds a device by its netdev's link address (6.1), which VLANs share, or treats a VLAN and its netdev as one: it uses the first.
 devices_on() { # NETDEV...
   local dev address
   say "devices on $*"
@@ -100,10 +99,10 @@ if modprobe -q sit && ip link show sit0 >/dev/null 2>&1; then
 fi
 check "nothing half-made is there" test -z "$(links)"
 
-# Link type "none": packets without a link header, and no link address for rdma_cm to know the device by.
+# Link type "none": packets without a link header, and no link address by which rdma_cm could find the device.
 if [ "$LINKTYPE" = iwmpa ]; then
   say "netdevs without a link address"
-  modprobe tun # has its device file from then on
+  modprobe tun # makes its device file
   check "a tun device" eval 'ip tuntap add mode tun name tun0 && rdma link add rd0 type iwmpa netdev tun0'
   check "delete" eval 'rdma link delete rd0 && ip link delete tun0'
   two_hosts_plain || finish
@@ -117,10 +116,10 @@ if [ "$LINKTYPE" = iwmpa ]; then
   done
   client_server "rping through it, IPv4" 60 7174 h2 "rping -s -a 10.10.0.2 -V -C 10" h1 "rping -c -a 10.10.0.2 -V -C 10"
   client_server "rping through it, IPv6, wildcard listener" 60 7174 h2 "rping -s -a :: -V -C 10" h1 "rping -c -a fd10::2 -V -C 10"
-  check "the devices go" eval 'rdma link delete rd1 && rdma link delete rd2'
+  check "the devices are deleted" eval 'rdma link delete rd1 && rdma link delete rd2'
 fi
 
-say "a netdev that goes down and comes back"
+say "a netdev that goes down and comes up again"
 check "link" rdma link add rd0 type "$LINKTYPE" netdev wire
 ip link set wire down
 check "the port goes down" until_true 5 bash -c 'rdma link show rd0/1 | grep -q "state DOWN"'
@@ -128,12 +127,12 @@ check "its netdev is renamed" ip link set wire name wire2
 check "and its link shows it" bash -c 'rdma link show rd0/1 | grep -q "netdev wire2"'
 ip link set wire2 name wire
 ip link set wire up
-check "the port comes back" until_true 5 bash -c 'rdma link show rd0/1 | grep -q "state ACTIVE"'
+check "the port comes up" until_true 5 bash -c 'rdma link show rd0/1 | grep -q "state ACTIVE"'
 check "delete" rdma link delete rd0
 
 say "many links"
 for i in $(seq 20); do ip link add d$i type dummy && ip link set d$i up && rdma link add m$i type "$LINKTYPE" netdev d$i; done
 check "20 links" test "$(links | wc -l)" = 20
 for i in $(seq 20); do ip link delete d$i; done
-check "go with their netdevs" until_true 10 bash -c '[ -z "$(rdma link show)" ]'
+check "the links are removed with their netdevs" until_true 10 bash -c '[ -z "$(rdma link show)" ]'
 finish

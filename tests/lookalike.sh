@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A network namespace that has no way out, but a netdev that looks like one with a device elsewhere: rdma_cm, which knows devices by
-# their link address, takes that device. Connections of another namespace are not to be had.
+# A network namespace without a route out, but with a netdev whose addresses equal those of a netdev with a device in another namespace:
+# rdma_cm, which finds devices by their link address, selects that device. It must not give connections to the wrong namespace.
 . "$(dirname "$0")/lib/scenario.sh"
 begin "a namespace that looks like another"
 [ "$LINKTYPE" = iwmpa ] || skip "siw connects"
@@ -23,9 +23,9 @@ for to in 10.9.0.2 fd09::2; do
 done
 said() { dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" | grep "$1"; }
 check "the kernel log says why" said "in another network namespace"
-check "the server has heard nothing" bash -c "! grep '! cm' '$WORK/server.out'"
+check "the server gets no event" bash -c "! grep '! cm' '$WORK/server.out'"
 
 talk_to client h1 rdma-target
 tell client "connect 10.9.0.2 7471"
-check "a connect of h1 itself gets there" until_true 20 heard server "event=CONNECT_REQUEST"
+check "a connect of h1 itself reaches the server" until_true 20 heard server "event=CONNECT_REQUEST"
 finish

@@ -9,7 +9,7 @@ ip link set wire up
 ip addr add 10.8.0.1/24 dev wire
 seed=1
 for mtu in 1500 9000 65535; do
-  # Both ends are here: what limits their segments is lo's MTU.
+  # Both ends are on this host, so that lo's MTU limits their segments.
   ip link set lo mtu $mtu
   ip link set wire mtu $mtu || fail "MTU $mtu"
   check "link at MTU $mtu" rdma link add rd0 type "$LINKTYPE" netdev wire

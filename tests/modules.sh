@@ -14,12 +14,12 @@ done
 
 refused "iwmpa without mpa" "Unknown symbol" insmod "$iwmpa"
 refused "a parameter that is not boolean" "Invalid parameters" insmod "$mpa" markers=perhaps
-check "and nothing of mpa stays" test ! -e /sys/module/mpa
+check "mpa is not loaded" test ! -e /sys/module/mpa
 refused "a CRC setting that is not boolean" "Invalid parameters" insmod "$mpa" crc=2x
-refused "a startup timeout of nothing" "[Ii]nvalid|range" insmod "$mpa" startup_timeout=0
+refused "a startup timeout of 0" "[Ii]nvalid|range" insmod "$mpa" startup_timeout=0
 refused "a startup timeout beyond its range" "[Ii]nvalid|range" insmod "$mpa" startup_timeout=3601
 refused "no half-open startups at all" "[Ii]nvalid|range" insmod "$mpa" max_half_open=0
-check "and nothing of mpa stays" test ! -e /sys/module/mpa
+check "mpa is not loaded after these errors" test ! -e /sys/module/mpa
 
 check "load with Markers on, CRC off" load_modules markers=1 crc=0
 check "Markers are on" grep -qx Y /sys/module/mpa/parameters/markers
@@ -36,7 +36,7 @@ check "large FPDUs are local by default" grep -qx local /sys/module/mpa/paramete
 check "Markers are off by default" grep -qx N /sys/module/mpa/parameters/markers
 refused "a second instance" "File exists" insmod "$mpa"
 
-# With a link: the module goes and takes it along, or says that it is in use; either way nothing is left.
+# With an idle link: unloading the module also removes the link.
 one_host
 check "a module with an idle link unloads" unload_modules
 check "and its link is gone" test -z "$(links)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What the package sets for NFS over RDMA: it is there once rpcrdma is, a write of 4 KiB goes without an RDMA Read, and what an
-# administrator says in /etc counts instead.
+# The package's sysctl values for NFS over RDMA: they are set once rpcrdma is loaded, a write of 4 KiB needs no RDMA Read, and the
+# administrator's values in /etc override them.
 . "$(dirname "$0")/lib/scenario.sh"
 . "$(dirname "$0")/lib/nfs.sh"
 begin "NFS over RDMA: the package's settings"
@@ -14,10 +14,10 @@ one_host || finish
 writes=32
 inline=(sunrpc/rdma_max_inline_write sunrpc/rdma_max_inline_read sunrpc/svc_rdma/max_req_size)
 inline_is() { (cd /proc/sys && head "${inline[@]}" && ! grep -vx "$1" "${inline[@]}"); }
-# become VALUE: rpcrdma is loaded, and udev is done with that.
+# become VALUE: loads rpcrdma, waits for udev, and checks that the values are VALUE.
 become() { modprobe rpcrdma && udevadm settle --timeout=$((60 * PATIENCE)) && inline_is "$1"; }
 read_requests() { rdma statistic show link rd0/1 | grep -o ' rx_read_requests [0-9]*' | cut -d ' ' -f 3; }
-# reads_for_writes NUMBER: that many RDMA Reads serve these writes of 4 KiB, each of which goes to the server by itself.
+# reads_for_writes NUMBER: the writes of 4 KiB, each sent to the server separately, need that many RDMA Reads.
 reads_for_writes() {
   local before
   before=$(read_requests)
@@ -25,7 +25,7 @@ reads_for_writes() {
   echo "RDMA Reads: $before, then $(read_requests)"
   [ $(($(read_requests) - before)) = "$1" ] && cmp "$WORK/data" $export_dir/data
 }
-# writes_take TEXT READS: on a connection that is made with the settings of now.
+# writes_take TEXT READS: tests this on a new connection, which uses the current values.
 writes_take() {
   check "a server on RDMA port 20049" nfs_make_server || { nfs_remove_server; finish; }
   if check "mount" nfs_attach 4.2; then
@@ -36,12 +36,12 @@ writes_take() {
 }
 
 dd if=/dev/urandom of="$WORK/data" bs=4k count=$writes status=none
-check "what is no module is installed" make -s -C "$IWMPA_DIR" install-files PREFIX=/usr || finish
+check "the files that are not modules are installed" make -s -C "$IWMPA_DIR" install-files PREFIX=/usr || finish
 /lib/systemd/systemd-udevd >"$WORK/udev" 2>&1 &
 udev=$!
 check "udev runs" until_true 60 udevadm control --ping || finish
 
-say "as the package has it"
+say "the package's values"
 check "8192, when rpcrdma is loaded" become 8192
 writes_take "$writes writes of 4 KiB go without an RDMA Read" 0
 
@@ -51,9 +51,9 @@ check "they are used instead" become 4096
 writes_take "$writes writes of 4 KiB take as many RDMA Reads" $writes
 rm /etc/sysctl.d/60-own.conf
 
-say "a link to /dev/null"
+say "a link to /dev/null disables the package's file"
 ln -s /dev/null /etc/sysctl.d/10-iwmpa-nfs.conf
-check "leaves the kernel's values" become 4096
+check "the kernel's values remain" become 4096
 check "rpcrdma unloads" bounded 60 modprobe -r rpcrdma
 udevadm control --exit && wait $udev || fail "udev does not end"
 finish

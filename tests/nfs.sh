@@ -9,7 +9,7 @@ nfs_needs
 load_modules || finish
 one_host || finish
 
-# The server's copy is looked at below NFS, the client's after its cache was dropped.
+# Compares the server's copy below NFS, and the client's after dropping its cache.
 write_and_read() {
   dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
   bounded 90 dd if="$WORK/data" of=$mount_dir/data bs="$1" conv=fsync status=none || return 1

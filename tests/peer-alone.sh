@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# iwmpa-peer over the network, with a listener that accepts as the only help: lines and table, TAP, JUnit.
+# iwmpa-peer over the network, which needs only a listener that accepts: lines and table, TAP, JUnit.
 . "$(dirname "$0")/lib/scenario.sh"
 begin "iwmpa-peer and a listener that accepts"
 load_modules || finish
@@ -27,5 +27,5 @@ ok 1 - startup-reply STA-01 STA-06 ENH-01
 ok 2 - startup-wrong-key STA-01 ERR-04
 ok 3 - marker-bad MRK-13 ERR-03 # SKIP the device does not ask for Markers
 EOF
-refused "nobody listens" "cannot connect to 10.9.0.2:7175" in1 iwmpa-peer --target 10.9.0.2:7175
+refused "a port without a listener" "cannot connect to 10.9.0.2:7175" in1 iwmpa-peer --target 10.9.0.2:7175
 finish

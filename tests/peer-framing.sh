@@ -9,5 +9,5 @@ two_hosts || finish
 . "$(dirname "$0")/lib/peer.sh"
 mark_log
 peer_matrix 'fpdu-*' 'crc-*' 'marker-*'
-check "what is invalid does not fill the kernel's log" log_grew_less_than 10
+check "invalid FPDUs do not fill the kernel's log" log_grew_less_than 10
 finish

@@ -8,14 +8,15 @@ command -v ib_send_bw >/dev/null || skip "perftest is not installed"
 load_modules || finish
 two_hosts || finish
 
-# measure PROGRAM [OPTIONS]: -F because an emulated CPU has no frequency to speak of, -e because polling starves the other side. WRITE
-# has none, and not with ib_send_bw: over iWARP its last message needs a credit that comes by RDMA WRITE, which wakes nobody who sleeps.
+# measure PROGRAM [OPTIONS]: -F because an emulated CPU has no meaningful frequency, -e because polling starves the other side. WRITE tests
+# have no -e. ib_send_bw must not use it: over iWARP its last message needs a credit that comes by RDMA WRITE, which does not wake up a
+# sleeping program.
 measure() {
   local program=$1; shift
   client_server "$program $*" 100 18515 h2 "$program -R -F -p 18515 -d rd2 $*" h1 "$program -R -F -p 18515 -d rd1 $* 10.9.0.2"
 }
 
-# A READ's responder buffers in memory that its program is charged for, although a worker sends it.
+# The responder of a READ buffers data in memory that is charged to its program, although a worker sends the Response.
 kernel_memory() { awk '$1 == "kernel" { print $2 }' "$WORK/cgroup/server/memory.stat"; }
 much_charged() { [ "$(kernel_memory)" -ge $((4 << 20)) ]; }
 little_charged() { [ "$(kernel_memory)" -lt $((1 << 20)) ]; }
@@ -28,11 +29,11 @@ charged() {
   check "ib_read_bw listens" until_true 20 listening h2 18515
   ip netns exec h1 "${read_bw[@]}" -d rd1 10.9.0.2 >"$WORK/client" 2>&1 &
   client=$!
-  check "what a worker sends for a program is charged to its memory cgroup" until_true 60 much_charged
+  check "buffers that a worker sends for a program are charged to its memory cgroup" until_true 60 much_charged
   kill $client $server
   wait $client $server
-  check "and given back" until_true 20 little_charged
-  check "the cgroup goes" rmdir "$WORK/cgroup/server"
+  check "they are uncharged" until_true 20 little_charged
+  check "the cgroup is removed" rmdir "$WORK/cgroup/server"
   echo -memory >"$WORK/cgroup/cgroup.subtree_control"
   umount "$WORK/cgroup"
 }

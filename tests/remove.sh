@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Things that go while a transfer runs: the link, the netdev, the network namespace, the module, the processes. The programs are
-# told, and end; and programs that do not listen cannot keep the link from going.
+# Removals during a transfer: the link, the netdev, the network namespace, the module, the processes. The programs get an event and
+# end. Programs that ignore their events cannot block the removal of the link.
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
 begin "removal during a running transfer"
 load_modules || finish
 port=7480
 
-# start_transfer [OPTIONS]: an endless one from h1 to h2; its processes are $server and $client.
+# start_transfer [OPTIONS]: starts an endless transfer from h1 to h2; its processes are $server and $client.
 start_transfer() {
   ip netns exec h2 rdma-stream listen 10.9.0.2 $port "$@" >"$WORK/server" 2>&1 &
   server=$!
@@ -27,7 +27,7 @@ running() {
 }
 
 
-# ends SIDE PID [REGEX]: the process ends by itself, well, and says why.
+# ends SIDE PID [REGEX]: the process must end by itself, with status 0, and print why.
 ends() {
   local status=0
   if ! until_true 40 gone "$2"; then
@@ -55,7 +55,7 @@ clean_slate() {
   for n in h1 h2; do [ ! -e /run/netns/$n ] || ip netns delete $n; done
 }
 
-# works_again: after whatever happened, new links carry connections.
+# works_again: new links must carry connections.
 works_again() {
   clean_slate
   two_hosts || return 1
@@ -79,12 +79,12 @@ say "the server's link is deleted"
 start_transfer && { check "rdma link delete" bounded 60 rdma link delete rd2; ends server $server; ends client $client; }
 works_again
 
-say "a link is deleted under a peer that writes to the memory of a READ" # which it withholds the Response to
+say "a link is deleted under a peer that writes to the memory of a READ" # the peer withholds the READ's Response
 cases "no write after the removal" ip netns exec h1 mpa-peer run removal-write --addr 10.9.0.2 --own-addr 10.9.0.1 \
   --target "ip netns exec h2 rdma-target" --removal "rdma link delete rd2"
 works_again
 
-say "a link is deleted under programs that do not listen"
+say "a link is deleted under programs that ignore events"
 start_transfer --stubborn && {
   check "rdma link delete on the client's side" bounded 60 rdma link delete rd1
   check "rdma link delete on the server's side" bounded 60 rdma link delete rd2
@@ -98,20 +98,20 @@ start_transfer && {
   check "ip link delete" bounded 60 ip -n h1 link delete wire
   ends client $client
   ends server $server
-  check "the links went with it" until_true 20 bash -c '[ -z "$(rdma link show)" ]'
+  check "the links are removed with it" until_true 20 bash -c '[ -z "$(rdma link show)" ]'
 }
 works_again
 
 say "a network namespace is deleted"
-start_transfer && { # it lives on until its last process has gone
+start_transfer && { # the namespace exists until its last process has ended
   ip netns delete h1
   killed $client
   ends server $server
-  check "its link went with it" until_true 20 bash -c '! rdma link show | grep -q rd1/'
+  check "its link is removed with it" until_true 20 bash -c '! rdma link show | grep -q rd1/'
 }
 works_again
 
-say "the netdev is down for a moment" # TCP outlives that, and so do connections
+say "the netdev is down for a moment" # TCP survives that, and so do RDMA connections
 start_transfer && {
   ip -n h1 link set wire down
   sleep 1
@@ -126,7 +126,7 @@ say "the module is unloaded"
 start_transfer && {
   last=$(basename "${MODULES##* }" .ko)
   if rmmod "$last" 2>"$WORK/rmmod"; then
-    echo "ok: it went at once"
+    echo "ok: it unloads at once"
   else
     check "refused, because it is in use" grep -q "in use" "$WORK/rmmod"
     check "the transfer goes on" until_true 30 running
@@ -134,7 +134,7 @@ start_transfer && {
   fi
   ends server $server
   killed $client
-  check "all of it unloads now" unload_modules
+  check "all modules unload now" unload_modules
   check "no link is left" test -z "$(links)"
   load_modules
 }

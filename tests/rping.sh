@@ -20,13 +20,13 @@ ping_pong "IPv6, wildcard listener" h2 :: h1 fd09::2
 ping_pong "IPv6, listener on its address" h1 fd09::1 h2 fd09::1
 ping_pong "large messages" h2 0.0.0.0 h1 10.9.0.2 "-S 65000"
 
-say "the same port on both hosts at once" # equal interface indexes: the listeners must not take each other's connections
+say "the same port on both hosts at once" # the interface indexes are equal: a listener must not get the other's connections
 bounded 120 ip netns exec h1 rping -s -a 0.0.0.0 -V -C 100 >"$WORK/other" 2>&1 &
 other=$!
 until_true 20 listening h1 7174 || fail "the first listener does not come up"
 ping_pong "a client of h2's listener" h2 0.0.0.0 h1 10.9.0.2
 check "a client of h1's listener" bounded 60 ip netns exec h2 rping -c -a 10.9.0.1 -V -C 100
-check "and its server ends well" wait $other
+check "its server ends with status 0" wait $other
 for l in rd1 rd2; do check "delete $l" rdma link delete $l; done
 ip netns delete h1
 ip netns delete h2

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# MPA on programs' TCP sockets (TCP_ULP "mpa"): the cases, counters, what ss shows, unloading; mpa.ko alone.
+# MPA on programs' TCP sockets (TCP_ULP "mpa"), with mpa.ko only: the cases, counters, the output of ss, unloading.
 # suite: debug kcsan
 IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "$0")/.." && pwd -P)}
 MODULES=$IWMPA_DIR/mpa.ko
@@ -14,7 +14,7 @@ mount -t cgroup2 none /sys/fs/cgroup && echo +memory >/sys/fs/cgroup/cgroup.subt
 cases "over IPv4" bounded 200 socket-test run
 umount /sys/fs/cgroup
 cases "over IPv6" bounded 60 socket-test run start-delayed start-rejected start-rdmac data-records 'error-*' --addr ::1
-# The example, on real interfaces: Figure 9 after a line of text, then the file.
+# mpa-copy, the example program, over a veth pair: a line of text, then the startup of Figure 9, then the file.
 copy() {
   client_server "$1" 60 7000 h2 "mpa-copy receive 7000 $WORK/copy" h1 "mpa-copy send $2 7000 $WORK/file" &&
     check "$1: the same octets" cmp "$WORK/file" "$WORK/copy"
@@ -34,10 +34,10 @@ check "bad CRCs were counted [ERR-02]" test "$(count MpaRxCrcErrors)" -gt 0
 check "bad Markers were counted [ERR-03]" test "$(count MpaRxMarkerErrors)" -gt 0
 check "another namespace has counters of its own" in1 awk '$1 == "MpaConnections" && $2 < 10 { ok = 1 } END { exit !ok }' /proc/net/mpa_stat
 
-# An attached socket holds the module until it is gone; ss shows it.
+# An attached socket holds a reference to the module; ss shows it.
 bounded 60 mpa-copy receive 7001 "$WORK/copy" &
 receiver=$!
-check "somebody listens" until_true 20 listening "" 7001
+check "the receiver listens" until_true 20 listening "" 7001
 exec 5<>/dev/tcp/127.0.0.1/7001
 echo "PUT 10" >&5
 check "a socket is attached, and ss shows it" until_true 20 bash -c 'ss -Htin sport = :7001 | grep -q tcp-ulp-mpa'

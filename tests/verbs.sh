@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Everything that programs do with verbs: queues, errors, connections, between two hosts.
+# The verbs of programs: queues, errors, connections, between two hosts.
 # shows requirements by the IDs of its cases
 # suite: debug kcsan
 . "$(dirname "$0")/lib/scenario.sh"
@@ -23,15 +23,15 @@ cases "errors" v $errors
 # shellcheck disable=SC2086
 cases "connections" v $connections
 # shellcheck disable=SC2086
-cases "what must not be" v $hostile
+cases "hostile programs and peers" v $hostile
 
-# A peer's READs and WRITEs are served by workers, whose name says so in ps while they do (an H: of high priority). They
-# get no more of a CPU than the machine's programs do.
+# Workers serve a peer's READs and WRITEs. While they do, ps shows the queue in their names, and an H for high priority. They must not get
+# more of a CPU than the machine's programs.
 workers() { ps -eo comm= | grep -E '^kworker/.*[-+](iwmpa|mpa)(_user)?$'; }
 say "workers' priority"
 v bulk --count 8 >"$WORK/bulk" 2>&1 &
 reader=$!
-until_true 60 workers || fail "no worker is seen"
+until_true 60 workers || fail "ps shows no worker"
 while kill -0 $reader 2>/dev/null; do workers >>"$WORK/workers"; done
 wait $reader || fail "transfer: $(tail -3 "$WORK/bulk")"
 check "no worker of high priority" bash -c "! grep -E '^kworker/[0-9]+:[0-9]+H' '$WORK/workers'"
@@ -45,16 +45,16 @@ cases "memory in the kernel" in_group timeout -k 5 $((100 * PATIENCE)) verbs-tes
 rmdir /sys/fs/cgroup/verbs && umount /sys/fs/cgroup
 cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard other-space graceful --addr fd09::2 --server-ns h2 --client-ns h1
 
-# Less than one segment of lo. Nothing is to wait for TCP's timer, which looks after minutes here.
+# Less than one segment of lo. No transfer may depend on TCP's timer, which expires after minutes here.
 in1 sysctl -qw net.ipv4.tcp_notsent_lowat=16384 && in1 ip route change local 10.9.0.1 dev wire table local rto_min 100s ||
   fail "nothing is set"
-cases "little that TCP takes and cannot send" bounded 60 verbs-test run bulk --addr 10.9.0.1 --server-ns h1 --client-ns h1
+cases "few octets, which TCP takes and cannot send yet" bounded 60 verbs-test run bulk --addr 10.9.0.1 --server-ns h1 --client-ns h1
 in1 sysctl -qw net.ipv4.tcp_notsent_lowat=4294967295 && in1 ip route change local 10.9.0.1 dev wire table local
 
-say "a device goes while completion queues overflow"
+say "a device is removed while completion queues overflow"
 before=$(counter rd1 cq_overflows)
 more_overflows() { [ "$(counter rd1 cq_overflows)" -gt "$before" ]; }
-# It is to fail, and shows nothing by itself.
+# This run must fail, so its results do not count.
 TEST_RESULTS='' bounded 100 verbs-test run cq-overflow-destroy --count 100000 --addr 10.9.0.2 --server-ns h2 --client-ns h1 >"$WORK/overflow" 2>&1 &
 check "they overflow" until_true 60 more_overflows
 check "rdma link delete rd1" bounded 60 rdma link delete rd1

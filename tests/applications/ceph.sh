@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Ceph with its messenger over RDMA: a monitor and an OSD on h2, its store in memory, and objects that h1 writes and reads.
+# Ceph with its messenger over RDMA: a monitor and an OSD on h2, the OSD's store in memory, and objects that h1 writes and reads.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -53,8 +53,8 @@ EOF
 
 client() { bounded 60 ip netns exec h1 "$@"; }
 osd_is_up() { client ceph osd stat | grep "1 up"; }
-# Stores are made without a device. An OSD that asks the monitor for its configuration forgets the cluster's id until it is told, which
-# may be too late for its first command.
+# Make the stores without a device. --no-mon-config, because an OSD that asks the monitor for its configuration loses the cluster's id
+# until the monitor answers, which may be too late for its first command.
 make_monitor() {
   monmaptool --create --addv a '[v1:10.9.0.2:6789]' --fsid $id "$WORK/monmap" &&
     bounded 60 ceph-mon -i a --mkfs --monmap "$WORK/monmap" --ms-type=async+posix
@@ -85,5 +85,5 @@ for size in 1 4096 8388608; do
 done
 # shellcheck disable=SC2086 # numbers
 kill $daemons && wait $daemons
-check "they end when they are told to" [ $? = 0 ]
+check "both daemons end on SIGTERM" [ $? = 0 ]
 finish

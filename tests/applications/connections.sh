@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Thousands of connections by rdma_cm's own programs, and nothing that stays when they have ended.
+# Thousands of connections of rdma_cm's own programs; when they have ended, no object, socket or memory is left.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -9,7 +9,7 @@ has ucmatose && has cmtime || skip "rdmacm-utils is missing"
 load_modules || finish
 two_hosts || finish
 
-# TCP sockets that the kernel holds, in all namespaces; those in TIME-WAIT are none.
+# Prints the number of allocated TCP sockets, in all namespaces, without those in TIME-WAIT.
 tcp_sockets() { awk '$1 == "TCP:" { for (i = 2; i < NF; i++) if ($i == "alloc") print $(i + 1) }' /proc/net/sockstat; }
 no_more_sockets_than() {
   echo "TCP sockets: $(tcp_sockets), before: $1"
@@ -19,13 +19,13 @@ nothing_open() {
   rdma resource show
   ! rdma resource show | grep -qE '(pd|cq|qp|cm_id|mr|ctx|srq) [1-9]'
 }
-# KiB; what can be had again is counted as free, and so are the pages that each CPU keeps at hand, which are many after a load.
+# Prints free memory in KiB. Reclaimable memory counts as free, and so do the pages in the per-CPU lists, which are many after a load.
 free_memory() {
   sync
   echo 3 >/proc/sys/vm/drop_caches
   awk '$1 == "MemAvailable:" { n += $2 } $1 == "count:" { n += 4 * $2 } END { print n }' /proc/meminfo /proc/zoneinfo
 }
-# The least that a connection which stayed would hold is its socket and its queues: more than 8 KiB at each end.
+# A leaked connection would hold at least its socket and its queues: more than 8 KiB at each end.
 no_less_memory_than() {
   local now
   now=$(free_memory)
@@ -37,7 +37,7 @@ all_counted() {
 }
 cmatose() { over_rdma "$1 connections: ucmatose, $2" 200 7471 h2 "ucmatose -b 10.9.0.2 $3" h1 "ucmatose -s 10.9.0.2 $3"; }
 
-# cmtime's server serves for ever; its client ends when each connection has ended.
+# cmtime's server runs for ever; its client ends when all connections have ended.
 serve_cmtime() {
   ip netns exec h2 cmtime -b 10.9.0.2 >"$WORK/server" 2>&1 &
   cmtime=$!
@@ -55,7 +55,7 @@ cmtime_clients() {
   tail -n 8 "$WORK/cmtime.1"
 }
 
-# Objects that are made once and kept are made here, and the slab allocator's pages for as many connections as will ever be open at once.
+# First let the kernel make the objects that it keeps, and the slabs for the largest number of connections that are open at once.
 cmatose 2000 "ten messages of 1,000 octets each" "-c 2000 -C 10 -S 1000"
 check "nothing is open" until_true 20 nothing_open
 sockets=$(tcp_sockets)
@@ -68,7 +68,7 @@ end_cmtime
 check "3,000 connections were counted" all_counted $((before + 3000))
 check "nothing is open afterwards" until_true 20 nothing_open
 check "no socket is left" until_true 60 no_more_sockets_than "$sockets"
-check "no memory is left: 2 KiB for each at most" until_true 60 no_less_memory_than "$memory" 6000
+check "no memory is leaked: at most 2 KiB for each connection" until_true 60 no_less_memory_than "$memory" 6000
 if set_parameter markers Y; then
   cmatose 1000 "Markers on" "-c 1000 -C 2 -S 1000"
   check "nothing is open afterwards" until_true 20 nothing_open

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# iSER at length: an iSCSI/TCP portal beside it, checksums, a file system, logins and logouts, and sessions that are cut off or shut
-# out while data is written.
+# Longer tests of iSER: an iSCSI/TCP portal beside it, checksums, a file system, logins and logouts, and sessions whose connections break
+# or whose target is disabled while data is written.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/iser.sh"
 . "$(dirname "$0")/../lib/io.sh"
-begin "iSCSI over RDMA (iSER), at length"
+begin "iSCSI over RDMA (iSER), longer tests"
 iser_needs
 for c in fio mkfs.ext4; do command -v $c >/dev/null || skip "$c is missing"; done
 load_modules || finish
@@ -19,7 +19,7 @@ portals() { mkdir "$tpg/np/$tcp_portal" && iser_portal $portal; }
 tcp_session() { bounded 60 iscsiadm -m node -T $target -p $tcp_portal -I default "$1"; }
 discover_tcp() { bounded 60 iscsiadm -m discovery -t st -p $tcp_portal -I default; }
 both_disks() { iscsi_has_disk iser && iscsi_has_disk tcp && iscsi_no_power_management; }
-# Data that are written over one transport are read over the other.
+# Data written over one transport are read over the other.
 both_transports() {
   local rdma tcp
   rdma=$(iscsi_disk_of iser) tcp=$(iscsi_disk_of tcp)
@@ -60,10 +60,10 @@ if check "login over iSER" iser_attach; then
   say "while data is written"
   check "I/O runs" start_rounds "$(iscsi_disk_of iser)" 4 "${direct[@]}"
   check "the TCP connections die" connections_die
-  check "I/O goes on, and was right all the time" goes_on
-  check "the target shuts the initiator out" shut_out
-  check "it lets it in, and the session recovers" let_in
-  check "I/O goes on, and was right all the time" goes_on
+  check "I/O continues, and all data were right" goes_on
+  check "the target is disabled, and the session fails" shut_out
+  check "the target is enabled, and the session recovers" let_in
+  check "I/O continues, and all data were right" goes_on
   check "no round of I/O has failed" stop_rounds
 
   check "logout and login, five times, with I/O" five_logins

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# libfabric: what it finds on the device, and its ping-pong with both kinds of endpoint that it can have, data compared.
+# libfabric: the device in its list, and its ping-pong with both kinds of endpoint that the device supports, data compared.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -9,7 +9,7 @@ has fi_pingpong || skip "libfabric-bin is missing"
 load_modules || finish
 two_hosts || finish
 
-# found PROVIDER TYPE: fi_info lists the device with it.
+# found PROVIDER TYPE: whether fi_info lists the device with this provider and endpoint type.
 found() {
   in1 fi_info -p "$1" -t "$2"
   in1 fi_info -p "$1" -t "$2" | grep -q 'domain: rd1'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# QEMU's live migration over RDMA: a machine that runs, with 16 MiB of known memory, goes from h1 to h2; all its memory is pinned at
-# once, or what is sent is registered on the way.
+# QEMU's live migration over RDMA: a running machine with 16 MiB of known memory moves from h1 to h2. QEMU pins all its memory at once, or
+# registers the pages that it sends on the way.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -12,10 +12,10 @@ two_hosts || finish
 
 address=$((16 << 20)) size=$((16 << 20))
 head -c $size /dev/urandom >"$WORK/memory"
-# What the machine boots: for ever it counts at 0x1000, so that there is always a page to be sent again.
+# The machine boots a program that increments 0x1000 for ever, so that QEMU always has a dirty page to send again.
 { printf '\x31\xc0\x8e\xd8\x66\xff\x06\x00\x10\xeb\xf9'; head -c 499 /dev/zero; printf '\x55\xaa'; head -c 1M /dev/zero; } >"$WORK/boot"
 
-# machine NAME NAMESPACE [OPTION]...: its monitor hears what `tell NAME` says, and what it says is in $WORK/NAME.said.
+# machine NAME NAMESPACE [OPTION]...: starts a machine. `tell NAME` writes to its monitor; the monitor's output is in $WORK/NAME.said.
 machine() {
   local name=$1 host=$2
   rm -f "$WORK/$name".* && mkfifo "$WORK/$name.in" "$WORK/$name.out" || return 1
@@ -31,7 +31,7 @@ answers() { # NAME QUESTION REGEX
   tail -3 "$WORK/$1.said" "$WORK/$1.log"
   return 1
 }
-# How far the machine has counted. What the monitor says has no other eight digits.
+# Prints the machine's count: the only eight digits in the monitor's output.
 counted() {
   : >"$WORK/$1.said"
   until_true 30 answers "$1" "xp /1xw 0x1000" '0x[0-9a-f]{8}' >/dev/null
@@ -45,7 +45,7 @@ goes_on() {
   [ -n "$now" ] && [ "$now" != "$first" ]
 }
 arrived() {
-  tell h2 "pmemsave $address $size \"$WORK/arrived\"" # unquoted the path would divide
+  tell h2 "pmemsave $address $size \"$WORK/arrived\"" # the monitor would take an unquoted / as a division
   until_true 60 cmp "$WORK/memory" "$WORK/arrived"
 }
 

@@ -10,7 +10,7 @@ load_modules || finish
 two_hosts || finish
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# What ssh is elsewhere: it starts mpirun's daemon on a host.
+# Replaces ssh: starts mpirun's daemon on a host.
 cat >"$WORK/on_host" <<'END'
 #!/bin/bash
 host=$1; shift
@@ -24,12 +24,12 @@ mpi() {
     --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm' "$@"
 }
 sent() { counter rd1 tx_octets; }
-# The ranks have moved more than so many octets over the device: nothing went another way.
+# sent_more_than OCTETS: whether the ranks have sent more than that over the device, so that no data took another way.
 sent_more_than() {
   echo "octets sent: $(($(sent) - octets))"
   [ $(($(sent) - octets)) -gt "$1" ]
 }
-# NetPIPE prints a line for each size: number: octets, times, and what came out.
+# NetPIPE prints a line for each size: number, octets, repetitions, and the result.
 integrity() {
   mpi NPopenmpi -i -u 65536 -o "$WORK/netpipe" >"$WORK/np" 2>&1 || { cat "$WORK/np"; return 1; }
   [ "$(grep -c 'Integrity check passed' "$WORK/np")" -ge 25 ] || { cat "$WORK/np"; return 1; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NFS over RDMA at length: metadata storms and, over the versions together, 1 GiB of mixed reads and writes with checksums.
-# Of the public exercisers Debian 12 packages fio and stress-ng; fsx, fsstress and xfstests it does not.
+# Longer tests of NFS over RDMA: metadata storms and, over all versions together, 1 GiB of mixed reads and writes with checksums.
+# Of the public test programs, Debian 12 has packages of fio and stress-ng, but not of fsx, fsstress and xfstests.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
@@ -12,7 +12,7 @@ for c in fio stress-ng; do command -v $c >/dev/null || skip "$c is missing"; don
 load_modules || finish
 nfs_two_hosts || finish
 
-# storm STRESSOR:OPERATIONS...: two processes of each, all at once.
+# storm STRESSOR:OPERATIONS...: runs two processes of each stressor, all at once.
 storm() {
   local s args=()
   mkdir $mount_dir/storm || return 1
@@ -29,8 +29,8 @@ for version in 3 4.0 4.2; do
   check "its transport is RDMA" nfs_over_rdma
   check "metadata storm" storm dir:100 dentry:200 rename:200 touch:200
   check "stress-ng writes and reads files, verified" storm hdd:400
-  [ $version = 3 ] || check "locks are taken and given" storm flock:200 lockf:200
-  # 120 MiB each, and the written half of it once more: over the three versions together 1 GiB.
+  [ $version = 3 ] || check "locks are taken and released" storm flock:200 lockf:200
+  # 120 MiB each, and the written half of it is read once more: over the three versions together 1 GiB.
   check "120 MiB mixed, 16 at a time" verified $mount_dir/direct 120 --direct=1 --ioengine=libaio --iodepth=16
   check "120 MiB mixed, through the page cache" verified $mount_dir/buffered 120 --ioengine=psync --fsync=64
   check "unmount" bounded 60 umount $mount_dir

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NFS over RDMA at length: trees of files and git, and what breaks while files are written: a server that restarts, connections that
-# are cut, a mount that is forced away.
+# Longer tests of NFS over RDMA: trees of files and git, and faults while files are written: the server restarts, connections break, a
+# mount is removed by force.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
@@ -13,7 +13,7 @@ load_modules || finish
 nfs_two_hosts 9000 || finish
 
 drop_caches() { sync && echo 3 >/proc/sys/vm/drop_caches; }
-# Compared below NFS, and through the client with nothing in its cache.
+# Compares the tree below NFS, and through the client with an empty cache.
 tree() {
   unpack_tree $mount_dir/tree && sync && same_tree $export_dir/tree || return 1
   drop_caches
@@ -32,8 +32,8 @@ restart() { nfs_stop && nfs_start; }
 connections_die() {
   in2 ss -K -t state established "dport = :20049" >"$WORK/killed" && grep -q 20049 "$WORK/killed"
 }
-# Requests under way end with an error, which the writer is told; another mount then works. `umount -f` itself is refused while the
-# file is open. With -l as well the transport would go in the same moment: Documentation/applications/nfs.md says why not.
+# Outstanding requests end with an error, which the writer gets; another mount works afterwards. `umount -f` itself fails while the file is
+# open. With -l in addition, the transport would be destroyed at the same moment: Documentation/applications/nfs.md says why that is wrong.
 forced_away() {
   bounded 200 dd if=/dev/zero of=$mount_dir/gone bs=64k count=10000 oflag=direct &
   writer=$!
@@ -55,11 +55,11 @@ for version in 3 4.0 4.2; do
   say "while files are written"
   check "I/O runs" start_rounds $mount_dir/file 4 --ioengine=psync --direct=1
   check "the server restarts" restart
-  check "I/O goes on, and was right all the time" goes_on
+  check "I/O continues, and all data were right" goes_on
   check "the connections die" connections_die
-  check "I/O goes on, and was right all the time" goes_on
+  check "I/O continues, and all data were right" goes_on
   check "no round of I/O has failed" stop_rounds
-  check "the mount is forced away, and made again" forced_away $version
+  check "the mount is removed by force, and made again" forced_away $version
   check "unmount" bounded 60 umount $mount_dir
 done
 nfs_end

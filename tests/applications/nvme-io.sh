@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NVMe over RDMA at length, with Debian's nvme-cli: two namespaces, queues of each kind, in-capsule sizes, checksums, a file system,
-# and controllers that are reset, refused or cut off while data is written.
+# Longer tests of NVMe over RDMA, with Debian's nvme-cli: two namespaces, queues of each kind, in-capsule sizes, checksums, a file system,
+# and controllers that are reset, whose port is removed or whose connections break while data is written.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nvme.sh"
 . "$(dirname "$0")/../lib/io.sh"
-begin "NVMe over RDMA, at length"
+begin "NVMe over RDMA, longer tests"
 nvme_needs
 for c in nvme fio mkfs.ext4; do command -v $c >/dev/null || skip "$c is missing"; done
 load_modules || finish
@@ -15,7 +15,7 @@ modprobe -qa ext4 loop
 at=(--transport=rdma "--traddr=$nvme_address" --trsvcid=4420)
 direct=(--direct=1 --ioengine=libaio --iodepth=16)
 
-# Namespace 2 is a file, through the page cache: tmpfs has no direct I/O. (Files on overlayfs look empty to nvmet.)
+# Namespace 2 is a file, accessed through the page cache, because tmpfs has no direct I/O. (Files on overlayfs look empty to nvmet.)
 disk=/run/nvme-test-disk
 file_namespace() {
   truncate -s 128M $disk
@@ -25,7 +25,7 @@ file_namespace() {
   echo 1 >$subsystem/namespaces/2/enable
 }
 discovered() { bounded 60 nvme discover "${at[@]}" | grep -qx "subnqn: *$nqn"; }
-# attach [OPTION...]: a controller that comes back within 2 s each time it is lost.
+# attach [OPTION...]: connects a controller that reconnects 2 s after each loss.
 attach() {
   bounded 60 nvme connect "${at[@]}" --nqn=$nqn --reconnect-delay=2 --ctrl-loss-tmo=300 "$@" || return 1
   until_true 20 test -b /dev/nvme0n1
@@ -35,7 +35,7 @@ listed() {
   bounded 60 nvme list >"$WORK/list" && cat "$WORK/list"
   grep -q "^/dev/nvme0n1 " "$WORK/list" && grep -q "^/dev/nvme0n2 " "$WORK/list"
 }
-queues() { [ "$(cat /sys/class/nvme/nvme0/queue_count)" = "$1" ]; } # with that of the admin commands
+queues() { [ "$(cat /sys/class/nvme/nvme0/queue_count)" = "$1" ]; } # the admin queue included
 resets() {
   local i
   for i in 1 2 3; do
@@ -68,10 +68,10 @@ if check "connect: two queues, a third for polling" attach --nr-io-queues=2 --nr
   say "while data is written"
   check "I/O runs" start_rounds /dev/nvme0n1 4 "${direct[@]}"
   check "three resets of the controller" resets
-  check "the target's port goes and comes back" port_goes_and_comes
-  check "I/O goes on, and was right all the time" goes_on
+  check "the target's port is removed and added again" port_goes_and_comes
+  check "I/O continues, and all data were right" goes_on
   check "the TCP connections die" connections_die
-  check "I/O goes on, and was right all the time" goes_on
+  check "I/O continues, and all data were right" goes_on
   check "no round of I/O has failed" stop_rounds
   check "disconnect" detach
   check "files compared below NVMe" same_below $disk

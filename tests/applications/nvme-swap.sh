@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Swap on a disk of NVMe over RDMA: a program has a third of the memory that it writes to a tmpfs, and everything is right when it is
-# read again, also when the controller was reset meanwhile. The target is in the same kernel, so that the program's group alone is
-# short of memory: a target that had to wait for swap on itself would show nothing.
+# Swap on a disk of NVMe over RDMA: a program has a third of the memory that it writes to a tmpfs. The data must be right when it reads
+# them again, even if the controller was reset meanwhile. The target is in the same kernel. Therefore only the program's group is short of
+# memory: otherwise the target would have to wait for swap on itself.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nvme.sh"
@@ -42,8 +42,8 @@ if check "connect" nvme_attach && check "swap on the disk" eval 'mkswap /dev/nvm
   status=0
   wait $program || status=$?
   check "the program reads what it wrote" eval "cat $WORK/said; [ $status = 0 ] && grep -q 'READ: .*(75\.5MB)' $WORK/said"
-  check "48 MiB have been written out" swapped_more_than 48 "$out" pswpout
-  check "and 48 MiB read" swapped_more_than 48 "$in" pswpin
+  check "48 MiB have been swapped out" swapped_more_than 48 "$out" pswpout
+  check "48 MiB have been swapped in" swapped_more_than 48 "$in" pswpin
   say "$((($(swapped pswpout) - out) / 256)) MiB written out, $((($(swapped pswpin) - in) / 256)) MiB read, $SECONDS s"
   rm -f "$WORK"/files/*
   check "swap ends" bounded 60 swapoff /dev/nvme0n1

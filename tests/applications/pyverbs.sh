@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# rdma-core's own tests, through its Python bindings. pyverbs.known says which of them do not pass, and why: anything else has to,
-# and what is known has to stay as it is.
+# rdma-core's own tests, through its Python bindings. pyverbs.known lists the tests that do not pass, with the reason. All other tests must
+# pass, and the listed ones must end as listed.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 known=$(dirname "$0")/pyverbs.known
@@ -13,19 +13,19 @@ two_hosts || finish
 mkdir "$WORK/pyverbs"
 cp -r $tests "$WORK/pyverbs"
 gunzip "$WORK"/pyverbs/tests/*.gz
-# The tests look for the netdev's name below the device's parent, which is none here: it is not bound to any hardware.
+# The tests look for the netdev's name below the device's parent. A device without hardware has no parent: make a folder that replaces it.
 mkdir -p "$WORK/parent/rd1/wire"
 sed -i "s#/sys/class/infiniband/{}/device/net/#$WORK/parent/{}/#" "$WORK"/pyverbs/tests/base*.py
-# They draw the fields of extended queue pairs by lot, among them one that libibverbs's own fallback does not take.
+# The tests choose fields of extended queue pairs at random, among them one that libibverbs's own fallback does not accept: choose none.
 sed -i 's/selected = sample(supp_flags)/selected = []/' "$WORK/pyverbs/tests/utils.py"
 
-# Its exit status is of no use: some tests are known to fail.
+# Ignore the exit status, because some tests are known to fail.
 run_tests() {
   (cd "$WORK/pyverbs" && bounded 500 ip netns exec h1 /usr/bin/python3 tests/run_tests.py --dev rd1 --gid 0 -v) >"$WORK/log" 2>&1
   grep -E '^Ran [1-9][0-9]* tests' "$WORK/log"
 }
-# unittest's lines as TEST<tab>ok|skip|fail<tab>REASON. A test's verdict stands behind its name or behind its first line of text,
-# or on a line of its own when the test itself printed something.
+# Prints unittest's results as TEST<tab>ok|skip|fail<tab>REASON. A test's verdict is behind its name or behind its first line of text,
+# or on a separate line when the test itself printed something.
 results() {
   awk '
     match($0, /^test_[a-zA-Z0-9_]+ \(tests\.[A-Za-z0-9_.]+\)/) {
@@ -41,7 +41,7 @@ all_understood() {
   echo "understood $(wc -l <"$WORK/results") of: $(grep '^Ran ' "$WORK/log")"
   grep -q "^Ran $(wc -l <"$WORK/results") tests" "$WORK/log"
 }
-# The first line of pyverbs.known that fits a test counts.
+# The first line of pyverbs.known that matches a test applies.
 as_known() {
   awk -F '\t' '
     NR == FNR {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# qperf's tests of reliable connections, by rdma_cm (-cm 1); those that want what iWARP has not end with a clear error.
+# qperf's tests of reliable connections, by rdma_cm (-cm 1). Tests that need functions that iWARP does not have must end with a clear
+# error.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -30,5 +31,5 @@ refused "rc_rdma_write_bw: no immediate data" "immediate" measure rc_rdma_write_
 refused "ud_lat: no unreliable datagrams" "not supported" measure_by_hand ud_lat
 refused "uc_lat: no unreliable connections" "not supported" measure_by_hand uc_lat
 refused "ver_rc_compare_swap: no atomics" "compare and swap|Event rejected" measure ver_rc_compare_swap
-check "the server ends when it is told to" end_server
+check "the server ends on qperf's quit command" end_server
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# rsockets at length: every way its own programs work, and files, with data compared.
+# Longer tests of rsockets: its own programs in all their modes, and files, with data compared.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -13,14 +13,14 @@ stream() {
   local program=$1 text=$2 options=$3
   over_rdma "$program, $text" 120 7471 h2 "$program -b 10.9.0.2 $options" h1 "$program -s 10.9.0.2 $options"
 }
-# With poll() the client may end with 16, which is POLLHUP: rstream does not look whether there are data, too, and the server is the
-# first to shut down. It does so when all that it has got is verified.
+# With poll() the client may end with 16, which is POLLHUP: rstream does not check whether data are available also, and the server shuts
+# down first. It does so when it has verified all data.
 stream_poll() {
   local program=$1
   over_rdma "$program, poll, verified" 120 7471 h2 "$program -b 10.9.0.2 -T a -T v -S 100000 -I 20 -C 8" \
     h1 "$program -s 10.9.0.2 -T a -T v -S 100000 -I 20 -C 8 || [ \$? = 16 ]"
 }
-# rcopy's server serves for ever.
+# rcopy's server runs for ever.
 copy() {
   local server status=0
   bounded 200 ip netns exec h2 rcopy >"$WORK/server" 2>&1 &

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# All that can happen to connections and devices happens at once for CHURN_SECONDS, on all CPUs, beside a transfer that is compared
-# from beginning to end; afterwards there is as much of everything as before.
+# All kinds of events of connections and devices happen at once for CHURN_SECONDS, on all CPUs, beside a transfer whose data are compared
+# from beginning to end. Afterwards no resource may have leaked.
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/leaks.sh"
@@ -22,13 +22,13 @@ more_hosts() {
     ip netns exec h$h rdma link add rd$h type "$LINKTYPE" netdev wire || return 1
   done
 }
-# removed NAME: link and namespace, whichever is still there.
+# removed NUMBER: removes the host's link and namespace, unless they are gone already.
 removed() {
   ! rdma link show "rd$1/1" >/dev/null 2>&1 || rdma link delete "rd$1"
   [ ! -e "/run/netns/h$1" ] || ip netns delete "h$1"
 }
 no_more_hosts() { removed 3; removed 4; }
-# What loses its device, its memory or its peer may end with any status, but it ends: 124 is timeout's word for what hangs.
+# A program that loses its device, its memory or its peer may end with any status, but it must end: timeout's status 124 means a hang.
 patient() { timeout $((12 * PATIENCE)) "$@"; }
 ended() { # PID WHAT
   local status=0
@@ -37,7 +37,7 @@ ended() { # PID WHAT
 }
 pick() { shuf -n 1 -e -- "$@"; }
 
-# --- what happens; each until the end, and each turn is a line ---
+# --- the kinds of events; each repeats until the end, and writes a line for each turn ---
 until_the_end() { while [ ! -e "$WORK/end" ]; do "$@" || { echo "$* failed" >>"$WORK/faults"; return; }; echo "$1" >>"$WORK/turns"; done; }
 
 connections() {
@@ -48,7 +48,7 @@ errors() {
   bounded 400 verbs-test run error-under-load deregister deregister-many deregister-source cq-overflow cq-overflow-destroy wrong-rkey bounds \
     integrity --seed $RANDOM --addr 10.9.0.2 --server-ns h2 --client-ns h1 >"$WORK/errors" 2>&1 || { cat "$WORK/errors" >>"$WORK/faults"; return 1; }
 }
-# A transfer between h3 and h4, from under which something is taken away.
+# removal: a transfer between h3 and h4, during which its link, netdev, namespace or socket is removed.
 removal() {
   local server client
   more_hosts >"$WORK/hosts" 2>&1 || { cat "$WORK/hosts" >>"$WORK/faults"; return 1; }
@@ -64,11 +64,11 @@ removal() {
   socket) ip netns exec h4 ss -K sport = :7480 >/dev/null ;;
   esac
   no_more_hosts
-  kill $server 2>/dev/null # nobody may have reached it
+  kill $server 2>/dev/null # the client may not have reached it
   ended $server "the listener whose device went"
   ended $client "the client whose device went"
 }
-# A group of processes without enough memory for what it wants.
+# pressure: a cgroup without enough memory for its program.
 pressure() {
   local group=/sys/fs/cgroup/churn pid
   mkdir -p $group && pick 4M 6M 8M 12M >$group/memory.max
@@ -82,7 +82,7 @@ killing() {
   ip netns exec h2 rdma-stream listen 10.9.0.2 7481 >/dev/null 2>&1 & server=$!
   until_true 60 listening h2 7481 >/dev/null || return 1
   ip netns exec h1 rdma-stream connect 10.9.0.2 7481 >/dev/null 2>&1 & client=$!
-  sleep "0.$((RANDOM % 10))" # the moment is what varies
+  sleep "0.$((RANDOM % 10))" # vary the moment
   kill -9 "$(pick $server $client)"
   sleep "0.$((RANDOM % 3))"
   kill -9 $server $client 2>/dev/null
@@ -95,7 +95,7 @@ processors() {
   for n in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 1 >"$n"; done
 }
 
-say "each thing once, which fills caches"
+say "each kind of event once, which fills caches"
 for thing in connections errors removal pressure killing processors; do $thing || fail "$thing: $(tail -3 "$WORK/faults" 2>/dev/null)"; done
 # shellcheck disable=SC2154 # scenario.sh's
 [ "$failures" = 0 ] || finish
@@ -115,8 +115,8 @@ wait "${things[@]}"
 wait $server
 check "the transfer beside all this was complete and unchanged" ended_well "transfer" $client_status $?
 say "turns: $(sort "$WORK/turns" | uniq -c | tr '\n' ' ')"
-check "each thing happened" test "$(sort -u "$WORK/turns" | wc -l)" = 6
-check "as it should" bash -c "! grep . '$WORK/faults'"
+check "each kind of event happened" test "$(sort -u "$WORK/turns" | wc -l)" = 6
+check "no event failed" bash -c "! grep . '$WORK/faults'"
 no_more_hosts
 nothing_left 400 4000
 finish

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# near.sh NEAR FAR: drives a pair of guests. NEAR and FAR are what the guest's device is: iwmpa or siw. This one is the client.
+# near.sh NEAR FAR: runs the tests of a pair of guests. NEAR and FAR are the types of the guests' devices: iwmpa or siw. This guest is the
+# client.
 . "$(dirname "$0")/../lib/interop-storage.sh"
 . "$(dirname "$0")/../lib/interop-connections.sh"
 . "$(dirname "$0")/../lib/interop-memory.sh"
@@ -8,7 +9,7 @@ mine=$1 theirs=$2
 combination="$1-$2"
 last=$EPOCHREALTIME
 
-# A line for each result: combination, what, verdict, seconds since the line before.
+# Writes a line for each result: combination, test, verdict, seconds since the previous line.
 book() {
   local now=$EPOCHREALTIME seconds
   seconds=$(awk -v a="$last" -v b="$now" 'BEGIN { printf "%.1f", b - a }')
@@ -17,7 +18,7 @@ book() {
   printf '%-4s  %-30s %-56s %6s s\n' "$1" "$combination" "${2%% (*}" "$seconds"
 }
 good() { book ok "$1"; }
-# known KIND TEXT: what siw does otherwise is no failure of ours: tests/interop/known. Prints why.
+# known KIND TEXT: whether tests/interop/known lists this result as a difference of siw; prints the reason.
 known() {
   awk -F '\t+' -v k="$1" -v c="$combination" -v t="$2" '$0 !~ /^(#|$)/ && c ~ $1 && t ~ $2 && k == $3 { print $4; found = 1; exit }
     END { exit !found }' "$(dirname "$0")/known"
@@ -32,7 +33,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# state PORT PROGRAM: why something does not go on.
+# state PORT PROGRAM: prints information about a program that hangs.
 state() {
   ss -tnio | grep -A1 ":$1 "
   rdma resource show qp
@@ -45,7 +46,8 @@ both_state() {
   echo "    there:"; far "$(declare -f state); state $*" 2>&1 | sed 's/^/    /'
 }
 
-# pair TEXT SECONDS PORT SERVER CLIENT: the server there, the client here. Both have to succeed. perftest may need more than one START.
+# pair TEXT SECONDS PORT SERVER CLIENT: runs the server in the far guest and the client here. Both must succeed. perftest may need more
+# than one START.
 pair() {
   local text=$1 limit=$2 port=$3 server=$4 client=$5 start=${6:-1} spid status=0 server_status=0 reason
   if reason=$(known never "$text"); then
@@ -79,14 +81,14 @@ pair() {
   ended_well "$text" $status $server_status
 }
 
-# --- what is on the wire ---
+# --- captures of the wire ---
 
 capture_begin() {
   tcpdump -i wire -s 0 -B 16384 -U -w "$WORK/wire.pcap" tcp >"$WORK/tcpdump" 2>&1 &
   tcpdump=$!
   until_true 20 grep -q 'listening on' "$WORK/tcpdump"
 }
-# capture_end CRC MTU: every octet that went over the wire is MPA's, the CRC is in use or not, and segments are as large as they may be.
+# capture_end CRC MTU: every octet on the wire belongs to MPA, the CRC is in use or not, as CRC says, and segments are of full size.
 capture_end() {
   kill -INT $tcpdump
   wait $tcpdump
@@ -111,7 +113,7 @@ server_first() {
 programs() {
   startup "$@"
   pair "rping, IPv6, wildcard listener" 60 7174 "rping -s -a :: -V -C 10" "rping -c -a $far6 -V -C 10"
-  # Not with -e: over iWARP perftest grants receive credits by RDMA WRITE, which wakes nobody who sleeps.
+  # Not with -e: over iWARP perftest grants receive credits by RDMA WRITE, which does not wake up a sleeping program.
   pair "ib_send_bw" 90 18515 "ib_send_bw -R -F -d rd0 -n 100 -s 65536" "ib_send_bw -R -F -d rd0 -n 100 -s 65536 $far"
   pair "ib_write_bw" 90 18515 "ib_write_bw -R -F -d rd0 -n 100 -s 65536" "ib_write_bw -R -F -d rd0 -n 100 -s 65536 $far"
   pair "ib_read_bw" 90 18515 "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536" "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536 $far"
@@ -119,8 +121,8 @@ programs() {
   pair "rstream" 10 7471 "rstream -b $far -S 65536 -I 10 -C 10" "rstream -s $far -S 65536 -I 10 -C 10"
 }
 
-# iwmpa-peer, as anybody has it: all it needs of the other side is a program that accepts. siw's startup is
-# looked at as far as it survives: an FPDU that comes before siw has told its program may be lost, and there is no program to ask.
+# iwmpa-peer, as users run it: on the other side it needs only a program that accepts. For siw, only the startup cases that it survives
+# run: an FPDU that arrives before siw has reported the connection to its program may be lost, and the test cannot ask a program there.
 peer() {
   local options=()
   [ "$theirs" = iwmpa ] || mapfile -t options < <(echo --siw && iwmpa-peer --list |
@@ -162,22 +164,22 @@ storage() {
 
 # --- the run ---
 
-# with CRC MTU FUNCTION...: both devices made, the functions, both devices gone again.
+# with CRC MTU FUNCTION...: makes both devices, calls the functions, removes both devices.
 with() {
   local crc=$1 mtu=$2 f; shift 2
   combination="$mine-$theirs CRC $crc MTU $mtu"
   check "devices" both_up "$crc" "$mtu" || return 1
   for f; do $f "$crc" "$mtu"; done
-  [ -n "${far_died:-}" ] || check "devices and modules go" both_down
+  [ -n "${far_died:-}" ] || check "devices and modules are removed" both_down
 }
 both_up() { up "$mine" "$1" "$2" && far "up $theirs $1 $2"; }
 both_down() { down && far down; }
 
-# The guest ends, and what was made with it.
+# Replaces scenario.sh's: the guest ends, so that there is nothing to remove.
 take_down() {
   # shellcheck disable=SC2046 # a list of process ids
   kill $(jobs -p) 2>/dev/null
-  # Not before its agent has answered and gone: nothing comes from a guest that has ended, not even a FIN.
+  # End the far guest after its agent has answered and exited, because a guest that has ended sends nothing, not even a FIN.
   [ -n "${far_died:-}" ] || far 'tail -f /dev/null --pid=$$ && echo 0 >/run/end &' 2>/dev/null
 }
 

@@ -5,7 +5,7 @@ preload=LD_PRELOAD=$(echo /usr/lib/*/rsocket/librspreload.so)
 
 has() { command -v "$1" >/dev/null || { echo "not run: $1 is missing"; return 1; }; }
 fpdus() { counter rd1 tx_fpdus; }
-# The programs fall back to TCP without a word: they have to have used the device.
+# The programs silently fall back to TCP: check that they have used the device.
 over_rdma() {
   local before
   before=$(fpdus)

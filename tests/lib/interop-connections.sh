@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# Connections between two guests, made by rdma-target on both sides: what is negotiated, refused, ended, taken away.
+# Connections between two guests, made by rdma-target on both sides: negotiation, refusals, disconnects, Terminates, removals.
 # Sourced by near.sh. `theirs` and `mine` are the two drivers.
 # shellcheck shell=bash
 
 hex() { [ "$1" = 0 ] || printf "%0$((2 * $1))d" 0 | sed 's/00/a7/g'; }
 
-# targets: one rdma-target here, one there.
+# targets: starts an rdma-target in each guest.
 targets() {
   local fd
   talk_to here "" rdma-target
@@ -22,17 +22,18 @@ targets_end() {
   rm -f "$WORK"/{here,there}.out
 }
 
-# lines_of and heard begin at from_now: an event of one side may come before the other is told anything.
+# from_now: lines_of and heard begin here. Call it before the first command, because an event of one side may come before the other side
+# gets its command.
 from_now() {
   told_from[here]=$(($(wc -l <"$WORK/here.out") + 1))
   told_from[there]=$(($(wc -l <"$WORK/there.out") + 1))
 }
 says() { until_true 30 heard "$1" "$2"; }
-# field NAME REGEX KEY: of the first line with REGEX.
+# field NAME REGEX KEY: prints the value of KEY in the first line that matches REGEX.
 field() { lines_of "$1" | grep -E -- "$2" | sed -n "s/^.* $3=\([^ ]*\).*/\1/p" | head -1; }
 event() { field "$1" "event=$2" "$3"; }
 
-# connected [OPTIONS [OPTIONS]]: this side's and that side's.
+# connected [OPTIONS [OPTIONS]]: makes a connection, with the options of this side and of the other.
 connected() {
   from_now
   ask there "listen $far 7480" && ask here "connect $far 7480 ${1:-}" && says there 'event=CONNECT_REQUEST' || return 1
@@ -40,12 +41,12 @@ connected() {
 }
 all_reset() { from_now && ask here reset && ask there reset; }
 
-# carries OCTETS: Private Data of the Request and of the Reply arrive as they were sent.
+# carries OCTETS: whether Private Data of the Request and of the Reply arrive unchanged.
 carries() {
   connected "pd=$(hex "$1")" "pd=$(hex "$1")" || return 1
   [ "$(event there CONNECT_REQUEST pd)" = "$(hex "$1")" ] && [ "$(event here ESTABLISHED pd)" = "$(hex "$1")" ]
 }
-# traffic: SEND both ways, WRITE there, READ back, contents by their checksums.
+# traffic: SENDs both ways, a WRITE to the other side, a READ back; compares the contents by checksums.
 traffic() {
   local rkey addr
   from_now
@@ -57,24 +58,24 @@ traffic() {
   ask here "read 5000 $rkey $addr" && says here 'op=READ status=SUCCESS' || return 1
   ask there "sum 0 0 5000" | grep " sum=$(field here op=READ sum)\$"
 }
-# disconnects FROM OTHER: an orderly end, which both sides are told.
+# disconnects FROM OTHER: FROM disconnects in order, and both sides get an event.
 disconnects() {
   from_now
   ask "$1" disconnect && says "$1" 'event=DISCONNECTED' && says "$2" 'event=DISCONNECTED'
 }
-# refuses: Private Data goes with a refusal, too.
+# refuses: a refusal carries Private Data.
 refuses() {
   from_now
   ask there "listen $far 7480" && ask here "connect $far 7480" && says there 'event=CONNECT_REQUEST' || return 1
   ask there "reject pd=$(hex 20)" && says here 'event=REJECTED' && [ "$(event here REJECTED pd)" = "$(hex 20)" ]
 }
-# depths: nobody gets more READs under way than were asked for, and the two sides agree.
+# depths: the READ depths of the connection are not larger than those that this side asked for.
 depths() {
   connected "ird=3 ord=5" "ird=2 ord=7" || return 1
   lines_of here; lines_of there
   [ "$(event here ESTABLISHED ird)" -le 3 ] && [ "$(event here ESTABLISHED ord)" -le 5 ]
 }
-# terminated WHAT FROM OTHER: FROM breaks a rule, which ends the connection on both sides; a READ is told.
+# terminated WHAT FROM OTHER: FROM breaks a rule, which ends the connection on both sides; a READ completes with an error.
 terminated() {
   local rkey addr what=$1 from=$2 other=$3
   from_now
@@ -110,16 +111,16 @@ connections() {
   for what in stag bounds read; do
     check "Terminate: $what, by the other side's receiver" eval "connected && terminated $what here there"
     all_reset >/dev/null
-    # The Initiator has to send first.
+    # The Initiator must send first.
     check "Terminate: $what, by this side's receiver" eval "connected && traffic && terminated $what there here"
     all_reset >/dev/null
   done
   targets_end
 }
 
-# --- what goes while a transfer runs ---
+# --- removals during a transfer ---
 
-# The process that listens is there, the one that sends is here.
+# stream_begin: starts the listener in the other guest, and the sender here.
 stream_begin() {
   far "rdma-stream listen $far 7481 >/run/stream 2>&1 & echo \$! >/run/stream.pid"
   until_true 20 far "listening '' 7481" || return 1
@@ -127,7 +128,7 @@ stream_begin() {
   stream=$!
   until_true 20 grep -q first "$WORK/stream" && until_true 20 far "grep -q first /run/stream"
 }
-stream_ends() { # here and there
+stream_ends() { # in both guests
   until_true 60 bash -c "! kill -0 $stream 2>/dev/null" && cat "$WORK/stream" || return 1
   until_true 60 far '! kill -0 $(cat /run/stream.pid) 2>/dev/null' && far 'cat /run/stream; ! grep -q changed /run/stream'
 }
@@ -139,30 +140,30 @@ stream_kill() {
 removals() { # CRC MTU
   if check "a transfer" stream_begin; then
     check "its sender is killed" kill -9 $stream
-    check "... the other side is told" stream_ends
+    check "... both programs end" stream_ends
     stream_kill
   fi
   if check "a transfer" stream_begin; then
     check "its receiver is killed" far 'kill -9 $(cat /run/stream.pid)'
-    check "... this side is told" stream_ends
+    check "... both programs end" stream_ends
     stream_kill
   fi
   if check "a transfer" stream_begin; then
-    check "the other side's module goes" far down
-    check "... both programs are told" stream_ends
+    check "the other side's device and modules are removed" far down
+    check "... both programs end" stream_ends
     stream_kill
-    check "... and it comes again" far "up $theirs $1 $2"
+    check "... they are loaded again" far "up $theirs $1 $2"
   fi
   if check "a transfer" stream_begin; then
-    check "this side's module goes" down
-    check "... both programs are told" stream_ends
+    check "this side's device and modules are removed" down
+    check "... both programs end" stream_ends
     stream_kill
-    check "... and it comes again" up "$mine" "$1" "$2"
+    check "... they are loaded again" up "$mine" "$1" "$2"
   fi
-  pair "rping, after all that" 60 7174 "rping -s -a $far -V -C 10" "rping -c -a $far -V -C 10"
+  pair "rping, after the removals" 60 7174 "rping -s -a $far -V -C 10" "rping -c -a $far -V -C 10"
 }
 
-# --- the other guest dies: nothing comes from there any more, not even a FIN ---
+# --- the other guest dies and sends nothing more, not even a FIN ---
 
 death() {
   local tries
@@ -172,11 +173,11 @@ death() {
   dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=1000 oflag=direct status=none 2>/dev/null &
   writer=$!
   tries=$(cat /proc/sys/net/ipv4/tcp_retries2)
-  echo 4 >/proc/sys/net/ipv4/tcp_retries2 # 15 take a quarter of an hour
-  far die >/dev/null 2>&1 & # no answer will come
+  echo 4 >/proc/sys/net/ipv4/tcp_retries2 # the default of 15 takes a quarter of an hour
+  far die >/dev/null 2>&1 & # it does not answer
   far_died=yes
   check "NVMe notices by its keep-alive, and gives up" until_true 180 bash -c '! ls /sys/class/nvme/nvme* 2>/dev/null | grep -q .'
-  check "... the writer is told" until_true 60 bash -c "! kill -0 $writer 2>/dev/null"
+  check "... the writer ends" until_true 60 bash -c "! kill -0 $writer 2>/dev/null"
   check "a program notices by TCP's retransmissions" until_true 60 bash -c "! kill -0 $stream 2>/dev/null"
   echo "$tries" >/proc/sys/net/ipv4/tcp_retries2
   check "released here" eval 'nvme_release && down'

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# NFS while this guest is short of memory: what is dirty has to go through the device before there is any. Client and server in one
-# kernel could wait for each other. Sourced by near.sh.
+# NFS while this guest is short of memory: it must write dirty pages back through the device to free memory. The server is in the other
+# guest, because client and server in one kernel could wait for each other. Sourced by near.sh.
 # shellcheck shell=bash
 
-# available: MiB.
+# available: prints the available memory in MiB.
 available() { awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo; }
-# short_of_memory MIB: huge pages take all the rest, and most of it may be dirty.
+# short_of_memory MIB: leaves MIB of memory and reserves the rest as huge pages; lets most of the memory become dirty.
 short_of_memory() {
   echo 60 >/proc/sys/vm/dirty_ratio
   echo 30 >/proc/sys/vm/dirty_background_ratio
@@ -25,7 +25,7 @@ reclaimed_more_than() {
   echo "$(($(reclaimed) - $2)) pages"
   [ $(($(reclaimed) - $2)) -gt "$1" ]
 }
-# Written and read once more, each piece with its checksum; what is read cannot be in memory all.
+# Writes a file and reads it back, with a checksum for each piece. The file is larger than the available memory.
 written_and_verified() {
   bounded 500 fio --name=memory --filename=$mount_dir/big --size="$1m" --rw=randwrite --bsrange=4k-128k --verify=crc32c \
     --verify_fatal=1 --ioengine=psync --end_fsync=1 --fallocate=none --thread
@@ -34,7 +34,7 @@ written_and_verified() {
 memory() {
   local before
   check "NFS: a server there" far nfs_serve || { far nfs_unserve; return 1; }
-  if check "NFS 4.2: mount over RDMA" eval 'nfs_attach 4.2 && nfs_over_rdma'; then # a hard mount: it may take its time
+  if check "NFS 4.2: mount over RDMA" eval 'nfs_attach 4.2 && nfs_over_rdma'; then # a hard mount, because I/O may take long
     before=$(reclaimed)
     check "160 MiB of memory are left" short_of_memory 160
     check "256 MiB written through the page cache, and compared" written_and_verified 256

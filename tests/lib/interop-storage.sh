@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # Storage between two guests: the far one serves (xxx_serve, xxx_unserve), the near one uses it (xxx_connect, xxx_detach,
-# xxx_disk, xxx_release). The rest is what the scenarios in one guest use, with the far guest's address.
+# xxx_disk, xxx_release). The other functions are those of the scenarios in one guest, with the far guest's address.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/interop.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/nfs.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/nvme.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/iser.sh"
 server_address=$far nvme_address=$far portal=$far:3260
-store=/run/interop # what is compared
+store=/run/interop # the data to compare
 mkdir -p $store $mount_dir
 
 nfs_serve() { nfs_make_server 400m; }
@@ -32,20 +32,20 @@ iser_release() {
 iser_disk() { iscsi_disk_of iser; }
 iser_store() { echo $iser_file; }
 
-# first_octets FILE COUNT: their checksum, past the page cache where that is not the data itself.
+# first_octets FILE COUNT: prints the checksum of the first COUNT octets.
 first_octets() { head -c "$2" "$1" | sha256sum | cut -d' ' -f1; }
 
 # --- use ---
 
 data=4194304 # octets
 
-# same_there FILE THEIR-FILE: here and on the other guest.
+# same_there FILE THEIR-FILE: whether FILE here and THEIR-FILE on the other guest begin with the same data.
 same_there() {
   local there
   there=$(far "sync; first_octets $2 $data") || return 1
   [ "$(first_octets "$1" $data)" = "$(tail -n 1 <<<"${there%$'\n'}")" ]
 }
-# files_travel PIECE: NFS, both ways.
+# files_travel PIECE: copies a file over NFS in each direction and compares them.
 files_travel() {
   dd if=/dev/urandom of=$store/data bs=1M count=4 status=none
   bounded 90 dd if=$store/data of=$mount_dir/data bs="$1" conv=fsync status=none || return 1
@@ -60,7 +60,7 @@ many_files() {
   far "[ \$(find $there -type f | wc -l) = 50 ] && [ \$(cat $there/37) = 37 ]" || return 1
   bounded 90 rm -r $d && far "[ ! -e $there ]"
 }
-# blocks_travel ULP PIECE: written, compared there, read back.
+# blocks_travel ULP PIECE: writes blocks, compares them on the other guest, reads them back.
 blocks_travel() {
   local disk
   disk=$("$1_disk")
@@ -70,7 +70,7 @@ blocks_travel() {
   bounded 90 dd if="$disk" of=$store/back bs="$2" count=$((data / $2)) iflag=direct status=none || return 1
   cmp $store/data $store/back
 }
-# filesystem_travels ULP: mkfs, mount, a file, remount, compared.
+# filesystem_travels ULP: makes and mounts a file system, writes a file, mounts again, compares the file.
 filesystem_travels() {
   local disk
   disk=$("$1_disk")

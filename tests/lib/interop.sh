@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced in both guests of a pair that are joined by a wire (10.9.0.1 near, 10.9.0.2 far) and by a second one for control.
-# The near guest drives: tests/interop/near.sh. The far one runs what it is told by `far`, with the functions of these files.
+# Sourced in both guests of a pair. One wire (10.9.0.1 near, 10.9.0.2 far) joins them, and a second one carries commands.
+# The near guest runs tests/interop/near.sh. The far one runs the commands of `far`, with the functions of these files.
 #
-# INTEROP_SIW: folder of siw's modules, as scripts/siw prints it.
+# INTEROP_SIW: the folder of siw's modules, as scripts/siw prints it.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/scenario.sh"
 near=10.9.0.1 far=10.9.0.2 near6=fd09::1 far6=fd09::2
 control_far=10.99.0.2 control_port=9 target_port=10
 
-# name_nic NAME MAC ADDRESS...: the interface with this link address gets a name and addresses.
+# name_nic NAME MAC ADDRESS...: gives the interface with this link address a name and addresses.
 name_nic() {
   local name=$1 file a; shift
   for file in /sys/class/net/*/address; do
@@ -21,18 +21,18 @@ name_nic() {
   return 1
 }
 
-# network NUMBER: 1 near, 2 far. scripts/interop gives the link addresses.
+# network NUMBER: sets up the guest's two interfaces; 1 near, 2 far. scripts/interop sets their link addresses.
 network() {
   load_prerequisites
   modprobe virtio_net || return 1
   name_nic control 52:54:00:00:02:0$1 10.99.0.$1/24 || return 1
-  name_nic wire 52:54:00:00:01:0$1 10.9.0.$1/24 fd09::$1/64 && ethtool -K wire gro off # captures show what comes
+  name_nic wire 52:54:00:00:01:0$1 10.9.0.$1/24 fd09::$1/64 && ethtool -K wire gro off # so that captures show the segments as they arrive
 }
 
-# up KIND CRC MTU: this guest's device, rd0, on the wire. KIND: iwmpa or siw. CRC: Y, N, or something else for siw alone: "only" siw
-# asks for CRCs; "p2p" and "rev1", which do not ask, but iwmpa does.
+# up KIND CRC MTU: makes this guest's device, rd0, on the wire. KIND: iwmpa or siw. CRC: Y, N, or a variant of siw: with "only", only siw
+# asks for CRCs; with "p2p" and "rev1", only iwmpa does.
 up() {
-  local crc=Y variant=$2 # siw: in all of these a fault is mended, see scripts/siw
+  local crc=Y variant=$2 # siw: all of these variants have a fix, see scripts/siw
   ip link set wire mtu "$3" || return 1
   case $2 in
   Y) variant=mended1 ;;
@@ -46,7 +46,7 @@ up() {
   rdma link add rd0 type "$1" netdev wire
 }
 
-# down: takes it away again, with the modules, which no reference may hold.
+# down: removes the device and unloads the modules; fails when a reference holds a module.
 down() {
   local m
   [ -z "$(links)" ] || bounded 30 rdma link delete rd0 || return 1
@@ -55,7 +55,7 @@ down() {
   done
 }
 
-# The other guest dies in this moment: what it has to leave is written first, then the emulator ends. Nothing is sent any more.
+# die: for the far guest. Writes the guest's results, then ends the emulator at once, so that the guest sends nothing more.
 die() {
   dmesg >/run/vm/dmesg
   echo 0 >/run/vm/rc
@@ -63,7 +63,7 @@ die() {
   printf '\0' | dd of=/dev/port bs=1 seek=$((0xf4)) 2>/dev/null
 }
 
-# far COMMAND...: shell text for the other guest, with these functions. Its output and exit status are the command's.
+# far COMMAND...: runs shell text in the other guest, with these functions. Output and exit status are the command's.
 far() {
   local fd line status=
   exec {fd}<>/dev/tcp/$control_far/$control_port || return 125
@@ -78,7 +78,7 @@ far() {
   return "${status:-125}"
 }
 
-# both COMMAND...: here and there.
+# both COMMAND...: runs a command in both guests.
 both() {
   local there status=0
   far "$*" &

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the storage scenarios: I/O with checksums, also while something breaks, and a tree of files.
+# Sourced by the storage scenarios: I/O with checksums, also while connections break, and a tree of files.
 # shellcheck shell=bash
 
-# verified FILE MIB [FIO-ARGUMENT...]: written and read as fio is told (at random, when not), in pieces of 4 to 128 KiB, and what was
-# written is read once more; each piece has its checksum.
+# verified FILE MIB [FIO-ARGUMENT...]: writes and reads FILE with fio (at random by default), in pieces of 4 to 128 KiB, and then reads all
+# that it has written once more; each piece has its checksum.
 verified() {
   local file=$1 mib=$2; shift 2
   bounded 400 fio --name=verified --filename="$file" --size="${mib}m" --rw=randrw --bsrange=4k-128k --verify=crc32c --verify_fatal=1 \
     --fallocate=none --thread "$@"
 }
 
-# start_rounds FILE MIB [FIO-ARGUMENT...]: the same over and over until stop_rounds; returns when one is done.
+# start_rounds FILE MIB [FIO-ARGUMENT...]: repeats this until stop_rounds; returns when the first round is done.
 start_rounds() {
   rm -f "$WORK/stop" "$WORK/broken"
   : >"$WORK/rounds"
@@ -25,7 +25,7 @@ start_rounds() {
 }
 enough_rounds() { [ -e "$WORK/broken" ] || [ "$(wc -l <"$WORK/rounds")" -ge "$1" ]; }
 no_round_failed() { [ ! -e "$WORK/broken" ] || { cat "$WORK/rounds.log"; return 1; }; }
-# goes_on [ROUNDS]: so many rounds end well from now on. With two of them, one has begun after this was called.
+# goes_on [ROUNDS]: waits until ROUNDS more rounds have passed. The default of two includes one that began after the call.
 goes_on() { until_true 150 enough_rounds $(($(wc -l <"$WORK/rounds") + ${1:-2})) && no_round_failed; }
 stop_rounds() {
   touch "$WORK/stop"
@@ -33,7 +33,7 @@ stop_rounds() {
   no_round_failed
 }
 
-# A part of a kernel tree: what modules are built with, on every machine that builds them.
+# make_tree: takes a part of the kernel headers, which every machine has that builds the modules.
 make_tree() {
   local from
   from=$(ls -d /usr/src/linux-headers-*-common | tail -1)
@@ -44,7 +44,7 @@ make_tree() {
 }
 unpack_tree() { mkdir -p "$1" && bounded 300 tar -C "$1" -xf "$WORK/tree.tar"; }
 same_tree() { (cd "$1" && bounded 300 md5sum --quiet -c "$WORK/tree.sums"); }
-# file_system DISK: made on it, with the tree, and read after a new mount, which stays.
+# file_system DISK: makes a file system with the tree on DISK, mounts it again, compares the tree, and leaves it mounted.
 file_system() {
   mkdir -p "$WORK/mnt"
   bounded 100 mkfs.ext4 -q -F "$1" && mount "$1" "$WORK/mnt" || return 1
@@ -52,5 +52,5 @@ file_system() {
   bounded 100 e2fsck -fn "$1" && mount -o ro "$1" "$WORK/mnt" || return 1
   same_tree "$WORK/mnt/tree"
 }
-# same_below FILE: the same in the target's file, below the transport.
+# same_below FILE: compares the tree in the target's file, below the transport.
 same_below() { mount -o loop,ro "$1" "$WORK/mnt" && same_tree "$WORK/mnt/tree"; }

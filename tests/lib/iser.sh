@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the iSER scenarios: LIO's target and the open-iscsi initiator (both know no namespaces).
+# Sourced by the iSER scenarios: LIO's target and the open-iscsi initiator (neither supports network namespaces).
 # shellcheck shell=bash
 
 lio=/sys/kernel/config/target target=iqn.2026-01.test:iwmpa portal=10.8.0.1:3260
@@ -16,7 +16,7 @@ iser_needs() {
   done
 }
 
-# iser_make_target [MIB]: a target with a file as its disk, and no portal yet.
+# iser_make_target [MIB]: makes a target with a file as its disk, without a portal.
 iser_make_target() {
   local octets=$((${1:-64} << 20))
   mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
@@ -33,7 +33,7 @@ iser_make_target() {
   echo 1 >$tpg/enable
 }
 # iser_portal ADDRESS:PORT: LIO opens a plain TCP listener for every portal before it makes it an RDMA one, and the port belongs to
-# the first listener. LIO opens TCP in the caller's namespace and RDMA in the first one: here TCP gets one of its own.
+# the first listener. LIO opens TCP in the caller's namespace and RDMA in the initial one: create the portal in a separate namespace.
 iser_portal() { unshare --net mkdir "$tpg/np/$1" && echo 1 >"$tpg/np/$1/iser"; }
 iser_remove_target() {
   echo 0 >$tpg/enable
@@ -49,22 +49,22 @@ iser_start_initiator() {
   modprobe -a sd_mod ib_iser
   iscsid
 }
-# The target is told, not discovered: in its own session over iSER iscsiadm waits in vain for an answer that has come before the
-# kernel confirmed the question, and crashes when it tries again (github.com/open-iscsi/open-iscsi/issues/255). iscsid does not.
-# A discovery over TCP replaces what was told before.
+# Configure the target instead of discovering it: in a discovery session over iSER iscsiadm misses an answer that arrives before the
+# kernel confirms the request, and crashes when it tries again (github.com/open-iscsi/open-iscsi/issues/255). iscsid does not.
+# A discovery over TCP replaces this configuration.
 iser_tell_target() { bounded 60 iscsiadm -m node -o new -T $target -p $portal -I iser; }
 iser_attach() {
   bounded 60 iscsiadm -m node -T $target -p $portal -I iser -l || return 1
   until_true 20 iscsi_has_disk iser && iscsi_no_power_management
 }
-# When a session of whatever transport goes, 6.1 warns if power management happens to look at its SCSI target. A kernel without it has
-# no such file.
+# When a session of any transport ends, 6.1 warns if power management accesses its SCSI target at that moment: switch it off. A kernel
+# without power management does not have the file.
 iscsi_no_power_management() {
   local control
   for control in /sys/class/iscsi_session/session*/device/target*/power/control; do [ ! -e "$control" ] || echo on >"$control" || return 1; done
 }
 iser_detach() { bounded 60 iscsiadm -m node -T $target -p $portal -I iser -u; }
-# iscsi_disk_of TRANSPORT: the disk of the session over it, iser or tcp.
+# iscsi_disk_of TRANSPORT: prints the disk of the session over iser or tcp.
 iscsi_disk_of() {
   iscsiadm -m session -P 3 2>/dev/null |
     awk -v t="$1" '/Iface Transport:/ { on = $3 == t } on && /Attached scsi disk/ { print "/dev/" $4; exit }'
@@ -73,6 +73,6 @@ iscsi_has_disk() { [ -b "$(iscsi_disk_of "$1")" ]; }
 
 iser_end() {
   killall -q iscsid
-  check "the target goes" iser_remove_target
+  check "the target is removed" iser_remove_target
   check "its modules unload" bounded 60 modprobe -r ib_iser ib_isert
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced after scenario.sh: what a scenario leaves behind. Call remember when caches are full, and nothing_left at the end.
+# Sourced after scenario.sh: finds leaks of a scenario. Call remember when caches are filled, and nothing_left at the end.
 # shellcheck shell=bash
 
-# Memory that TCP keeps for a minute after a connection has ended, or that RCU frees late, is no leak.
+# Memory that TCP keeps for a minute after a connection has ended, or that RCU frees later, is not a leak.
 no_time_wait() { local h; for h in $(ip netns list | awk '{ print $1 }'); do ip netns exec "$h" ss -Hta state time-wait; done | awk 'END { exit NR > 0 }'; }
 settle() {
   until_true 90 no_time_wait || fail "TIME_WAIT sockets do not go"
@@ -20,8 +20,9 @@ remember() {
   cat /proc/slabinfo >"$WORK/slab0"
 }
 
-# nothing_left OBJECTS KIB: no slab has grown by OBJECTS or more (and one slab, where it holds as many), nor what cannot be reclaimed by
-# KIB or more. A kernel that looks for faults keeps what is freed, and books on what is not: there kmemleak looks for losses.
+# nothing_left OBJECTS KIB: no cache has grown by OBJECTS or more (plus one slab, where a slab holds as many), and unreclaimable memory has
+# not grown by KIB or more. A kernel that looks for faults holds back freed memory, and keeps records of allocations: there kmemleak finds
+# leaks instead.
 nothing_left() {
   settle
   check "the same module references" test "$leak_refs" = "$(references)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Sourced by the NFS scenarios: the kernel's server and client over RDMA. Each is on this host, or in the namespace that in_server
-# and in_client enter; nsenter and not `ip netns exec`, which would hide the mounts from each other.
+# or in_client enters. They use nsenter, because `ip netns exec` would hide the mounts of one from the other.
 # shellcheck shell=bash
 
 export_dir=/run/nfs-test-export mount_dir=/run/nfs-test-mount server_address=10.8.0.1
@@ -16,9 +16,10 @@ nfs_needs() {
   done
 }
 
-# The server is on h1, the client on h2. [MTU]
-# Linux keeps h1 for ever once it was mounted from over RDMA with NFS 4.1 or later, by 4.0 and 3 not, nor over TCP. What svc_rdma sets
-# up then is the backchannel: xprt_setup_rdma_bc() takes a reference for a put in __svc_rdma_free(), where 6.1 has none.
+# nfs_two_hosts [MTU]: the server is on h1, the client on h2.
+# Linux leaks a reference to h1 when a client mounts from it over RDMA with NFS 4.1 or later, but not with 4.0 or 3, nor over TCP.
+# svc_rdma sets up a backchannel for such a mount: xprt_setup_rdma_bc() takes a reference that __svc_rdma_free() should put, which 6.1
+# does not do.
 nfs_two_hosts() {
   namespace_stays=kept-by-svc-rdma
   two_hosts "$@" || return 1
@@ -26,15 +27,15 @@ nfs_two_hosts() {
   in_server=(nsenter --net=/run/netns/h1) in_client=(nsenter --net=/run/netns/h2)
 }
 
-# nfs_start: the threads and the RDMA port; also after nfs_stop.
+# nfs_start: starts the threads and opens the RDMA port; may be called again after nfs_stop.
 nfs_start() {
   echo 10 >/proc/fs/nfsd/nfsv4leasetime
   echo 10 >/proc/fs/nfsd/nfsv4gracetime
   "${in_server[@]}" rpc.nfsd -V 3 -V 4.0 -V 4.2 4 || return 1
   echo "rdma 20049" >/proc/fs/nfsd/portlist && grep -q rdma /proc/fs/nfsd/portlist
 }
-# Nobody has anything to reclaim, or does without. nfsdcld knows, and there may be no such time at all. Newer kernels refuse to end it
-# (EBUSY) when there is nothing that keeps track of clients, and then wait until it is over.
+# End the grace period, because no client needs to reclaim locks. With nfsdcld there may be no grace period. When no daemon tracks clients,
+# newer kernels refuse to end it (EBUSY): wait until it is over.
 nfs_grace_is_over() {
   grep -q Y /proc/fs/nfsd/v4_end_grace || echo Y >/proc/fs/nfsd/v4_end_grace
   grep -q Y /proc/fs/nfsd/v4_end_grace
@@ -42,14 +43,14 @@ nfs_grace_is_over() {
 nfs_end_grace() { until_true 60 nfs_grace_is_over; }
 nfs_stop() { "${in_server[@]}" rpc.nfsd 0; }
 
-# In a namespace of its own nfsd remembers its clients by this program only. It has a second to open the pipe when nfsd starts, and
-# returns before it watches for it.
+# In a network namespace other than the initial one, nfsd tracks its clients only with this program. nfsdcld returns before it watches for
+# the pipe, which it must open within a second after nfsd starts: wait until it watches.
 nfs_start_nfsdcld() {
   mkdir -p /var/lib/nfs/nfsdcld && "${in_server[@]}" nfsdcld && until_true 20 nfs_nfsdcld_watches
 }
 nfs_nfsdcld_watches() { find /proc/"$(pidof nfsdcld)"/fd -lname '*inotify*' | grep -q .; }
 
-# nfs_make_server [SIZE]: of the exported tmpfs.
+# nfs_make_server [SIZE]: exports a tmpfs of SIZE.
 nfs_make_server() {
   modprobe -a rpcrdma nfsd nfsv3 nfsv4
   mkdir -p $export_dir $mount_dir /run/rpc_pipefs /run/lock
@@ -66,7 +67,7 @@ nfs_remove_server() {
   nfs_stop
   "${in_server[@]}" exportfs -ua
   killall -q rpc.mountd rpcbind rpc.statd nfsdcld
-  umount $export_dir /proc/fs/nfsd && until_true 20 umount /run/rpc_pipefs # nfsdcld has it, until it has ended
+  umount $export_dir /proc/fs/nfsd && until_true 20 umount /run/rpc_pipefs # nfsdcld keeps it busy until it has ended
 }
 
 # nfs_attach VERSION [OPTIONS]
@@ -78,6 +79,6 @@ nfs_attach() {
 nfs_over_rdma() { awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats | grep -q rdma; }
 
 nfs_end() {
-  check "the server goes" nfs_remove_server
+  check "the server is removed" nfs_remove_server
   check "the kernel's modules unload" bounded 60 modprobe -r nfsv3 nfsv4 nfsd rpcrdma
 }

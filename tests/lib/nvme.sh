@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the NVMe scenarios: the kernel's target and host (both know no namespaces).
+# Sourced by the NVMe scenarios: the kernel's target and host (neither supports network namespaces).
 # shellcheck shell=bash
 
 nvmet=/sys/kernel/config/nvmet nqn=iwmpa-test subsystem=/sys/kernel/config/nvmet/subsystems/iwmpa-test
@@ -18,7 +18,7 @@ nvme_add_namespace() {
   echo -n "$2" >$subsystem/namespaces/"$1"/device_path
   echo 1 >$subsystem/namespaces/"$1"/enable
 }
-# nvme_add_port [IN-CAPSULE-OCTETS]: what fits travels in the command's capsule, not by RDMA.
+# nvme_add_port [IN-CAPSULE-OCTETS]: data up to this size are sent in the command's capsule, not by RDMA.
 nvme_add_port() {
   mkdir $nvmet/ports/1 || return 1
   echo rdma >$nvmet/ports/1/addr_trtype
@@ -32,7 +32,7 @@ nvme_remove_port() {
   rm -f $nvmet/ports/1/subsystems/$nqn
   rmdir $nvmet/ports/1
 }
-# nvme_make_target: namespace 1 is /dev/ram0 (64 MiB), and nothing listens yet.
+# nvme_make_target: makes a target without a port; namespace 1 is /dev/ram0 (64 MiB).
 nvme_make_target() {
   modprobe -a nvmet-rdma nvme-rdma && modprobe brd rd_nr=1 rd_size=65536 || return 1
   mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
@@ -48,7 +48,7 @@ nvme_remove_target() {
   done
   rmdir $subsystem
 }
-# nvme_attach [OPTIONS]: two queues.
+# nvme_attach [OPTIONS]: connects a controller with two I/O queues.
 nvme_attach() {
   modprobe nvme-rdma || return 1
   bounded 60 bash -c \
@@ -66,6 +66,6 @@ nvme_no_controller() {
 }
 
 nvme_end() {
-  check "the target goes" nvme_remove_target
+  check "the target is removed" nvme_remove_target
   check "its modules unload" bounded 60 modprobe -r nvme-rdma nvmet-rdma
 }

@@ -7,7 +7,7 @@ peer() {
   bounded 380 ip netns exec h1 mpa-peer run "$@" --addr 10.9.0.2 --own-addr 10.9.0.1 --target "ip netns exec h2 rdma-target"
 }
 
-# peer_matrix CASE...: with what the device and the peer ask for in the way of Markers and CRC.
+# peer_matrix CASE...: runs the cases with several combinations of Markers, CRC and revision.
 peer_matrix() {
   cases "no Markers" peer "$@"
   [ "$LINKTYPE" = iwmpa ] || return 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the align*.sh scenarios: two hosts with a router between, which sees TCP segments as they are on a wire.
+# Sourced by the align*.sh scenarios: two hosts with a router between them, which sees TCP segments as they are on a wire.
 # shellcheck shell=bash
 
-# h1 (10.9.1.1, fd09:1::1) - router - h2 (10.9.2.2, fd09:2::2), RDMA devices rd1 and rd2. A host's TSO makes super-packets, also on
-# veth; the router's ports have none, so what leaves it is segments. [MTU]
+# routed_hosts [MTU]: h1 (10.9.1.1, fd09:1::1) - router - h2 (10.9.2.2, fd09:2::2), RDMA devices rd1 and rd2. A host's TSO makes
+# super-packets, also on veth; the router's ports have no TSO, so that it sends single segments.
 routed_hosts() {
   local h
   ip netns add h1 && ip netns add h2 && ip netns add router || return 1
@@ -31,7 +31,7 @@ routed_hosts() {
 
 router() { ip netns exec router "$@"; }
 
-# set_mtu MTU: of every interface.
+# set_mtu MTU: sets the MTU of every interface.
 set_mtu() {
   local h
   for h in 1 2; do
@@ -40,20 +40,20 @@ set_mtu() {
   done
 }
 
-# set_tso on|off: of the hosts.
+# set_tso on|off: switches the hosts' TSO.
 set_tso() {
   local h
   for h in 1 2; do ip netns exec h$h ethtool -K wire tso "$1" >/dev/null; done
 }
 
-# start_capture: of what leaves the router, into $WORK/pcap.
+# start_capture: captures the packets that the router sends, into $WORK/pcap.
 start_capture() {
   ip netns exec router tcpdump -i any -Q out -s 0 -B 65536 -U -w "$WORK/pcap" 'tcp or icmp' 2>"$WORK/tcpdump" &
   tcpdump=$!
   until_true 20 grep -q "listening on" "$WORK/tcpdump" || fail "tcpdump does not start: $(cat "$WORK/tcpdump")"
 }
 
-# end_capture: a ping with a pattern of its own comes after all segments; tcpdump must have it, and must have lost nothing.
+# end_capture: sends a ping with a unique pattern after all segments; tcpdump must have captured it, and must have dropped no packet.
 end_capture() {
   in1 ping -c 1 -p 656e646f66636170 10.9.2.2 >/dev/null
   until_true 20 grep -qa endofcapendofcap "$WORK/pcap" || fail "the capture has no end"
@@ -62,7 +62,7 @@ end_capture() {
   grep -q "^0 packets dropped by kernel" "$WORK/tcpdump" || fail "the capture is not complete: $(tail -3 "$WORK/tcpdump")"
 }
 
-# judged TEXT [OPTIONS]: mpa-peer's judgement of the capture; figure and largest have its figures.
+# judged TEXT [OPTIONS]: has mpa-peer check the capture; figure and largest print its figures.
 judged() {
   local text=$1 line; shift
   : >"$WORK/tsv"
@@ -71,7 +71,7 @@ judged() {
   read_figures <"$WORK/tsv"
 }
 
-# Without a program for each figure: to start one takes long in an emulated guest.
+# Parse the figures in the shell, because starting a program for each takes long in an emulated guest.
 declare -A sum most counts
 read_figures() {
   local names row name i
@@ -87,13 +87,13 @@ read_figures() {
   done
 }
 
-# figure NAME: a column of the judgement, summed up over directions.
+# figure NAME: prints the sum of a column over all directions.
 figure() { echo "${sum[$1]:-0}"; }
 
-# largest NAME: the largest value of a column.
+# largest NAME: prints the largest value of a column.
 largest() { echo "${most[$1]:-0}"; }
 
-# read_counters: rdma statistic, both devices together, into counts.
+# read_counters: reads the counters of rdma statistic into counts, summed over both devices.
 read_counters() {
   local words i
   counts=()

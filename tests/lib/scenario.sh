@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # Sourced by the scenarios, which run as root in a guest of their own. A scenario calls `begin`, builds its network, uses `check`
-# and `refused`, and ends with `finish`; whatever happens, what it made is taken down again and the modules are unloaded.
+# and `refused`, and ends with `finish`. However it ends, everything that it has made is removed and the modules are unloaded.
 #
 # Exit status of a scenario: 0 passed, 77 skipped, anything else failed.
 #
-# The IDs of the requirements that a check shows stand in brackets at the end of its text, as in [TX-01 TX-05]. Results go to
-# TEST_RESULTS, a line each: name, IDs, ok or FAIL; the tools' cases add theirs to the same file.
+# The IDs of the requirements that a check shows are in brackets at the end of its text, as in [TX-01 TX-05]. Results are written to
+# TEST_RESULTS, a line each: name, IDs, ok or FAIL; the tools add the results of their cases to the same file.
 #
 #   IWMPA_DIR   the checkout (given by the runner)     TOOLS      where the tools were built (default: IWMPA_DIR/build/tools)
 #   LINKTYPE    link type to test (default: iwmpa)     MODULES    module files in loading order (default: mpa.ko iwmpa.ko)
@@ -26,7 +26,7 @@ finished=
 say() { echo "== $*"; }
 skip() { echo "skipped: $*"; finished=skip; exit 77; }
 
-# book ok|FAIL TEXT: a result, for those who count them.
+# book ok|FAIL TEXT: writes a result to TEST_RESULTS.
 book() {
   local ids='' name=${2%% \[*}
   local pattern='\[([A-Z]{2,3}-[0-9]{2}( [A-Z]{2,3}-[0-9]{2})*)\]'
@@ -45,7 +45,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# check TEXT COMMAND...: the command has to succeed.
+# check TEXT COMMAND...: the command must succeed.
 check() {
   local text=$1 status=0; shift
   "$@" >"$WORK/out" 2>&1 || status=$?
@@ -55,7 +55,7 @@ check() {
   return 1
 }
 
-# refused TEXT REGEX COMMAND...: the command has to fail, and to say something that matches.
+# refused TEXT REGEX COMMAND...: the command must fail, and its output must match REGEX.
 refused() {
   local text=$1 regex=$2; shift 2
   if "$@" >"$WORK/out" 2>&1; then fail "$text: succeeded: $*"; return 1; fi
@@ -66,22 +66,22 @@ refused() {
   good "$text" "($(tail -1 "$WORK/out"))"
 }
 
-# Runs a tool that prints a line per case, and passes its lines on.
+# cases TEXT COMMAND...: runs a tool that prints a line for each case, and passes these lines on.
 cases() {
   local text=$1 status=0; shift
   say "$text"
   "$@" || status=$?
   case $status in
   0) book ok "$text" ;;
-  77) echo "nothing of this could be run here" ;;
+  77) echo "none of these cases can run here" ;;
   *) fail "$text (status $status)" ;;
   esac
 }
 
-# PATIENCE, which the runner gives, is how many times as long as on an idle machine and a stock kernel something may take that has to happen.
+# The runner sets PATIENCE: timeouts are those of an idle machine and a stock kernel, multiplied by it.
 PATIENCE=${PATIENCE:-1}
 
-# until_true SECONDS COMMAND...: asks ten times a second; fails when PATIENCE times SECONDS are over.
+# until_true SECONDS COMMAND...: runs COMMAND ten times a second until it succeeds; fails after PATIENCE times SECONDS.
 until_true() {
   local end=$((SECONDS + $1 * PATIENCE)); shift
   until "$@" >"$WORK/until" 2>&1; do
@@ -90,7 +90,7 @@ until_true() {
   done
 }
 
-# bounded SECONDS COMMAND...: ends it after PATIENCE times SECONDS.
+# bounded SECONDS COMMAND...: kills COMMAND after PATIENCE times SECONDS.
 bounded() { timeout -k 5 $(($1 * PATIENCE)) "${@:2}"; }
 
 # --- modules ---
@@ -100,14 +100,14 @@ load_prerequisites() {
   for m in ib_uverbs rdma_ucm libcrc32c crc32c_intel veth dummy; do modprobe -q $m || true; done
 }
 
-# for_this_kernel FILE: insmod would say "Invalid module format" and no more.
+# for_this_kernel FILE: checks the module's kernel, because insmod would only say "Invalid module format".
 for_this_kernel() {
   local built
   built=$(modinfo -F vermagic "$1" | cut -d' ' -f1)
   [ "$built" = "$(uname -r)" ] || { fail "$(basename "$1") is built for Linux ${built:-?}, and this is $(uname -r): make modules KERNEL=..."; return 1; }
 }
 
-# load_modules [PARAMETER=VALUE...]: parameters are the first module's.
+# load_modules [PARAMETER=VALUE...]: the parameters are those of the first module.
 load_modules() {
   local m
   load_prerequisites
@@ -120,7 +120,7 @@ load_modules() {
 
 loaded() { [ -d "/sys/module/$(basename "${1%.ko}")" ]; }
 
-# Every module goes, or the scenario fails: a reference that somebody kept shows here.
+# Every module must unload, or the scenario fails: this finds leaked references.
 unload_modules() {
   local m
   for m in $(printf '%s\n' $MODULES | tac); do
@@ -129,7 +129,7 @@ unload_modules() {
   done
 }
 
-# set_parameter NAME VALUE: for connections made from now on. Only where the link type has it.
+# set_parameter NAME VALUE: for new connections. Fails when the link type does not have the parameter.
 set_parameter() {
   local file=/sys/module/mpa/parameters/$1
   if [ "$LINKTYPE" != iwmpa ]; then return 1; fi
@@ -144,7 +144,7 @@ set_device() {
 
 # --- the kernel's log ---
 
-# A line for each error would let a stranger fill it. The kernel itself may say something at any time.
+# A line for each error would let any peer fill the log. A few lines are allowed, because the kernel itself may log at any time.
 mark_log() { dmesg >"$WORK/dmesg"; }
 log_grew_less_than() {
   dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" >"$WORK/new"
@@ -157,7 +157,7 @@ log_grew_less_than() {
 in1() { ip netns exec h1 "$@"; }
 in2() { ip netns exec h2 "$@"; }
 
-# Two hosts, h1 (10.9.0.1, fd09::1) and h2 (.2, ::2), joined by a veth pair whose ends have the same interface index. [MTU]
+# two_hosts_plain [MTU]: two hosts, h1 (10.9.0.1, fd09::1) and h2 (.2, ::2), joined by a veth pair whose ends have the same interface index.
 two_hosts_plain() {
   local h
   ip netns add h1 && ip netns add h2 || return 1
@@ -170,7 +170,7 @@ two_hosts_plain() {
   done
 }
 
-# The same with the RDMA devices rd1 and rd2 on them. [MTU]
+# two_hosts [MTU]: the same with the RDMA devices rd1 and rd2.
 two_hosts() {
   local h
   two_hosts_plain "$@" || return 1
@@ -179,7 +179,7 @@ two_hosts() {
   done
 }
 
-# One host, both ends on a dummy device (10.8.0.1, fd08::1), RDMA device rd0. [MTU]
+# one_host [MTU]: one host, both ends on a dummy device (10.8.0.1, fd08::1), RDMA device rd0.
 one_host() {
   ip link add wire type dummy && ip link set wire mtu "${1:-1500}" up || return 1
   ip addr add 10.8.0.1/24 dev wire
@@ -189,24 +189,25 @@ one_host() {
 
 links() { rdma link show | awk '{ sub("/.*", "", $2); print $2 }'; }
 
-# What is lost after the modules have gone, in a kernel that looks for it. It looks at itself while it runs: what a register held
-# at the first look is found at the second.
+# search_leaks: runs kmemleak, where the kernel has it, after the modules are unloaded. It scans the running kernel: the second scan finds
+# memory that a register still pointed to during the first.
 search_leaks() {
   local leaks=/sys/kernel/debug/kmemleak
   [ -w $leaks ] || return 0
   echo scan >$leaks
-  sleep 5 # kmemleak takes nothing for lost that is younger
+  sleep 5 # kmemleak reports no memory that is younger
   echo scan >$leaks
   cat $leaks >"$WORK/leaks"
   ! grep . "$WORK/leaks" || fail "memory is lost"
   echo clear >$leaks
 }
 
-# There is no network namespace but the first: only then the kernel lets RDMA devices belong to one.
+# no_namespaces: whether only the initial network namespace exists. The kernel accepts "exclusive" in this case only.
 no_namespaces() { rdma system set netns exclusive && rdma system set netns shared; }
 
-# Namespaces go some time after their names, unless a process is in one, or a module has kept a reference. Where the kernel is known
-# to keep one, for the reason that $namespace_stays names, a name is left for the runner, who has the next scenario in another guest.
+# A namespace is freed some time after its name is removed, unless it has a process or a module leaks a reference. Where the kernel is
+# known to leak one, for the reason that $namespace_stays names, leave a name for the runner, which then runs the next scenario in a new
+# guest.
 namespaces_go() {
   [ -z "${namespace_stays:-}" ] || { ip netns add "$namespace_stays"; return; }
   [ ! -d /sys/module/ib_core ] || until_true 60 no_namespaces ||
@@ -217,7 +218,7 @@ take_down() {
   local l n
   # shellcheck disable=SC2046 # a list of process ids
   kill $(jobs -p) 2>/dev/null
-  # The job of `in1 COMMAND &` is a shell that has started it.
+  # The job of `in1 COMMAND &` is a shell, so kill the namespaces' processes also.
   for n in $(ip netns list | cut -d ' ' -f 1); do ip netns pids "$n" | xargs -r kill; done
   wait 2>/dev/null
   for l in $(links); do bounded 30 rdma link delete "$l" || fail "rdma link delete $l"; done
@@ -246,7 +247,7 @@ leave() {
   exit 0
 }
 
-# begin TEXT: says what is tested, and sees to it that everything is taken down.
+# begin TEXT: prints what is tested, and arranges that everything is removed at the end.
 begin() {
   say "$*"
   trap leave EXIT
@@ -256,7 +257,7 @@ finish() { finished=yes; exit; }
 
 # --- programs ---
 
-# listening NAMESPACE PORT: somebody listens there (namespace "": this one).
+# listening NAMESPACE PORT: whether the port has a listener (namespace "": this one).
 listening() {
   local run=()
   [ -z "$1" ] || run=(ip netns exec "$1")
@@ -265,14 +266,14 @@ listening() {
 
 not_listening() { ! listening "$@"; }
 
-# stalled PORT: h1's TCP has sent something to it again, or h2's from it, and waits longer each time. With nothing under way from h1
-# the transfer waits for what h2 has lost.
+# stalled PORT: whether TCP of h1 (to the port) or of h2 (from it) is in exponential backoff. When h1 has nothing in flight, the transfer
+# waits for a segment that h2 has lost.
 stalled() { { in1 ss -tino dport = ":$1"; in2 ss -tino sport = ":$1"; } | grep -q "backoff:"; }
 
-# gone PID: that process has ended.
+# gone PID: whether the process has ended.
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
-# ended_well TEXT CLIENT-STATUS SERVER-STATUS: what they have printed is in $WORK/client and $WORK/server.
+# ended_well TEXT CLIENT-STATUS SERVER-STATUS: their output is in $WORK/client and $WORK/server.
 ended_well() {
   if [ "$2" = 0 ] && [ "$3" = 0 ]; then good "$1"; return 0; fi
   fail "$1 (client status $2, server status $3)"
@@ -282,12 +283,13 @@ ended_well() {
 }
 
 # client_server TEXT SECONDS PORT SERVER-NAMESPACE SERVER-COMMAND CLIENT-NAMESPACE CLIENT-COMMAND: commands are shell text.
-# Both have to succeed; the server is given until it listens, and then the client is started. perftest may need more than one START.
+# Starts the server, waits until it listens, and starts the client. Both must succeed. perftest may need more than one START.
 client_server() {
   local text=$1 limit=$2 port=$3 sns=$4 server=$5 cns=$6 client=$7 start=${8:-1} spid status=0 server_status=0 in_s=() in_c=()
   [ -z "$sns" ] || in_s=(ip netns exec "$sns")
   [ -z "$cns" ] || in_c=(ip netns exec "$cns")
-  timeout -k 5 $((limit * PATIENCE)) "${in_s[@]}" bash -c "$server" >"$WORK/server" 2>&1 & # not by a function: a shell would be killed in its stead
+  # Not by bounded: $! would be a shell, and kill would hit it instead of the server.
+  timeout -k 5 $((limit * PATIENCE)) "${in_s[@]}" bash -c "$server" >"$WORK/server" 2>&1 &
   spid=$!
   if ! until_true 20 listening "$sns" "$port"; then
     fail "$text: the server does not listen on port $port"
@@ -307,11 +309,11 @@ client_server() {
   ended_well "$text" $status $server_status
 }
 
-# --- programs that are told what to do, line by line: rdma-target, mpa-flood ---
+# --- programs that read commands, line by line: rdma-target, mpa-flood ---
 
 declare -A told_by told_from
 
-# talk_to NAME NAMESPACE COMMAND...: starts one (namespace "": in this one).
+# talk_to NAME NAMESPACE COMMAND...: starts such a program (namespace "": in this one).
 talk_to() {
   local name=$1 fd run=(); [ -z "$2" ] || run=(ip netns exec "$2"); shift 2
   mkfifo "$WORK/$name.in" && : >"$WORK/$name.out" || return 1
@@ -320,7 +322,7 @@ talk_to() {
   told_by[$name]=$fd
 }
 
-# hang_up NAME...: the end of their input. A program that was started later holds it open until it has ended itself.
+# hang_up NAME...: closes their input. A program that was started later keeps the input open until it has ended itself.
 hang_up() {
   local name fd
   for name; do
@@ -330,7 +332,7 @@ hang_up() {
   done
 }
 
-# tell NAME COMMAND: what heard looks at begins here.
+# tell NAME COMMAND: sends a command; heard looks at the output from here on.
 tell() {
   told_from[$1]=$(($(wc -l <"$WORK/$1.out") + 1))
   echo "$2" >&"${told_by[$1]}"
@@ -338,10 +340,10 @@ tell() {
 
 lines_of() { tail -n "+${told_from[$1]}" "$WORK/$1.out"; }
 
-# heard NAME REGEX: it has printed such a line since it was told something.
+# heard NAME REGEX: whether it has printed a matching line since the last command.
 heard() { lines_of "$1" | grep -E -- "$2"; }
 
-# answers TEXT NAME COMMAND REGEX [SECONDS]: it is told COMMAND, and prints such a line.
+# answers TEXT NAME COMMAND REGEX [SECONDS]: sends COMMAND; the program must print a matching line.
 answers() {
   tell "$2" "$3"
   if until_true "${5:-20}" heard "$2" "$4"; then good "$1"; return 0; fi
@@ -349,7 +351,7 @@ answers() {
   return 1
 }
 
-# ask NAME COMMAND: prints the answer of an rdma-target, which has to be a good one.
+# ask NAME COMMAND: prints the answer of an rdma-target; fails unless it is "= ok".
 ask() {
   local answers answer end=$((SECONDS + 30 * PATIENCE))
   answers=$(grep -c '^= ' "$WORK/$1.out")
@@ -362,12 +364,12 @@ ask() {
   [[ $answer == "= ok"* ]]
 }
 
-# counter LINK NAME: of rdma statistic.
+# counter LINK NAME: prints a counter of rdma statistic.
 counter() {
   rdma statistic show link "$1/1" | awk -v name="$2" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
 }
 
-# counts LINK NAME NUMBER: whether the counter is there; the core reads it anew after 10 ms.
+# counts LINK NAME NUMBER: whether the counter has this value. Repeat it with until_true: the RDMA core caches counters for 10 ms.
 counts() {
   local counted
   counted=$(counter "$1" "$2")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For Frama-C, whose C library does not define what <endian.h> has. For WP the
- * machine is a big-endian one: octets in network order are the number.
+ * For Frama-C, whose C library lacks the functions of <endian.h>. For WP the
+ * machine is big-endian: octets in network order are the number.
  */
 #ifndef PROVE_BYTEORDER_H
 #define PROVE_BYTEORDER_H

@@ -4,23 +4,24 @@
  * lie.
  *
  * Code: mpa/fpdu.h, mpa/fpdu.c, mpa_marker_content() of mpa/marker.c. The
- * contracts here are theirs, for any position and length.
+ * contracts below are for these functions, for any position and length.
  *
  * Properties:
- * - header, ULPDU, pad and CRC are a multiple of four octets, and no shorter
- *   FPDU would do;
- * - an FPDU has as many Markers as there are multiples of 512 in it, and ends
- *   with an octet that is no Marker's: what octet_by_octet() makes of it, too;
+ * - header, ULPDU, pad and CRC are a multiple of four octets, and a shorter
+ *   FPDU would not be enough;
+ * - an FPDU has as many Markers as it has multiples of 512, and does not end
+ *   within a Marker; octet_by_octet() gives the same length;
  * - the MULPDU is the formula of section 4.5, and an FPDU of that length fits
- *   into a segment wherever in the stream it is;
- * - the FPDU that is made for a piece of the stream fits, and none longer does;
- * - the Markers of an FPDU lead back to where it starts.
+ *   into a segment at any position of the stream;
+ * - the FPDU that is made for a piece of the stream fits, and a longer one
+ *   does not;
+ * - the Markers of an FPDU lead back to its start.
  *
- * Taken as given: mpa_marker_check_all() is not here but in headers.eva.c, which
- * shows what it reads, and in unit tests, which show what it answers.
+ * Taken as given: mpa_marker_check_all(). headers.eva.c shows which octets it
+ * reads, and unit tests show what it returns.
  *
- * WP knows little of bits. It is told the facts below, which are tried with each
- * number that they are about.
+ * WP knows little about bit operations. It takes the facts below as axioms; a
+ * program (FACTS) tries each of them with every number of its range.
  *
  * For scripts/prove:
  * FACTS bits
@@ -36,7 +37,7 @@
  * MUTANT leading-one-counted   mpa_marker_encode   mpa/fpdu.h    s/ptr && !mpa_marker_gap(fpdu_start)/0/
  * MUTANT found-behind-leading  mpa_marker_find     mpa/fpdu.h    s/if (!mpa_marker_gap(.start - MPA_MARKER_LEN))/if (0)/
  */
-/* Each is for low <= x < high. */
+/* Each holds for low <= x < high. */
 #define FACTS \
 	FACT(wrap_below, -4294967296, 0, (uint32_t)x == x + 4294967296) \
 	FACT(wrap_above, 4294967296, 8589934592, (uint32_t)x == x - 4294967296) \
@@ -54,7 +55,7 @@ int main(void)
 	int64_t x;
 	int n = 0;
 
-/* The number of the one that is none. */
+/* Returns the number of the first fact that does not hold. */
 #define FACT(name, low, high, fact)		\
 	n++;					\
 	for (x = low; x < high; x++)		\
@@ -73,15 +74,15 @@ int main(void)
 /*@
 	axiomatic Bits { FACTS }
 
-	// Multiples of 512 from a on, below b: so many Markers start there.
+	// Multiples of 512 in [a, b): the number of Markers that start there.
 	logic integer markers(integer a, integer b) = (b + 511) / 512 - (a + 511) / 512;
 
-	// Octets of the stream for n that are no Marker's.
+	// Octets of the stream that n octets take with the Markers among them.
 	logic integer gap(integer pos) = (512 - pos % 512) % 512;
 	logic integer laid(integer pos, integer n) =
 		n <= gap(pos) ? n : n + 4 * ((n - gap(pos) + 507) / 508);
 
-	// Octets of the stream for an FPDU.
+	// Octets of the stream that an FPDU takes.
 	logic integer content(integer ulpdu) = (ulpdu + 5) / 4 * 4 + 4;
 	logic integer wire(integer ulpdu, integer markers, integer pos) =
 		markers != 0 ? laid(pos, content(ulpdu)) : content(ulpdu);
@@ -228,8 +229,8 @@ static void mulpdu_fits(__u32 emss, bool markers, __u32 pos)
 }
 
 /*
- * An FPDU's Markers lead back to it. It does not start behind a Marker: that
- * one is its own.
+ * An FPDU's Markers lead back to its start. An FPDU never starts right behind a
+ * Marker: that Marker would be its own first octets.
  */
 /*@ requires pos % 512 == 0 && start % 4 == 0 && start % 512 != 4;
     requires (pos - start + 4294967296) % 4294967296 <= 65535;

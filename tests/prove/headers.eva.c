@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What reads and writes headers, with any octets, any lengths and any structs.
+ * The functions that read and write headers, with any octets, any lengths and
+ * any structs.
  *
  * Code: mpa/startup.c, ddp_glue/ddp.c, ddp_glue/rdmap.c, mpa_marker_check_all()
  * of mpa/marker.c.
  *
- * Properties: no undefined behaviour; nothing is read behind the last octet that
- * the caller says is there, nothing written behind the room that it must have.
- * Input ends where its memory ends.
+ * Properties: no undefined behaviour; no read behind the last octet of the
+ * caller's input, no write behind the room that the caller must provide. The
+ * input ends where its memory ends.
  *
  * For scripts/prove:
  * RUN segment      drive_segment
@@ -35,12 +36,12 @@
 #include "ddp_glue/ddp.h"
 #include "mpa/fpdu.h"
 
-/* As many octets as the longest FPDU has, Markers included. */
+/* Octets of the longest FPDU, Markers included. */
 #define LONGEST	66072u
 
 static __u8 octets[LONGEST];
 
-/* Any octets, @len of them: nothing lies behind the last one. */
+/* @len octets of any value; their memory ends behind the last one. */
 static __u8 *any_octets(__u32 len)
 {
 	__u8 *p = octets + (LONGEST - len);
@@ -95,8 +96,9 @@ static struct mpa_offer any_offer(void)
 }
 
 /*
- * As much of the header is there as the ULPDU has octets, 18 at most. Eva does
- * not remember what it has learnt of an octet, so T is told apart here.
+ * The header has as many octets as the ULPDU, at most 18. Eva does not remember
+ * what a comparison has told it about an octet, so each value of T is a case of
+ * its own here.
  */
 static void drive_header(__u32 len, __u8 t)
 {
@@ -151,7 +153,7 @@ void drive_terminate(void)
 	rdmap_terminate_parse(any_octets(RDMAP_TERM_CTRL_LEN), RDMAP_TERM_CTRL_LEN + any_u16(), &err);
 }
 
-/* What is promised of a frame that is whole, and of its Private Data. */
+/* A complete frame is within its input, and so are its Private Data. */
 static void parse_frames(__u32 longest)
 {
 	struct mpa_offer offer;
@@ -199,8 +201,8 @@ void drive_build(void)
 }
 
 /*
- * Positions and lengths are multiples of four where there are Markers. Every
- * length up to eight Markers, and the longest.
+ * With Markers, positions and lengths are multiples of four. Tries every length
+ * up to eight Markers, and the longest.
  */
 void drive_markers(void)
 {

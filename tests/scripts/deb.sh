@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What debian/control builds with is what "setup deb" installs.
+# "setup deb" installs the build dependencies of debian/control.
 set -u
 cd "$(dirname "$0")/../../scripts" || exit 1
 work=$(mktemp -d)
@@ -12,7 +12,7 @@ fake dpkg-query 'exit 1' # every package is missing
 
 installs=" $(PATH=$work:$PATH timeout 20 ./setup deb 2>&1 </dev/null) "
 bad=0
-# dpkg-buildpackage asks for build-essential although debian/control does not name it.
+# dpkg-buildpackage needs build-essential although debian/control does not name it.
 for package in build-essential $(sed -n 's/^Build-Depends: //p' ../debian/control | sed 's/([^)]*)//g; s/,//g'); do
   case $package in debhelper-compat) package=debhelper ;; dh-sequence-*) package=dh-${package#dh-sequence-} ;; esac
   [[ $installs == *" $package "* ]] || [[ $installs == *" $package ("* ]] || { echo "'setup deb' does not install $package"; bad=1; }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The demo's rows with made-up programs, without a guest and a device: what is repeated, what fails, what is not timed.
+# The demo's rows with fake programs, without a guest and a device: repeated rows, failed rows, rows without a time.
 set -euo pipefail
 . "$(dirname "$0")/../../scripts/lib.sh"
 work=$(mktemp -d)
@@ -14,8 +14,8 @@ fake() { { echo '#!/bin/bash'; cat; } >"$work/bin/$1"; chmod +x "$work/bin/$1"; 
 fake ip <<<'shift 3; exec "$@"' # ip netns exec NAME
 fake ss <<<'[ ! -e $FAKE/listens ] || echo LISTEN'
 fake dmesg <<<''
-# perftest COUNT EXTRA STATUS FIGURE: a server that listens until it is ended, and a client. In its first COUNT runs this is refused, as
-# the real one was seen to be when its server was made slow, says EXTRA as well, and ends with STATUS (139: crashes). Later it works.
+# perftest COUNT EXTRA STATUS FIGURE: a server that listens until it is killed, and a client. In its first COUNT runs the client is refused
+# (as the real one when its server was made slow), also prints EXTRA, and ends with STATUS (139: crashes). Later runs work.
 fake perftest <<'PERFTEST'
 if [ $# = 4 ]; then
   touch $FAKE/listens
@@ -42,7 +42,7 @@ echo " 64 1000 1.00 9.00 $4 5.00"
 PERFTEST
 
 bad=0
-# expect ROW RUNS FIGURE COUNT EXTRA STATUS: a row that begins with ROW, after RUNS runs of the client.
+# expect ROW RUNS FIGURE COUNT EXTRA STATUS: the demo must print a row that begins with ROW, after RUNS runs of the client.
 expect() {
   local want=$1 runs=$2 figure=$3 client="perftest $4 '$5' $6 $3" said result=${7:-bandwidth}
   rm -f "$work"/{runs,done,listens}
@@ -58,7 +58,7 @@ again=$'\n started again: perftest\'s client'
 expect "ok ib_test_bw test off 12.5 MiB/s" 1 12.5 0 '' 0
 expect "ok ib_test_bw test off 12.5 MiB/s, start 2$again" 2 12.5 1 '' 139
 expect "ok ib_test_bw test off 12.5 MiB/s, start 3$again" 3 12.5 2 '' 139
-# A refusal that is no accident, or not this one.
+# Refused too often, or a failure of another kind.
 expect "FAILED ib_test_bw test off exit status 139, start 3" 3 12.5 9 '' 139
 expect "FAILED ib_test_bw test off exit status 1"$'\n' 1 12.5 1 '' 1
 expect "FAILED ib_test_bw test off exit status 139"$'\n' 1 12.5 1 'Completion with error at client' 139

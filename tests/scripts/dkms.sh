@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What Debian's dkms does with dkms.conf when a kernel is installed: one that the code is not for is left alone, without an error, or
-# the kernel's package would stay half-configured; for the others the modules are built. The package is unpacked, not installed,
-# because it would enable a service. Trees of its own, kernels that are only names, and a make that fails.
+# Debian's dkms with dkms.conf when a kernel is installed. For a kernel that the code does not support dkms must build nothing and return
+# no error, or the kernel's package would stay half-configured; for the others it must build the modules. The package of dkms is unpacked
+# and not installed, because an installation would enable a service. The test has trees of its own, fake kernels, and a make that fails.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/lib.sh
@@ -21,7 +21,7 @@ program=$CACHE/dkms/usr/sbin/dkms
 mkdir -p "$work"/{bin,source,tree,install} "$work/source/iwmpa-0"
 sed 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION=0/' dkms.conf >"$work/source/iwmpa-0/dkms.conf"
 cp Kbuild "$work/source/iwmpa-0/"
-# dkms wants root, which it does not need in trees of its own; and make says that it was asked.
+# dkms insists on root, which it does not need in these trees: fake id. The fake make leaves a file when it is called.
 printf '#!/bin/sh\necho 0\n' >"$work/bin/id"
 printf '#!/bin/sh\ncase "$*" in *" modules") : >%s/asked ;; esac; exit 2\n' "$work" >"$work/bin/make"
 chmod +x "$work"/bin/*
@@ -48,7 +48,7 @@ built() {
 
 dkms add iwmpa/0 || complain "add: fails"
 left_alone 6.2.0-1-amd64
-# Another kernel has the modules: dkms asks in its name.
+# Another kernel has the modules: dkms calls make in its name.
 mkdir -p "$work/headers/include" "$work/tree/iwmpa/0/6.1.0-1-amd64/$(uname -m)/module"
 touch "$work/tree/iwmpa/0/6.1.0-1-amd64/$(uname -m)/module"/{mpa,iwmpa}.ko
 left_alone 6.2.0-1-amd64

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# check leaves build/junit.xml: well-formed whatever the logs hold, with every result, and failures with their text.
+# check writes build/junit.xml: well-formed whatever the logs contain, with every result, and failures with their text.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad() { echo "$*"; cat "$work/build/junit.xml"; exit 1; }
 
-# A project with two stages of its own: one says what a test may say, one breaks off.
+# A project with two stages: one prints all kinds of results, one breaks off.
 mkdir -p "$work/scripts/stages"
 cp scripts/check scripts/junit scripts/lib.sh "$work/scripts/"
 cat >"$work/scripts/stages/mixed" <<'EOF'

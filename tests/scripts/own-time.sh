@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A guest's own time, with a made-up /proc: it passes in sleep and at work, and not while other programs have the processors.
+# A guest's own time, with a fake /proc: it passes while the guest sleeps or works, and not while other programs use the processors.
 set -u
 cd "$(dirname "$0")/../../scripts" || exit 1
 . ./own-time-lib.sh
@@ -8,13 +8,13 @@ own_proc=$(mktemp -d)
 trap 'rm -rf "$own_proc"' EXIT
 bad=0
 
-# thread PID PPID TID RAN WAITED: in milliseconds.
+# thread PID PPID TID RAN WAITED: makes a thread; times are in milliseconds.
 thread() {
   mkdir -p "$own_proc/$1/task/$3"
   echo "$1 (a name) S) S $2 1 1" >"$own_proc/$1/stat"
   echo "${4}000000 ${5}000000 1" >"$own_proc/$1/task/$3/schedstat"
 }
-# after SECONDS MS TEXT: so much more of the machine's time has passed, and MS of it count.
+# after SECONDS MS TEXT: lets SECONDS of the machine's time pass, of which MS must count.
 uptime=1000
 after() {
   local before=$own_ms
@@ -25,7 +25,7 @@ after() {
 }
 
 thread 20 1 20 500 0
-after 0 0 "what it has used before it is first looked at"
+after 0 0 "time before the first call"
 after 10 10000 "it sleeps"
 thread 20 1 20 10500 0
 after 10 10000 "it spins on an idle machine"
@@ -41,9 +41,9 @@ thread 30 20 30 0 0
 thread 40 30 40 0 8000
 after 10 2000 "a child of its child waits for a processor"
 thread 50 1 50 0 8000
-after 10 10000 "a stranger does"
+after 10 10000 "an unrelated process waits for a processor"
 rm -r "$own_proc/40"
-after 10 10000 "a child has gone"
+after 10 10000 "a child has ended"
 rm "$own_proc"/*/task/*/schedstat
-after 10 10000 "the kernel does not count"
+after 10 10000 "the kernel has no schedstat"
 exit $bad

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# When something does not build, the terminal shows the end of what the tool has said, and names the log.
+# When a build fails, the terminal shows the end of the tool's output, and names the log.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The kernel is the one of the machine's Debian, and so are the packages: nothing is installed for another series than the one built for.
+# Kernel and packages are those of the machine's Debian: setup installs nothing for another series than the one that is built for.
 set -u
 cd "$(dirname "$0")/../../scripts" || exit 1
 work=$(mktemp -d)

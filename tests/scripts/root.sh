@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# setup without a way to become root says so, although the output of what it runs as root goes to a log.
+# When setup cannot become root it says so on the terminal, although the output of its commands as root goes to a log.
 set -u
 cd "$(dirname "$0")/../../scripts" || exit 1
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A command that prints nothing any more is ended, whether it sleeps or spins; one that goes on printing is left alone for as long as ten
-# of its limits. The guest is made up: it says what the loop in a guest does.
+# series ends a command that stops printing, whether it sleeps or spins; a command that keeps printing may run for ten times its limit.
+# The guest is fake: it prints what the loop in a real guest prints.
 set -u
 cd "$(dirname "$0")/../../scripts" || exit 1
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Every script of scripts/ answers --help with what stands at its top, and refuses what it does not know, with one line and before
-# it does anything: make static runs this, on this machine.
+# Every script of scripts/ answers --help with the comment at its top, and refuses unknown arguments, with one line and before it does
+# anything. make static runs this test, on this machine.
 set -u
 cd "$(dirname "$0")/../../scripts" || exit 1
 export IWMPA_NO_SETUP=1
@@ -22,11 +22,11 @@ refused() {
 
 for script in * */*; do
   [ -x "$script" ] && [ -f "$script" ] || continue
-  [ "$(head -1 "$script")" = '#!/bin/bash' ] || continue # what runs in a guest before there is a bash
+  [ "$(head -1 "$script")" = '#!/bin/bash' ] || continue # skip scripts that run in a guest without bash
   timeout 5 "./$script" --help >"$out" 2>&1 </dev/null || complain "$script --help: fails"
   [ "$(head -1 "$out")" = "$(sed -n '3s/^# //p' "$script")" ] || complain "$script --help: does not begin as the script does"
   refused "$script" --nosuch
-  # Those that take commands or files of any name are not asked what they think of a word.
+  # Scripts that take commands or files of any name cannot refuse a word.
   case $script in */run | vm/check-log) ;; *) refused "$script" nosuch ;; esac
 done
 exit $bad

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The wire peer against siw, in a guest: `make conformance-siw` runs this. peer.sh PATTERN...: the cases.
-# NEVER in the environment: names (case/role) that are not run.
+# peer.sh PATTERN...: runs cases of the wire peer against siw, in a guest of `make conformance-siw`.
+# NEVER in the environment: names (case/role) that must not run.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "wire peer against siw: $*"
 load_modules || finish
