@@ -38,7 +38,7 @@ IWM_COUNTER(LOCAL_ERRORS, local_errors,
 IWM_COUNTER(CQ_OVERFLOWS, cq_overflows,
 	    "completions lost because the program's CQ is too small; their connections end")
 IWM_COUNTER(DOORBELLS, doorbells,
-	    "calls from programs to send their posts")
+	    "calls to send posts: doorbells of programs, posts of kernel consumers")
 IWM_COUNTER(CM_REFUSED, cm_refused,
 	    "connections refused because the peer's Private Data has more than 255 octets")
 IWM_COUNTER(CM_FALLBACKS, cm_fallbacks,
