@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 text_gates=(shell spdx version kernel_doc checkpatch format spelling words names lines commits)
-kernel_source=$(scripts/kernel source)
+kernel_source=$("$ROOT/scripts/kernel" source)
 listing=project_files
 
 # files PATTERN: prints the listed files whose paths match PATTERN.
