@@ -5,7 +5,7 @@
  */
 #include <linux/memcontrol.h>
 #include <linux/slab.h>
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include "cep.h"
 #include "netdev.h"
 #include "qp_ref.h"

@@ -21,7 +21,7 @@
 #ifndef IWM_CEP_H
 #define IWM_CEP_H
 
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include "types.h"
 
 /*

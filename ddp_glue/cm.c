@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/rdma_cm.h>
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include "cep.h"
 #include "cm.h"
 #include "netdev.h"

@@ -12,7 +12,7 @@
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include <rdma/ib_cache.h>
 #include "cep.h"
 #include "cm.h"

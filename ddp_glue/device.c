@@ -34,7 +34,6 @@
 #include "cep.h"
 #include "cm.h"
 #include "cq.h"
-#include "gather.h"
 #include "mem.h"
 #include "mmap.h"
 #include "netdev.h"
@@ -43,7 +42,8 @@
 #include "qp_ref.h"
 #include "resource.h"
 #include "rq.h"
-#include "send.h"
+#include "sq_gather.h"
+#include "sq_send.h"
 #include "stats.h"
 #include "verbs.h"
 

@@ -7,7 +7,6 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
-#include "gather.h"
 #include "mmap.h"
 #include "netdev.h"
 #include "qp.h"
@@ -16,7 +15,8 @@
 #include "qp_state.h"
 #include "recv.h"
 #include "rq.h"
-#include "send.h"
+#include "sq_gather.h"
+#include "sq_send.h"
 #include "trace.h"
 
 #define QPN_MIN			2	/* 0 and 1 are special in InfiniBand */

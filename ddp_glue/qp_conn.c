@@ -7,14 +7,14 @@
  *
  * tests/prove/ending.pml is a model of the end of a connection.
  */
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include "cep.h"
 #include "cq.h"
 #include "qp_conn.h"
 #include "qp_state.h"
 #include "recv.h"
 #include "rq.h"
-#include "send.h"
+#include "sq_send.h"
 
 #define DRAIN_POLL_MS		10	/* between checks of a draining SQ */
 #define DRAIN_MAX_MS		5000	/* for earlier posts to be sent */

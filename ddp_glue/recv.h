@@ -40,7 +40,7 @@ int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 void iwm_receive_done(void *consumer);
 void iwm_rx_flush(struct iwm_qp *qp);
 
-/* quick.c: the fast path, tried first */
+/* recv_quick.c: the fast path, tried first */
 bool iwm_receive_quick(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
 
 #endif /* IWM_RECV_H */

@@ -3,7 +3,7 @@
  * The transmit side of a QP: work requests from the ring to TCP.
  *
  * One context at a time is a QP's transmit owner (SQ_OWNED): the poster, the
- * worker, or the thread or timer of gather.c. Any other context sets SQ_AGAIN
+ * worker, or the thread or timer of sq_gather.c. Any other context sets SQ_AGAIN
  * and leaves. The owner takes entries from the ring, serialises them, hands
  * them over, and completes in order the work requests that TCP has taken. A
  * user's ring is shared memory: an entry is copied once, and the copy is
@@ -19,11 +19,11 @@
  *
  * sq.c      notes for the owner, the rings and the FIFO of work requests,
  *           completion, lifetime
- * post.c    kernel consumers' posts and the doorbell
- * message.c choice of the next message: work request, Read Response, RTR
- * gather.c  when kernel consumers' posts are sent
- * owner.c   the transmit owner: takes turns, pauses, stops
- * send.c    segments, Terminate, hand-over to TCP
+ * sq_post.c    kernel consumers' posts and the doorbell
+ * sq_message.c choice of the next message: work request, Read Response, RTR
+ * sq_gather.c  when kernel consumers' posts are sent
+ * sq_owner.c   the transmit owner: takes turns, pauses, stops
+ * sq_send.c    segments, Terminate, hand-over to TCP
  */
 #ifndef IWM_SQ_H
 #define IWM_SQ_H
@@ -42,7 +42,7 @@ enum {
 	SQ_WAIT_READ,	/* a Read must finish first */
 	SQ_DEFERRED,	/* the burst timer will kick the owner */
 	SQ_REST,	/* memory for FPDUs can be given back */
-	SQ_GATHERING,	/* posts wait for more posts: gather.c sends them */
+	SQ_GATHERING,	/* posts wait for more posts: sq_gather.c sends them */
 };
 
 /* Why sending has to wait. */

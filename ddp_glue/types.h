@@ -28,7 +28,7 @@
 #include <rdma/siw-abi.h>
 
 #include <mpa/mpa.h>
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include "compat.h"
 #include "ddp.h"
 

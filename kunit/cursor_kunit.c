@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Octets of FPDUs in receive queues made by hand (mpa/cursor.c, mpa/verify.c):
+ * Octets of FPDUs in receive queues made by hand (mpa/cursor.c, mpa/rx_verify.c):
  * linear buffers, fragments, fragment lists, overlaps, cuts at every octet.
  */
 #include <kunit/test.h>
 #include "crc_suite.h"
 #include "rx_stream.h"
-#include "verify.h"
+#include "rx_verify.h"
 
 static void cursor_at(struct rx_env *env, struct mpa_cursor *cur, u32 pos)
 {

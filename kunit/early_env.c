@@ -3,9 +3,9 @@
 #include <linux/net.h>
 #include <net/tcp.h>
 #include "cursor.h"
-#include "early.h"
 #include "early_env.h"
 #include "fake_rcv.h"
+#include "rx_early.h"
 #include "surroundings.h"
 
 #define SLOT		4096u	/* octets of the sink for each FPDU */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Early placement (mpa/early.c): segments arrive in every order in an
+ * Early placement (mpa/rx_early.c): segments arrive in every order in an
  * out-of-order tree made by hand, and early_expect_due() computes independently
  * which FPDUs must be placed.
  */
@@ -9,9 +9,9 @@
 #include <linux/sizes.h>
 #include <net/tcp.h>
 #include "crc_suite.h"
-#include "early.h"
 #include "early_env.h"
 #include "fake_rcv.h"
+#include "rx_early.h"
 
 /* One gap; the octets behind it begin at any position. */
 static void rcv_04_ddp_09_run_begins_anywhere(struct kunit *test)
@@ -297,7 +297,7 @@ static void rcv_01_fuzz(struct kunit *test)
 	}
 }
 
-/* Gaps open and close, more of them than early.c keeps runs for. */
+/* Gaps open and close, more of them than rx_early.c keeps runs for. */
 static void ddp_09_gap_after_gap(struct kunit *test)
 {
 	struct early_env *env = test->priv;

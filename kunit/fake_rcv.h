@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A fake of the parts of TCP's receive side that mpa/early.c uses: the queue,
+ * A fake of the parts of TCP's receive side that mpa/rx_early.c uses: the queue,
  * the out-of-order tree, and the SACK blocks.
  */
 #ifndef KUNIT_FAKE_RCV_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whole-FPDU receive (mpa/rx.c over mpa/verify.c and mpa/cursor.c): passes over
+ * Whole-FPDU receive (mpa/rx.c over mpa/rx_verify.c and mpa/cursor.c): passes over
  * a socket's queue that is made by hand and cut anywhere.
  */
 #include <kunit/test.h>

@@ -4,7 +4,7 @@
  */
 #include <kunit/test.h>
 #include <linux/errno.h>
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include "hex.h"
 
 #define ROW(...) { __VA_ARGS__ },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions of the suites that replace the kernel's in mpa/rx.c, mpa/early.c,
+ * Functions of the suites that replace the kernel's in mpa/rx.c, mpa/rx_early.c,
  * mpa/tx.c, mpa/sock.c and mpa/work.c.
  */
 #ifndef KUNIT_SURROUNDINGS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The FPDU writer (mpa/tx.c over mpa/plan.c): octets against the reference
+ * The FPDU writer (mpa/tx.c over mpa/tx_plan.c): octets against the reference
  * framer, back-pressure, counters.
  */
 #include <kunit/test.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages cut into ULPDUs (mpa/message.c over mpa/tx.c): headers, payload that
+ * Messages cut into ULPDUs (mpa/tx_message.c over mpa/tx.c): headers, payload that
  * is not complete yet, and lent memory.
  */
 #include <kunit/test.h>

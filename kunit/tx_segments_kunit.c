@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the FPDU writer (mpa/tx.c over mpa/plan.c) ends TCP segments: alignment,
+ * Where the FPDU writer (mpa/tx.c over mpa/tx_plan.c) ends TCP segments: alignment,
  * packing, an EMSS that changes, large FPDUs.
  */
 #include <kunit/test.h>

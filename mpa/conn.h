@@ -16,7 +16,7 @@
 #include <net/sock.h>
 
 #include <mpa/mpa.h>
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include "rx.h"
 #include "tx.h"
 

@@ -9,12 +9,12 @@
 #include <linux/sizes.h>
 #include <net/tcp.h>
 #include "conn.h"
-#include "early.h"
 #include "events.h"
 #include "half_open.h"
 #include "handshake.h"
 #include "params.h"
 #include "rx.h"
+#include "rx_early.h"
 #include "sock.h"
 #include "tx.h"
 

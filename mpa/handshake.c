@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The Startup Phase on a socket (RFC 5044 section 7.1), up to the beginning of
- * Full Operation. startup.c encodes and negotiates the frames; this file sends
+ * Full Operation. negotiate.c encodes and negotiates the frames; this file sends
  * and receives them and calls the consumer.
  */
 #include <linux/sched/mm.h>
@@ -9,9 +9,9 @@
 #include <net/tcp.h>
 #include "conn.h"
 #include "cursor.h"
-#include "early.h"
 #include "half_open.h"
 #include "handshake.h"
+#include "rx_early.h"
 #include "sock.h"
 #include "trace.h"
 #include "tx.h"

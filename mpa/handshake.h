@@ -7,7 +7,7 @@
 #define MPA_HANDSHAKE_H
 
 #include <linux/types.h>
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include "conn.h"
 
 int mpa_handshake_send(struct mpa_conn *conn, const void *octets, u32 len);

@@ -10,13 +10,13 @@
 #include <net/tcp.h>
 #include "conn.h"
 #include "cursor.h"
-#include "early.h"
 #include "fpdu.h"
 #include "rx.h"
+#include "rx_early.h"
+#include "rx_verify.h"
+#include "rx_whole.h"
 #include "sock.h"
 #include "trace.h"
-#include "verify.h"
-#include "whole.h"
 
 #define STASH_HEAD	mpa_fpdu_content(0)	/* the shortest FPDU */
 

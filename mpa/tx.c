@@ -3,9 +3,9 @@
  * Transmit: the consumer's octets are copied into pages of our own, with
  * Markers, pad and CRC. The CRC is taken from the copy, so that CRC and data
  * agree even if the application changes its memory meanwhile. mpa_tx_flush()
- * then gives all FPDUs to TCP at once, in the segments of the plan (plan.c).
+ * then gives all FPDUs to TCP at once, in the segments of the plan (tx_plan.c).
  *
- * message.c writes a kernel consumer's FPDUs, in one piece unless they are
+ * tx_message.c writes a kernel consumer's FPDUs, in one piece unless they are
  * longer than the rest of a chunk. All other FPDUs are opened, put in parts and
  * closed.
  */
@@ -19,10 +19,10 @@
 #include "crc.h"
 #include "fpdu.h"
 #include "params.h"
-#include "plan.h"
 #include "sock.h"
 #include "trace.h"
 #include "tx.h"
+#include "tx_plan.h"
 
 static bool chunk_is_free(struct page *page)
 {

@@ -7,7 +7,7 @@
 #define MPA_TX_H
 
 #include <linux/types.h>
-#include "plan.h"
+#include "tx_plan.h"
 
 struct mpa_conn;
 

@@ -8,9 +8,9 @@
 #include "cursor.h"
 #include "events.h"
 #include "rx.h"
+#include "rx_verify.h"
 #include "trace.h"
 #include "user.h"
-#include "verify.h"
 
 /**
  * struct rx_head - the first FPDU in TCP's queue, which is whole and valid

@@ -9,8 +9,8 @@
 #include "events.h"
 #include "handshake.h"
 #include "params.h"
-#include "plan.h"
 #include "sock.h"
+#include "tx_plan.h"
 #include "user.h"
 
 static void note_peer(struct mpa_user *user, const struct mpa_offer *offer,

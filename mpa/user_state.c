@@ -4,7 +4,7 @@
  * and calls that sleep.
  */
 #include "conn.h"
-#include "plan.h"
+#include "tx_plan.h"
 #include "user.h"
 
 /**

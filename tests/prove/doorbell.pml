@@ -2,10 +2,10 @@
 /*
  * The doorbell: posters and the transmit owner.
  *
- * Code: ddp_glue/post.c (post_list(), iwm_post_send()), ddp_glue/gather.c
- * (iwm_gather_posted(), gather_link(), gather_send()), ddp_glue/owner.c
+ * Code: ddp_glue/sq_post.c (post_list(), iwm_post_send()), ddp_glue/sq_gather.c
+ * (iwm_gather_posted(), gather_link(), gather_send()), ddp_glue/sq_owner.c
  * (iwm_sq_run(), iwm_sq_run_atomic(), own_begin(), own_end(), iwm_sq_stop()),
- * ddp_glue/send.c (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(),
+ * ddp_glue/sq_send.c (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(),
  * iwm_sq_defer(), burst_end(), iwm_sq_release(), iwm_sq_flush_all()), and
  * siw_post_send() of libsiw.
  *

@@ -6,7 +6,7 @@
  * Code: ddp_glue/qp.c (iwm_destroy_qp()), ddp_glue/qp_conn.c
  * (iwm_qp_disconnect(), iwm_qp_die(), close_step(), the upcalls),
  * ddp_glue/qp_state.c (iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish(),
- * iwm_qp_tell_cm(), iwm_qp_queue_close()), ddp_glue/qp_ref.c, ddp_glue/owner.c
+ * iwm_qp_tell_cm(), iwm_qp_queue_close()), ddp_glue/qp_ref.c, ddp_glue/sq_owner.c
  * (iwm_sq_run(), iwm_sq_stop()), ddp_glue/sq.c (iwm_sq_flush_all()),
  * ddp_glue/mem.h (iwm_mr_check_remote()), ddp_glue/cep.c (cep_close_and_unlock()),
  * mpa/events.c (mpa_conn_let_go(), mpa_conn_work(), mpa_destroy(),

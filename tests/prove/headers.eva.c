@@ -3,7 +3,7 @@
  * The functions that read and write headers, with any octets, any lengths and
  * any structs.
  *
- * Code: mpa/startup.c, ddp_glue/ddp.c, ddp_glue/rdmap.c, mpa_marker_check_all()
+ * Code: mpa/negotiate.c, ddp_glue/ddp.c, ddp_glue/rdmap.c, mpa_marker_check_all()
  * of mpa/marker.c.
  *
  * Properties: no undefined behaviour; no read behind the last octet of the
@@ -23,14 +23,14 @@
  * MUTANT opcode-behind-table    drive_segment     ddp_glue/rdmap.c s/opcode >= RDMAP_NUM/opcode > RDMAP_NUM/
  * MUTANT terminate-cut-short    drive_terminate   ddp_glue/rdmap.c s/if (len < RDMAP_TERM_CTRL_LEN)/if (len < 1)/
  * MUTANT terminate-without-read drive_terminate   ddp_glue/rdmap.c s/if (!fault->read_hdr)/if (0)/
- * MUTANT frame-cut-short        drive_short_frame mpa/startup.c    s/have <= FRAME_REV/have < FRAME_REV/
- * MUTANT frame-without-data     drive_short_frame mpa/startup.c    s/have < MPA_STARTUP_HDR_LEN + ret/have < MPA_STARTUP_HDR_LEN/
- * MUTANT frame-half-enhanced    drive_short_frame mpa/startup.c    s/pd_len < MPA_ENH_LEN/pd_len < 2/
- * MUTANT build-too-long         drive_build       mpa/startup.c    s/MPA_MAX_PRIVATE_DATA - enh_len/MPA_MAX_PRIVATE_DATA/
+ * MUTANT frame-cut-short        drive_short_frame mpa/negotiate.c    s/have <= FRAME_REV/have < FRAME_REV/
+ * MUTANT frame-without-data     drive_short_frame mpa/negotiate.c    s/have < MPA_STARTUP_HDR_LEN + ret/have < MPA_STARTUP_HDR_LEN/
+ * MUTANT frame-half-enhanced    drive_short_frame mpa/negotiate.c    s/pd_len < MPA_ENH_LEN/pd_len < 2/
+ * MUTANT build-too-long         drive_build       mpa/negotiate.c    s/MPA_MAX_PRIVATE_DATA - enh_len/MPA_MAX_PRIVATE_DATA/
  * MUTANT marker-behind-end      drive_markers     mpa/marker.c     s/off < wire_len/off <= wire_len/
  */
+#include <mpa/negotiate.h>
 #include <mpa/pure.h>
-#include <mpa/startup.h>
 
 #include "__fc_builtin.h"
 #include "ddp_glue/ddp.h"

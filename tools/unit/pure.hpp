@@ -13,5 +13,5 @@ extern "C" {
 
 #include "ddp_glue/ddp.h"
 #include "mpa/fpdu.h"
-#include "mpa/startup.h"
+#include "mpa/negotiate.h"
 }

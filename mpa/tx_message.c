@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A kernel consumer's messages, in as many FPDUs as they take: each is as large
- * as its place in TCP's segments allows, and is written in one piece (line.h)
+ * as its place in TCP's segments allows, and is written in one piece (tx_line.h)
  * unless it is longer than the rest of a chunk.
  *
  * Bulk transfers take this path, so work that is common to all FPDUs of a
@@ -12,10 +12,10 @@
 #include "conn.h"
 #include "crc.h"
 #include "fpdu.h"
-#include "line.h"
-#include "plan.h"
 #include "trace.h"
 #include "tx.h"
+#include "tx_line.h"
+#include "tx_plan.h"
 
 /*
  * Octets of the stream that a large FPDU may take: the rest of the chunk, or of

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/skbuff.h>
 #include "no_exports.h"
-#include "../mpa/message.c"
+#include "../mpa/tx_message.c"

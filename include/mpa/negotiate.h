@@ -3,8 +3,8 @@
  * MPA startup (RFC 5044 section 7.1, RFC 6581): Request and Reply frames and
  * the negotiation between them. Pure: octets in, a struct or an error out.
  */
-#ifndef MPA_STARTUP_H
-#define MPA_STARTUP_H
+#ifndef MPA_NEGOTIATE_H
+#define MPA_NEGOTIATE_H
 
 #include <mpa/wire.h>
 
@@ -76,4 +76,4 @@ int mpa_startup_conclude(const struct mpa_offer *sent,
 void mpa_startup_rdmac(const struct mpa_offer *local,
 		       struct mpa_agreed *agreed);
 
-#endif /* MPA_STARTUP_H */
+#endif /* MPA_NEGOTIATE_H */

@@ -4,8 +4,8 @@
  * Markers, verified, and placed before their turn (RFC 5044 sections 3 and 6,
  * Appendix A.3).
  */
-#ifndef MPA_EARLY_H
-#define MPA_EARLY_H
+#ifndef MPA_RX_EARLY_H
+#define MPA_RX_EARLY_H
 
 #include <linux/rbtree.h>
 #include <net/inet_connection_sock.h>
@@ -99,4 +99,4 @@ struct mpa_placed *mpa_early_first(struct mpa_early *early, u32 pos);
 u32 mpa_early_peek(const struct mpa_placed *placed, u32 avail, u32 *need);
 void mpa_early_forget(struct mpa_early *early, struct mpa_placed *placed);
 
-#endif /* MPA_EARLY_H */
+#endif /* MPA_RX_EARLY_H */

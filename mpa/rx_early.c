@@ -15,11 +15,11 @@
 #include <linux/slab.h>
 #include "conn.h"
 #include "cursor.h"
-#include "early.h"
 #include "fpdu.h"
 #include "rx.h"
+#include "rx_early.h"
+#include "rx_verify.h"
 #include "trace.h"
-#include "verify.h"
 
 /**
  * mpa_early_create() - prepare early placement

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../mpa/startup.c"
+#include "../mpa/rx_whole.c"

@@ -5,10 +5,10 @@
  * peer becomes a Response.
  */
 #include <linux/sizes.h>
-#include <mpa/startup.h>
+#include <mpa/negotiate.h>
 #include "mem.h"
 #include "qp_state.h"
-#include "send.h"
+#include "sq_send.h"
 #include "trace.h"
 
 /* User space may not post the kernel-only operations of the ABI. */

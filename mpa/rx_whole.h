@@ -2,8 +2,8 @@
 /*
  * FPDUs that lie in one piece of TCP's queue.
  */
-#ifndef MPA_WHOLE_H
-#define MPA_WHOLE_H
+#ifndef MPA_RX_WHOLE_H
+#define MPA_RX_WHOLE_H
 
 #include <linux/types.h>
 #include "cursor.h"
@@ -32,4 +32,4 @@ struct mpa_delivery {
 
 int mpa_whole_deliver(struct mpa_delivery *run);
 
-#endif /* MPA_WHOLE_H */
+#endif /* MPA_RX_WHOLE_H */

@@ -9,8 +9,8 @@
 #include <linux/mm.h>
 #include <net/tcp.h>
 #include "conn.h"
-#include "plan.h"
 #include "sock.h"
+#include "tx_plan.h"
 
 /* Octets that TCP gets in one call. */
 struct slice {

@@ -4,8 +4,8 @@
  * octets, Markers included. It passes @markers as a constant, so that the code
  * without Markers has no tests for them.
  */
-#ifndef MPA_LINE_H
-#define MPA_LINE_H
+#ifndef MPA_TX_LINE_H
+#define MPA_TX_LINE_H
 
 #include <mpa/compat.h>
 #include <linux/minmax.h>
@@ -100,4 +100,4 @@ static __always_inline u8 *mpa_line_end(struct mpa_line *line, u32 ulpdu_len,
 	return line->out;
 }
 
-#endif /* MPA_LINE_H */
+#endif /* MPA_TX_LINE_H */

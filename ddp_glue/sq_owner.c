@@ -7,7 +7,7 @@
 #include "mem.h"
 #include "qp_ref.h"
 #include "qp_state.h"
-#include "send.h"
+#include "sq_send.h"
 #include "trace.h"
 
 /* The connection with a reference; NULL once the owner must not use it. */

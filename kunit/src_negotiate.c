@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../mpa/plan.c"
+#include "../mpa/negotiate.c"

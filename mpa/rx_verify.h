@@ -2,8 +2,8 @@
 /*
  * Length, CRC and Markers of an FPDU that has been received.
  */
-#ifndef MPA_VERIFY_H
-#define MPA_VERIFY_H
+#ifndef MPA_RX_VERIFY_H
+#define MPA_RX_VERIFY_H
 
 #include <linux/types.h>
 #include <mpa/compat.h>
@@ -35,4 +35,4 @@ static inline enum mpa_error mpa_rx_verify_whole(const struct mpa_rx *rx,
 	return MPA_ERR_NONE;
 }
 
-#endif /* MPA_VERIFY_H */
+#endif /* MPA_RX_VERIFY_H */

@@ -25,9 +25,9 @@
 #include <linux/wait_bit.h>
 #include <uapi/linux/sched.h>
 #include <uapi/linux/sched/types.h>
-#include "gather.h"
 #include "recv.h"
-#include "send.h"
+#include "sq_gather.h"
+#include "sq_send.h"
 
 /* Longest wait on a busy CPU while neither posts nor segments arrive */
 #define GATHER_STEP_NS		(100 * NSEC_PER_USEC)

@@ -8,7 +8,7 @@
 #include "mem.h"
 #include "place.h"
 #include "qp_state.h"
-#include "send.h"
+#include "sq_send.h"
 
 /* Octets that one call may transmit before it lets others run */
 #define SQ_BUDGET		SZ_1M

@@ -3,8 +3,8 @@
  * MPA startup frames (RFC 5044 section 7.1.1, RFC 6581 sections 6 and 9) and
  * the negotiation between Request and Reply.
  */
+#include <mpa/negotiate.h>
 #include <mpa/pure.h>
-#include <mpa/startup.h>
 
 /* Offsets in a startup frame. */
 #define FRAME_FLAGS	16u

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The transmit owner of a queue pair (owner.c), sending (send.c), the choice of
- * the next message (message.c), and posting (post.c). See sq.h.
+ * The transmit owner of a queue pair (sq_owner.c), sending (sq_send.c), the choice of
+ * the next message (sq_message.c), and posting (sq_post.c). See sq.h.
  */
-#ifndef IWM_SEND_H
-#define IWM_SEND_H
+#ifndef IWM_SQ_SEND_H
+#define IWM_SQ_SEND_H
 
 #include "sq.h"
 
-/* post.c */
+/* sq_post.c */
 int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);
 
-/* owner.c */
+/* sq_owner.c */
 void iwm_sq_run(struct iwm_qp *qp, bool worker);
 u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context);
 void iwm_sq_work(struct work_struct *work);
@@ -32,15 +32,15 @@ enum tx_result {
 	TX_NO_MEMORY,	/* the burst timer will kick the owner */
 };
 
-/* send.c; transmit owner */
+/* sq_send.c; transmit owner */
 enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 			       bool worker);
 bool iwm_sq_send_terminate(struct iwm_qp *qp, struct mpa_conn *conn);
 
-/* message.c; transmit owner */
+/* sq_message.c; transmit owner */
 bool iwm_msg_next(struct iwm_qp *qp, bool worker);
 bool iwm_msg_wait_read(struct iwm_qp *qp);
 void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe,
 			 enum siw_wc_status status);
 
-#endif /* IWM_SEND_H */
+#endif /* IWM_SQ_SEND_H */

@@ -6,4 +6,4 @@
 
 /* Lets a case run out of memory. */
 #define kmalloc(size, flags) early_kunit_kmalloc(size, flags)
-#include "../mpa/early.c"
+#include "../mpa/rx_early.c"

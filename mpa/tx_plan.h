@@ -3,8 +3,8 @@
  * The plan of TCP's segments: where each of them ends in the written stream,
  * and which octets TCP has not taken yet.
  */
-#ifndef MPA_PLAN_H
-#define MPA_PLAN_H
+#ifndef MPA_TX_PLAN_H
+#define MPA_TX_PLAN_H
 
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -140,4 +140,4 @@ static inline bool mpa_plan_fill(struct mpa_plan *plan, u32 wire)
 	return true;
 }
 
-#endif /* MPA_PLAN_H */
+#endif /* MPA_TX_PLAN_H */

@@ -5,9 +5,9 @@
  */
 #include <linux/sched/clock.h>
 #include "cq.h"
-#include "gather.h"
 #include "recv.h"
-#include "send.h"
+#include "sq_gather.h"
+#include "sq_send.h"
 #include "trace.h"
 
 /* Doorbells closer together than this may be a burst. */

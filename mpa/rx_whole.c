@@ -5,8 +5,8 @@
  * them up in a few steps. mpa/rx.c handles all others, and could handle these.
  */
 #include "conn.h"
-#include "verify.h"
-#include "whole.h"
+#include "rx_verify.h"
+#include "rx_whole.h"
 
 /**
  * struct whole_fpdu - an FPDU in one piece

@@ -8,7 +8,7 @@
 #include "cursor.h"
 #include "fpdu.h"
 #include "rx.h"
-#include "verify.h"
+#include "rx_verify.h"
 
 /**
  * mpa_rx_peek() - how long is the FPDU that starts here?

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../mpa/verify.c"
+#include "../mpa/rx_verify.c"
