@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * bench_mark: begins or ends a measured region around another program, for a profile of it.
+ * bench_mark: begins or ends a measured region around another program, for a profile of that program.
  */
 #include <cstring>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * conn_bench: what connections and registrations cost, in instructions and in memory.
+ * conn_bench: the cost of connections and registrations, in instructions and in memory.
  *
- * Both ends of all connections are in this process, with one protection domain and, unless each queue pair is to have its own,
- * one completion queue for each side.
+ * Both ends of all connections are in this process. All share one protection domain, and each side has one completion queue,
+ * unless --own-queues gives each end its own.
  */
 #include "../common/rdma.hpp"
 #include "measure.hpp"
@@ -42,7 +42,7 @@ struct Options {
   bool maps = false;
 };
 
-/** Octets of memory by what has it. */
+/** Octets of memory by their use. */
 struct Usage {
   std::map<std::string, long> kinds;
   std::map<std::string, long> slabs;
@@ -58,7 +58,7 @@ struct Usage {
       in >> name >> kib;
       info[name] = kib * 1024;
     }
-    // What is neither free nor a file's nor a program's own is the kernel's; the rings that programs map are part of it.
+    // The kernel has the memory that is neither free nor page cache nor a program's own. It includes the rings that programs map.
     u.kinds["kernel"] =
         info["MemTotal:"] - info["MemFree:"] - freeOnProcessors() - info["Buffers:"] - info["Cached:"] - info["AnonPages:"];
     u.kinds["slab"] = info["Slab:"];
@@ -77,7 +77,7 @@ struct Usage {
     return u;
   }
 
-  /** Free pages that processors have put by, which MemFree does not count. */
+  /** Free pages in the per-CPU lists, which MemFree does not count. */
   static long freeOnProcessors() {
     std::ifstream zones("/proc/zoneinfo");
     long pages = 0;
@@ -91,7 +91,7 @@ struct Usage {
     return pages * sysconf(_SC_PAGESIZE);
   }
 
-  /** Prints what has come since @p before, for each of @p n. */
+  /** Prints the growth since @p before, divided by @p n. */
   void printSince(const Usage& before, const char* of, std::size_t n, bool bySlab) const {
     const auto share = [n](long octets) { return static_cast<double>(octets) / static_cast<double>(n); };
     std::cout << "memory of=" << of << " n=" << n;
@@ -104,13 +104,13 @@ struct Usage {
   }
 };
 
-/** Memory once everything that is freed late has been. */
+/** Memory use after deferred frees have finished. */
 Usage settled(const Options& options) {
   std::this_thread::sleep_for(std::chrono::seconds(options.settle));
   return Usage::now();
 }
 
-/** What all connections of one side share, made with the first. */
+/** Objects that all connections of one side share; the first connection creates them. */
 class Side {
 public:
   void open(ibv_context* context, const Options& options) {
@@ -127,8 +127,8 @@ public:
 
 private:
   /**
-   * So many that siw's address for mapping them, of which the first queue has the lowest, goes over 0x90000: a queue that begins
-   * there, which would soon be one, is refused by libsiw. That is SIW_INVAL_UOBJ_KEY, but siw gives it away like any other.
+   * So many that the mapping of the first queue, which has the lowest offset, extends beyond 0x90000 (SIW_INVAL_UOBJ_KEY). siw
+   * assigns that offset like any other, and soon would, but libsiw refuses a queue that begins there.
    */
   static constexpr int completions = 1 << 16;
 
@@ -187,7 +187,7 @@ struct Pair {
   End client;
   End server;
 
-  /** A message there and one back. */
+  /** Sends a message in each direction. */
   void talk(std::size_t length) {
     server.receive(length);
     client.receive(length);
@@ -200,7 +200,7 @@ struct Pair {
   }
 };
 
-/** The connections, and what they come from. */
+/** The connections, and the objects that they are made from. */
 class Connections {
 public:
   explicit Connections(const Options& options) : options_(options), address_(options.address, options.port), listener_(events_) {
@@ -253,7 +253,7 @@ private:
   std::vector<Pair> pairs_;
 };
 
-/** Prints what @p work, which does something @p options.count times, took. */
+/** Prints the cost of @p work, which performs @p options.count operations. */
 template <typename Work> void printCost(const Options& options, Work&& work) {
   const Region region;
   work();
@@ -287,7 +287,7 @@ void measureRegistrations(const Options& options) {
   printCost(options, [&] { regions.clear(); });
 }
 
-/** Memory of connections before and after they have been busy, and a round trip on each and on one of them. */
+/** Memory of connections before and after they have carried data, and the cost of a round trip on each and on one of them. */
 void measureIdle(const Options& options) {
   Connections connections(options);
   connections.connect(options.warmup);
@@ -310,7 +310,7 @@ void measureIdle(const Options& options) {
   connections.disconnectAll();
 }
 
-/** Memory of TCP connections on which no Request comes, both their ends. */
+/** Memory of TCP connections on which no Request arrives, with both ends. */
 void measureHalfOpen(const Options& options) {
   Connections connections(options);
   std::vector<test::Fd> sockets;
@@ -328,7 +328,7 @@ void measureHalfOpen(const Options& options) {
   settled(options).printSince(before, "half-open", options.count, options.slabs);
 }
 
-/** As many descriptors as root may have. */
+/** Raises the limit of descriptors to the maximum for root. */
 void raiseLimits(std::size_t count) {
   const rlimit limit{count + 1024, count + 1024};
   check(setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
@@ -337,7 +337,7 @@ void raiseLimits(std::size_t count) {
 int run(int argc, char** argv) {
   Options o;
   test::Options options(
-      "usage: conn_bench [options]\nMeasures connections of an RDMA device to this process itself.\n",
+      "usage: conn_bench [options]\nMeasures connections of an RDMA device within this process.\n",
       {{"address", "ADDR", "an address of the RDMA link (default 10.9.0.1)", test::text(o.address), 'a'},
        {"port", "PORT", "port to listen on (default 7471)", test::text(o.port), 'p'},
        {"op", "OP",
@@ -346,24 +346,24 @@ int run(int argc, char** argv) {
         test::choice(o.op, {{"connect", Op::Connect}, {"register", Op::Register}, {"idle", Op::Idle}, {"half-open", Op::HalfOpen}}),
         'o'},
        {"count", "N", "connections, or registrations (default 200)", test::number(o.count, 1), 'n'},
-       {"warmup", "N", "so many before (default 20)", test::number(o.warmup), 'w'},
+       {"warmup", "N", "number of them before the measurement (default 20)", test::number(o.warmup), 'w'},
        {"size", "N", "octets of a registration (default 4096)", test::number(o.size, 1), 's'},
        {"busy", "N", "idle: octets that each end sends once (default 64)", test::number(o.busy), 'b'},
        {"capacity", "N", "work requests in each queue (default 16)", test::number(o.capacity, 1), 'c'},
-       {"settle", "SECONDS", "wait before memory is looked at (default 3)", test::number(o.settle), 't'},
+       {"settle", "SECONDS", "wait before memory is measured (default 3)", test::number(o.settle), 't'},
        {"own-queues", nullptr, "a completion queue for each end", test::flag(o.ownQueues), 'q'},
-       {"slabs", nullptr, "memory by slab, too", test::flag(o.slabs), 'S'},
+       {"slabs", nullptr, "also print memory by slab", test::flag(o.slabs), 'S'},
        {"maps", nullptr, "print this program's mappings, for a profile", test::flag(o.maps), 'm'}},
-      "Prints `result tsc=… ops=… octets=0` for each part that is measured, and `memory of=… n=…` with octets for each of n:\n"
+      "Prints `result tsc=… ops=… octets=0` for each measured part, and `memory of=… n=…` with octets for each of n:\n"
       "kernel (all of its memory, with the rings that programs map), of that slab, vmalloc, page-tables and per-cpu, and "
       "program.\n");
   std::vector<std::string> operands;
   if (const auto status = options.parse(argc, argv, operands))
     return *status;
   if (!operands.empty())
-    throw std::invalid_argument("what is '" + operands.front() + "'? See conn_bench --help");
+    throw std::invalid_argument("unexpected argument '" + operands.front() + "': see conn_bench --help");
   raiseLimits(o.count + o.warmup);
-  // Random numbers cost a multiple until the kernel has gathered what it needs for them, which this waits for.
+  // Wait until the kernel's random numbers are seeded: until then each costs several times as much.
   check(getrandom(&o, 0, 0) < 0, "getrandom");
   switch (o.op) {
   case Op::Connect:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * One end of an RDMA connection, as the benchmark's programs have it.
+ * One end of an RDMA connection, for the benchmark's programs.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/** What an end is made for. */
+/** The properties of an end. */
 struct EndOptions {
   std::size_t size; ///< octets of its buffer, all of which each message carries
   long depth;       ///< messages outstanding
@@ -40,12 +40,12 @@ public:
     attributes.cap.max_recv_sge = 1;
     id_.createQp(pd_.get(), attributes);
   }
-  ~End() { id_.destroyQp(); } // what it uses goes after it
+  ~End() { id_.destroyQp(); } // before the objects that it uses
 
   rdma_cm_id* id() const { return id_.get(); }
   const Buffer& buffer() const { return buffer_; }
 
-  /** Prepares the list of work requests that postSends() takes its part of. */
+  /** Prepares the list of work requests from which postSends() posts. */
   void prepare(ibv_wr_opcode opcode, const End& peer) {
     sge_ = {reinterpret_cast<std::uintptr_t>(buffer_.data()), static_cast<std::uint32_t>(buffer_.size()), mr_->lkey};
     for (ibv_send_wr& wr : sends_) {
@@ -114,7 +114,7 @@ private:
     return n;
   }
 
-  // Released from the last to the first.
+  // Destroyed in reverse order.
   rdma::Id id_;
   Buffer buffer_;
   rdma::Pd pd_;

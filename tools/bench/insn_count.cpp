@@ -3,15 +3,15 @@
  * @file
  * insn_count: a QEMU TCG plugin that counts the guest's instructions in each measured region.
  *
- * A region is what lies between the two NOPs of measure.hpp, in a program or in the kernel. Idle time, which -icount adds to the
- * guest's time stamp counter, is not counted here. Arguments: `out=FILE`, and `profile=on` to
- * write how many instructions were executed in each translation block, too.
+ * A region lies between the two NOPs of measure.hpp, in a program or in the kernel. Idle time, which -icount adds to the guest's
+ * time stamp counter, is not counted here. Arguments: `out=FILE`, and `profile=on` to
+ * also write the number of instructions executed in each translation block.
  *
  * Output, one set of lines per region:
  *     region NUMBER kernel INSTRUCTIONS user INSTRUCTIONS
  *     block ADDRESS INSTRUCTIONS                             (profile=on)
  *
- * Written for plugin API version 1 (QEMU 7.2 of Debian 12), whose header no package installs: the
+ * Written for plugin API version 1 (QEMU 7.2 of Debian 12). No package installs the header of that version, so the
  * few functions in use are declared here.
  */
 #include <cstddef>
@@ -61,10 +61,10 @@ struct State {
   unsigned region = 0;
   Counter kernel;
   Counter user;
-  /** Per address of a translation block; its nodes never move, generated code points there. */
+  /** Counters by the address of a translation block. Generated code has pointers to the nodes, which never move. */
   std::unordered_map<std::uint64_t, Counter> blocks;
 };
-/** Never destroyed: the virtual CPU may still run, and count, while QEMU leaves main(). */
+/** Never destroyed: the virtual CPU may still run and count while QEMU leaves main(). */
 State& state = *new State;
 
 constexpr bool isKernel(std::uint64_t address) {
@@ -107,8 +107,8 @@ void translated(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   const std::uint64_t address = qemu_plugin_tb_vaddr(tb);
   const std::size_t n = qemu_plugin_tb_n_insns(tb);
 
-  // Once per block and not per instruction: a block that a fault leaves early is counted
-  // whole, which is far below the noise, and the guest runs twice as fast.
+  // Count once per block, not per instruction: the guest runs twice as fast. A block that a fault leaves early is counted
+  // as a whole; that error is far below the noise.
   qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, isKernel(address) ? &state.kernel.now : &state.user.now,
                                            n);
   if (state.profile)

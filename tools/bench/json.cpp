@@ -25,7 +25,7 @@ private:
     throw std::runtime_error("JSON: " + what + " at '" + std::string(rest_.substr(0, 20)) + "'");
   }
 
-  /** The next character that is no white space, 0 at the end. */
+  /** The next character other than white space, 0 at the end. */
   char next() {
     rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
     return rest_.empty() ? '\0' : rest_.front();
@@ -97,7 +97,7 @@ private:
     return elements;
   }
 
-  /** Escapes stay as they are, but for what they escape: no name or text that is looked at has one. */
+  /** Skips the backslash of an escape and does not decode the rest: no name or text in use has escapes. */
   std::string string() {
     std::string text;
     want('"');

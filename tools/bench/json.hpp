@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * Reads JSON, as far as fio writes it.
+ * Reads JSON, to the extent that fio uses it.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace bench::json {
 
-/** A value. Members and elements are found by name and by number; what is not there is an error. */
+/** A value. Members are found by name, elements by index; a missing one is an error. */
 class Value {
 public:
   using Array = std::vector<Value>;
@@ -22,20 +22,20 @@ public:
   Value() = default;
   template <class T> explicit Value(T value) : value_(std::move(value)) {}
 
-  /** @throws std::runtime_error when it is no object, or has no such member. */
+  /** @throws std::runtime_error when the value is not an object, or has no such member. */
   const Value& operator[](const std::string& name) const;
-  /** @throws std::runtime_error when it is no array, or has no such element. */
+  /** @throws std::runtime_error when the value is not an array, or has no such element. */
   const Value& operator[](std::size_t index) const;
-  /** @throws std::runtime_error when it is no number. */
+  /** @throws std::runtime_error when the value is not a number. */
   double number() const;
-  /** @throws std::runtime_error when it is no string. */
+  /** @throws std::runtime_error when the value is not a string. */
   const std::string& text() const;
 
 private:
   std::variant<std::monostate, bool, double, std::string, Array, Object> value_;
 };
 
-/** @throws std::runtime_error when @p text is not one whole JSON value. */
+/** @throws std::runtime_error unless @p text is exactly one JSON value. */
 Value parse(std::string_view text);
 
 } // namespace bench::json

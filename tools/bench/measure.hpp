@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * What both guest programs share: their repeats, the measured region, the result line, memory and its pattern.
+ * Shared by both guest programs: repeats, the measured region, the result line, memory and its pattern.
  */
 #pragma once
 
@@ -30,9 +30,9 @@ namespace bench {
 /**
  * One measured region.
  *
- * Its two ends are a read of the time stamp counter, which under QEMU's -icount advances by one for
- * every instruction (and by the length of every idle period), and a long NOP with a displacement
- * that insn_count.cpp looks for. The NOP does nothing anywhere else. Around both is the clock.
+ * Each end reads the time stamp counter, which under QEMU's -icount advances by one for every
+ * instruction (and by the length of every idle period), and executes a long NOP whose displacement
+ * insn_count.cpp looks for. The NOP has no effect elsewhere. The wall clock is read outside of both ends.
  */
 class Region {
 public:
@@ -47,7 +47,7 @@ public:
   /** @return the time since the region's begin. */
   std::chrono::nanoseconds elapsed() const { return std::chrono::steady_clock::now() - began_; }
 
-  /** What a region ends with that another process has begun. */
+  /** Marks the end of a region that another process has begun. */
   static void markEnd() { asm volatile(".byte 0x0f, 0x1f, 0x80, 0x79, 0x56, 0x34, 0x12" ::: "memory"); }
 
 private:
@@ -55,7 +55,7 @@ private:
   std::uint64_t start_;
 };
 
-/** Prints one repeat's result in the form that results.cpp reads; scripts/bench/native takes the time, when there is one. */
+/** Prints one repeat's result in the form that results.cpp reads; scripts/bench/native reads the time, if present. */
 inline void printResult(std::uint64_t tsc, long operations, std::uint64_t octets, std::chrono::nanoseconds time = {}) {
   std::cout << "result tsc=" << tsc << " ops=" << operations << " octets=" << octets << " ns=" << time.count() << std::endl;
 }
@@ -85,7 +85,7 @@ public:
 
   void clear() const { std::memset(data(), 0, size_); }
 
-  /** @throws std::runtime_error when the content is not what fill(@p seed) left. */
+  /** @throws std::runtime_error unless the buffer holds the pattern of fill(@p seed). */
   void verify(unsigned seed) const {
     for (std::size_t i = 0; i < size_; ++i)
       if (data()[i] != pattern(i, seed))
@@ -112,21 +112,21 @@ private:
   std::size_t size_;
 };
 
-/** The options of both programs; each has more of its own. */
+/** The options that both programs share; each adds its own. */
 struct Repeats {
   long count = 200;
   long warmup = 32;
   long repeats = 3;
   bool maps = false;
 
-  /** Checks what the options say together. */
+  /** Validates the combination of options. */
   void settle() {}
 };
 
 /**
- * What main() does: reads the options, and measures.
+ * The body of main(): reads the options, and measures.
  * @tparam Options a Repeats with own(), the program's own options as a table
- * @tparam Connection is made of Options anew for each repeat: how TCP has cut its stream in one need not be how it does in the next
+ * @tparam Connection made anew from Options for each repeat: TCP may cut the stream of each connection in other places
  * @param about one line of help
  */
 template <class Options, class Connection>
@@ -145,7 +145,7 @@ int measureRepeats(const std::string& program, const char* about, int argc, char
     if (const auto status = options.parse(argc, argv, operands))
       return *status;
     if (!operands.empty())
-      throw std::invalid_argument("what is '" + operands.front() + "'? See " + program + " --help");
+      throw std::invalid_argument("unexpected argument '" + operands.front() + "': see " + program + " --help");
     o.settle();
 
     for (long i = 0; i < o.repeats; ++i) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * parallel_bench: as much as goes through a number of connections in a time, each end served by a thread of its own.
+ * parallel_bench: the throughput of a number of connections in a given time; each end has its own thread.
  *
- * Both ends of all connections are in this process. What it prints is time and octets of all connections together, and how much of
- * their time the CPUs had nothing to do.
+ * Both ends of all connections are in this process. The output has the time, the octets of all connections together, and the
+ * CPUs' idle time.
  */
 #include "end.hpp"
 #include "socket.hpp"
@@ -33,18 +33,18 @@ struct Options {
   int milliseconds = 500;
 };
 
-/** What all threads of a run share. */
+/** State that all threads of a run share. */
 struct Run {
   std::atomic<bool> over = false;
   std::atomic<std::uint64_t> octets = 0;
 };
 
-/** One connection with a thread at either end, or at one, where the other has nothing to do. */
+/** One connection with a thread at either end, or at only one when the other end has no work. */
 class Flow {
 public:
   virtual ~Flow() = default;
   virtual void start(Run& run) = 0;
-  /** Ends what the threads wait for, once the run is over, and waits for them. */
+  /** Once the run is over, stops the threads and waits for them. */
   virtual void finish() = 0;
 };
 
@@ -83,7 +83,7 @@ private:
   std::jthread receiver_;
 };
 
-/** An RDMA connection: one thread keeps WRITEs or SENDs under way, for SENDs the other keeps receives posted. */
+/** An RDMA connection: one thread keeps WRITEs or SENDs in progress; for SENDs another keeps receives posted. */
 class RdmaFlow : public Flow {
 public:
   RdmaFlow(const Options& options, std::uint16_t port) : options_(options), listener_(events_) {
@@ -129,7 +129,7 @@ public:
   }
 
 private:
-  /** Keeps the depth of messages under way. SENDs may outrun the receives that are posted: the peer's credits bound them. */
+  /** Keeps the depth of messages in progress. SENDs may outrun the posted receives: the peer's credits bound them. */
   void send(Run& run) {
     long outstanding = 0;
     const bool sends = options_.op == Op::Send;
@@ -152,7 +152,7 @@ private:
       outstanding -= client_->reap(true);
     if (!sends)
       return;
-    // The receiver waits for a message: one more, which it knows for the last.
+    // The receiver is blocked until a message arrives: send one more. It knows the total, so it stops after this one.
     for (std::uint64_t seen; (seen = received_) < posted;)
       received_.wait(seen);
     total_ = posted + 1;
@@ -160,7 +160,7 @@ private:
     client_->reap(true);
   }
 
-  /** Takes messages and posts as many receives anew, until the sender's last. */
+  /** Takes messages and reposts as many receives, until the sender's last message. */
   void receive() {
     std::uint64_t received = 0;
     while (received < total_) {
@@ -178,12 +178,12 @@ private:
   std::optional<End> server_;
   std::optional<End> client_;
   std::atomic<std::uint64_t> received_ = 0;
-  std::atomic<std::uint64_t> total_ = ~std::uint64_t{}; ///< how many come in all, as soon as it is known
+  std::atomic<std::uint64_t> total_ = ~std::uint64_t{}; ///< messages in total, once known
   std::jthread sender_;
   std::jthread receiver_;
 };
 
-/** Ticks of all CPUs since boot: with and without work. */
+/** Ticks of all CPUs since boot: idle, and all. */
 struct CpuTime {
   std::uint64_t idle = 0;
   std::uint64_t all = 0;
@@ -217,7 +217,7 @@ void measure(const Options& options) {
   for (const auto& flow : flows)
     flow->start(run);
 
-  // Windows open, threads settle.
+  // Let TCP's windows open and the threads settle.
   std::this_thread::sleep_for(std::chrono::milliseconds(options.milliseconds / 5));
   const CpuTime before = CpuTime::now();
   const auto start = std::chrono::steady_clock::now();
@@ -231,7 +231,7 @@ void measure(const Options& options) {
     flow->finish();
 
   if (!moved)
-    throw std::runtime_error("nothing has come through");
+    throw std::runtime_error("no data was transferred");
   const auto ns = static_cast<std::uint64_t>(elapsed.count());
   const std::uint64_t ticks = std::max<std::uint64_t>(1, after.all - before.all);
   std::cout << "result told=" << ns << " ops=" << moved / options.size << " octets=" << moved
@@ -241,7 +241,7 @@ void measure(const Options& options) {
 int run(int argc, char** argv) {
   Options o;
   test::Options options(
-      "usage: parallel_bench [options]\nMeasures what goes through connections to this process itself in a time.\n",
+      "usage: parallel_bench [options]\nMeasures the throughput of connections within this process.\n",
       {{"address", "ADDR", "an IPv4 address, of the RDMA link (default 10.9.0.1)", test::text(o.address), 'a'},
        {"transport", "NAME", "rdma or tcp (default rdma)",
         test::choice(o.transport, {{"rdma", Transport::Rdma}, {"tcp", Transport::Tcp}}), 't'},
@@ -249,14 +249,14 @@ int run(int argc, char** argv) {
         'o'},
        {"size", "N", "octets per message (default 65536)", test::number(o.size, 1), 's'},
        {"depth", "N", "messages outstanding on each connection (default 16)", test::number(o.depth, 1), 'd'},
-       {"connections", "N", "how many (default 1)", test::number(o.connections, 1, 1000), 'c'},
-       {"milliseconds", "N", "for how long (default 500)", test::number(o.milliseconds, 1), 'm'}},
-      "Prints one line `result told=… ops=… octets=… idle=…`: nanoseconds, and how many of them a CPU was idle on average.\n");
+       {"connections", "N", "number of connections (default 1)", test::number(o.connections, 1, 1000), 'c'},
+       {"milliseconds", "N", "length of the measurement (default 500)", test::number(o.milliseconds, 1), 'm'}},
+      "Prints one line `result told=… ops=… octets=… idle=…`: nanoseconds, and a CPU's average idle time in them.\n");
   std::vector<std::string> operands;
   if (const auto status = options.parse(argc, argv, operands))
     return *status;
   if (!operands.empty())
-    throw std::invalid_argument("what is '" + operands.front() + "'? See parallel_bench --help");
+    throw std::invalid_argument("unexpected argument '" + operands.front() + "': see parallel_bench --help");
   measure(o);
   return 0;
 }

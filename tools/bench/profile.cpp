@@ -16,7 +16,7 @@ namespace {
 
 using Address = std::uint64_t;
 
-/** Names by the address where what they name begins. */
+/** Symbol names by start address. */
 class Symbols {
 public:
   /** Takes a line of /proc/kallsyms: address, type, name and, in brackets, a module. */
@@ -31,7 +31,7 @@ public:
     }
   }
 
-  /** Takes a line of /proc/PID/maps: the whole mapping gets the file's name. */
+  /** Takes a line of /proc/PID/maps: the file's name stands for the whole mapping. */
   void addMapping(const std::string& line) {
     std::istringstream fields(line);
     Address begin = 0;
@@ -51,7 +51,7 @@ private:
   std::map<Address, std::string> names_;
 };
 
-/** What the console output tells about one row beside its results. */
+/** Data about one row from the console output, apart from its results. */
 struct Context {
   Symbols symbols;
   std::size_t lastRegion = 0;
@@ -89,10 +89,10 @@ std::map<std::string, Context> readContexts(const ProfileFiles& files) {
   return contexts;
 }
 
-/** Instructions by block, for each region of the plugin's output. */
+/** Instructions by block, for each region in the plugin's output. */
 std::map<std::size_t, std::vector<std::pair<Address, std::uint64_t>>> readBlocks(const std::filesystem::path& file) {
   std::map<std::size_t, std::vector<std::pair<Address, std::uint64_t>>> regions;
-  // The blocks come behind the line of their region.
+  // A region's blocks follow its line.
   std::vector<std::pair<Address, std::uint64_t>>* blocks = nullptr;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -108,7 +108,7 @@ std::map<std::size_t, std::vector<std::pair<Address, std::uint64_t>>> readBlocks
   return regions;
 }
 
-/** What is below the place where the kernel begins, and is no mapping that is known. */
+/** True for an address below the kernel's half; for those that no known mapping contains. */
 constexpr bool isUser(Address address) {
   return !(address >> 63);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * Where the instructions of a row went: per function of the kernel, per mapped file of user space.
+ * Distributes the instructions of a row: per function of the kernel, per mapped file of user space.
  */
 #pragma once
 
@@ -16,21 +16,21 @@ namespace bench {
 
 /** The files that one guest leaves behind when it is profiled. */
 struct ProfileFiles {
-  std::filesystem::path console; ///< what the guest printed: rows, its modules' symbols and the programs' mappings
+  std::filesystem::path console; ///< the guest's output: rows, its modules' symbols and the programs' mappings
   std::filesystem::path counts;  ///< the plugin's output with blocks
   std::filesystem::path symbols; ///< the kernel's own symbols, as in /proc/kallsyms
 };
 
-/** Which layer a function belongs to: the first line of a table with a pattern that fits its name. */
+/** Finds a function's layer: the first line of the table with a pattern that matches the name. */
 class Layers {
 public:
-  /** Reads a table: in each line a layer and patterns as of a shell, `#` begins a comment. */
+  /** Reads a table: each line has a layer and shell patterns; `#` begins a comment. */
   explicit Layers(std::istream& in);
 
   /** @param function "name", "name [module]" or "user: file" */
   const std::string& of(const std::string& function) const;
 
-  /** The layers in the order of the table, and the last, which has all that fits nowhere. */
+  /** The layers in the order of the table; the last is for functions that match no pattern. */
   const std::vector<std::string>& names() const { return names_; }
 
 private:
@@ -42,7 +42,7 @@ private:
   std::vector<Pattern> patterns_;
 };
 
-/** Instructions for each unit of a row, by layer. */
+/** Instructions per unit of a row, by layer. */
 using LayerCosts = std::map<std::string, double>;
 
 /**
@@ -53,12 +53,12 @@ using LayerCosts = std::map<std::string, double>;
 std::map<std::string, LayerCosts> writeProfile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files,
                                                std::size_t functions, const Layers& layers);
 
-/** A line for each row and layer: row, layer, instructions for each unit. */
+/** One line per row and layer: row, layer, instructions per unit. */
 void writeLayersTsv(std::ostream& out, const std::map<std::string, LayerCosts>& costs);
-/** Reads it back; a missing file is an empty table. */
+/** Reads the output of writeLayersTsv(); a missing file is an empty table. */
 std::map<std::string, LayerCosts> readLayersTsv(const std::filesystem::path& file);
 
-/** A table in Markdown: a line for each row that has costs, a column for each layer. */
+/** A table in Markdown: one line per row that has costs, one column per layer. */
 void writeLayersTable(std::ostream& out, const std::vector<Row>& rows, const std::map<std::string, LayerCosts>& costs,
                       const Layers& layers);
 

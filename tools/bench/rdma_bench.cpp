@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * rdma_bench: fixed work over one RC connection whose two ends are both in this process.
+ * rdma_bench: a fixed amount of work over one RC connection whose two ends are both in this process.
  *
- * One process, one thread and completions by event: on one CPU the order of things is then always
- * the same, and the instructions that the work costs on both sides, from the application down to
- * the device, can be counted and compared between transports.
+ * One process, one thread and completions by event: on one CPU the order of events is then always
+ * the same. So the instructions that both sides need, from the application down to the device, can
+ * be counted and compared between transports.
  */
 #include "end.hpp"
 
@@ -58,7 +58,7 @@ constexpr std::chrono::milliseconds goodbyeTimeout{2000};
 
 using rdma::check;
 
-/** An established connection with both its ends, and what is measured on it. */
+/** An established connection with both its ends, and the measurements on it. */
 class Connection {
 public:
   explicit Connection(const Options& options) : options_(options), listener_(events_) {
@@ -100,16 +100,16 @@ public:
       server_->reap(true);
       server_->postReceives(1);
       server_->postSends(1);
-      for (long done = 0; done < 2;) // the own send, and the answer
+      for (long done = 0; done < 2;) // our send, and the answer
         done += client_->reap(true);
       client_->postReceives(1);
-      server_->reap(true); // its send
+      server_->reap(true); // the server's send
     }
   }
 
   void run(long n) { options_.op == Op::Pingpong ? pingpong(n) : stream(n); }
 
-  /** Runs @p n operations, prints what they cost, and checks that the data came, all of it new. */
+  /** Runs @p n operations, prints their cost, and checks that all data arrived and is new. */
   void measure(long n, unsigned seed) {
     const End& source = options_.op == Op::Read ? *server_ : *client_;
     const End& sink = options_.op == Op::Read ? *client_ : *server_;
@@ -134,7 +134,7 @@ private:
       events_.expect(RDMA_CM_EVENT_ESTABLISHED);
   }
 
-  /** The first message comes from the initiator of an iWARP connection, and is a SEND. */
+  /** On an iWARP connection the initiator sends first, and that message is a SEND. */
   void greet() {
     client_->prepare(IBV_WR_SEND, *server_);
     server_->postReceives(1);
@@ -144,7 +144,7 @@ private:
     client_->prepare(options_.opcode(), *server_);
   }
 
-  /** Receives for the first messages; the later ones are posted as each is consumed. */
+  /** Posts receives for the first messages; consume() posts those for later messages. */
   void fillReceives() {
     if (options_.op == Op::Send)
       server_->postReceives(options_.depth);
@@ -154,7 +154,7 @@ private:
     }
   }
 
-  /** Disconnects and waits a bounded time for both sides to say so. */
+  /** Disconnects, and waits a bounded time for the events of both sides. */
   void sayGoodbye() noexcept try {
     if (!client_ || rdma_disconnect(client_->id()))
       return;
@@ -168,11 +168,11 @@ private:
   }
 
   /**
-   * Posts messages in whole lists; only the very last list may be shorter.
-   * @param posted how many were posted before
-   * @param end how many may be posted now
-   * @param total how many there are
-   * @return how many are posted
+   * Posts messages in full lists; only the last list of all may be shorter.
+   * @param posted number of messages already posted
+   * @param end number that may be posted by now
+   * @param total number of all messages
+   * @return the new number of posted messages
    */
   long post(long posted, long end, long total) {
     while (posted < end) {
@@ -185,7 +185,7 @@ private:
     return posted;
   }
 
-  /** Takes what the server has received and posts as many receives anew. */
+  /** Takes the messages that the server has received and reposts as many receives. */
   long consume(bool wait) {
     const long n = server_->reap(wait);
     if (options_.list > 1 && n)

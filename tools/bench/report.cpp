@@ -38,12 +38,12 @@ std::string microseconds(int count) {
   return std::to_string(count) + " µs";
 }
 
-/** The characters of a UTF-8 text, which is what a column's width counts. */
+/** The number of characters of a UTF-8 text, for the widths of columns. */
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-/** The first columns; large: FPDUs larger than a TCP segment. The figures follow. */
+/** The first columns; the figures follow. large: FPDUs larger than a TCP segment. */
 constexpr std::array settingColumns{"transport", "MTU", "CRC", "Markers", "large", "CPUs", "delay", "bunches"};
 
 bool isFigure(const Line& heading, std::size_t column) {
@@ -51,7 +51,7 @@ bool isFigure(const Line& heading, std::size_t column) {
   return name == "MTU" || name == "CPUs" || name == "delay" || name == "bunches" || !std::ranges::count(settingColumns, name);
 }
 
-/** Without the settings that no line has, and without a single CPU's number. */
+/** Removes the settings that no line has, and the CPU column when every line has one CPU. */
 std::vector<Line> withoutIdleColumns(std::vector<Line> lines) {
   for (std::size_t column = settingColumns.size(); column-- > 1;) {
     const std::string idle = lines[0][column] == "CPUs" ? "1" : "-";
@@ -99,7 +99,7 @@ void writeGrid(std::ostream& out, const std::string& title, const std::vector<Li
   out << '\n';
 }
 
-/** The configurations of a table's rows: first the small MTU, and few CPUs, with all transports, then the next. */
+/** The configurations of a table's rows: all transports with the smallest MTU and the fewest CPUs first. */
 std::vector<Configuration> configurationsOf(const Table& table, const std::vector<Row>& rows) {
   std::vector<Configuration> result;
   for (const Row& row : rows)
@@ -111,7 +111,7 @@ std::vector<Configuration> configurationsOf(const Table& table, const std::vecto
 
 /**
  * One line per configuration, one cell per operation of the table.
- * @param cell makes the text of a cell; a line of which all cells are empty is left out
+ * @param cell makes the text of a cell; a line is omitted when all its cells are empty
  */
 template <class Cell> std::vector<Line> makeGrid(const Table& table, const std::vector<Row>& rows, Cell cell) {
   std::vector<Line> lines{Line(settingColumns.begin(), settingColumns.end())};
@@ -141,7 +141,7 @@ const Result* find(const Results& results, const std::string& row) {
   return found == results.end() || !found->second.failure.empty() ? nullptr : &found->second;
 }
 
-/** Says what a reader has to know about single rows: failures, spread, idle time, values from before. */
+/** Writes remarks on single rows: failures, spread, idle time, values of earlier runs. */
 void writeRemarks(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
   const Row* widest = nullptr;
   double spread = 0;
@@ -220,7 +220,7 @@ const std::vector<Series> allSeries{
     {"iwmpa, CRC, large FPDUs", "#7570b3", {"iwmpa", 0, true, false, 1, true}},
 };
 
-/** One of the groups of bars that stand side by side in a table's plot: the operations whose names begin so. */
+/** A group of bars in a table's plot: the operations whose names begin with the same word. Groups are side by side. */
 struct Panel {
   std::string_view table;
   std::string_view title;
@@ -249,7 +249,7 @@ const std::vector<Panel> allPanels{
     {"cpus", "4 CPUs", 1500, 4, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
 };
 
-/** What stands below a group of bars: the name without its table's. */
+/** The label below a group of bars: the operation's name without the table's. */
 std::string barLabel(const Panel& panel, std::string_view operation) {
   const std::string prefix = std::string(panel.table) + "-";
   return std::string(operation.starts_with(prefix) ? operation.substr(prefix.size()) : operation);
@@ -262,7 +262,7 @@ const Result* barValue(const Results& results, const Series& series, const Panel
   return find(results, configuration.text() + " " + std::string(operation));
 }
 
-/** The plot of one table, all its panels side by side; nothing when none has a value. */
+/** The plot of one table, with all its panels side by side; no output when no panel has a value. */
 void writePlot(std::ostream& out, const Table& table, const Results& results) {
   std::vector<Panel> panels;
   std::vector<Series> shown;

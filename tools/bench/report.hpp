@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * The results as tables for people, as a table for programs and as a plot.
+ * The results as tables for readers, as a table for programs and as a plot.
  */
 #pragma once
 
@@ -14,15 +14,15 @@ namespace bench {
 
 enum class Format { Text, Markdown };
 
-/** What the figures count, below the tables, once per report. */
+/** Facts for the notes below the tables, once per report. */
 struct Notes {
   std::string kernel; ///< the kernel release that was measured
 };
 
-/** The ratio of a row to the row of @p transport that it is compared with; 0 when there is none. */
+/** The ratio of a row to the row of @p transport that it is compared with; 0 without such a row. */
 double ratio(const Row& row, const Results& results, const std::string& transport);
 
-/** All tables: the figures, the ratios, and what is to be known about them. */
+/** All tables: the figures, the ratios, and remarks on them. */
 void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results& results, const Notes& notes, Format format);
 
 /** One line per row with a value: tab-separated, with a header. */
@@ -31,19 +31,19 @@ void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& re
 /** Whether writePlots() makes a plot of a table. */
 bool hasPlot(const Table& table);
 
-/** One table with its ratios, without remarks. Nothing when no row of it has a value. */
+/** One table with its ratios, without remarks. No output when no row of it has a value. */
 void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format);
 
 /**
- * What matters of all tables: a line for each operation, MTU 1500, CRC on, no Markers.
- * TCP has digests where it knows any.
+ * The summary of all tables: a line for each operation, MTU 1500, CRC on, no Markers.
+ * TCP has digests where its protocol offers them.
  */
 void writeShortTable(std::ostream& out, const Results& results);
 
 /**
- * What matters over a link: a line for each operation with the delay of the headline, packets one by one, MTU 1500, CRC on, and
- * then the same over lo, without delay. Nothing when no row is known.
- * @param kernel the series that the figures are of, for the heading
+ * The summary of the link tables: a line for each operation with the headline's delay, packets one by one, MTU 1500, CRC on, and
+ * then the same over lo, without delay. No output when no row is known.
+ * @param kernel the kernel series of the figures, for the heading
  */
 void writeShortLinkTable(std::ostream& out, const Results& results, const std::string& kernel);
 
@@ -53,7 +53,7 @@ void writePlots(std::ostream& out, const Results& results);
 /**
  * The rows that cost more than in an earlier table.
  * @param tolerated as a share, such as 0.03
- * @return how many there are
+ * @return the number of these rows
  */
 std::size_t writeWorse(std::ostream& out, const std::vector<Row>& rows, const Results& before, const Results& now,
                        double tolerated);

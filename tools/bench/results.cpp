@@ -37,7 +37,7 @@ std::string word(const std::string& line, const std::string& name) {
   return line.substr(at, line.find(' ', at) - at);
 }
 
-/** The repeats of a row that are its operation's: see Operation::part. */
+/** The repeats of a row that belong to its operation: see Operation::part. */
 std::vector<Repeat> repeatsOf(const Operation& operation, const std::vector<Repeat>& all) {
   if (operation.part.empty())
     return all;
@@ -52,7 +52,7 @@ std::vector<Repeat> repeatsOf(const Operation& operation, const std::vector<Repe
   return result;
 }
 
-/** Adds what the plugin has counted, region by region, to the repeats in the order in which they ran. */
+/** Adds the plugin's counts, region by region, to the repeats in the order in which they ran. */
 void addCounts(const std::vector<Repeat*>& repeats, const std::filesystem::path& file) {
   std::ifstream counted = open(file);
   for (std::string line; std::getline(counted, line);) {
@@ -77,13 +77,13 @@ std::vector<std::string> fieldsOf(const std::string& line) {
   return fields;
 }
 
-/** The fields of a line of a table, by their headings. */
+/** The fields of a table's line, by the table's headings. */
 class TsvLine {
 public:
   TsvLine(const std::filesystem::path& file, const std::vector<std::string>& heading, const std::vector<std::string>& fields)
       : file_(file), heading_(heading), fields_(fields) {}
 
-  /** A table of before may have no such column. */
+  /** "-" without the column: older tables may lack it. */
   const std::string& orDash(const std::string& name) const {
     static const std::string dash = "-";
     const auto found = std::ranges::find(heading_, name);
@@ -161,7 +161,7 @@ GuestLine GuestParser::feed(std::string line) {
 
 std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const std::filesystem::path& counts) {
   std::vector<RowRepeats> rows;
-  std::vector<std::pair<std::size_t, std::size_t>> order; // row and repeat, as they ran
+  std::vector<std::pair<std::size_t, std::size_t>> order; // row and repeat, in the order of execution
   std::size_t current = 0;
 
   std::ifstream in = open(console);
@@ -196,7 +196,7 @@ std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const st
   for (const Repeat* repeat : repeats)
     if (!repeat->told &&
         (!repeat->instructions() || static_cast<double>(repeat->instructions()) > 1.01 * static_cast<double>(repeat->tsc)))
-      throw std::runtime_error("the plugin's counts do not fit what the guest has reported");
+      throw std::runtime_error("the plugin's counts do not match the guest's report");
   return rows;
 }
 

@@ -14,7 +14,7 @@ constexpr std::array transports{"tcp", "siw", "iwmpa"};
 constexpr std::array mtus{1500, 65536};
 constexpr std::array cpuCounts{1, 2, 4};
 constexpr std::array delays{0, 20, 100};
-constexpr int ownDelay = 20; // of the rows that differ from the others in something else
+constexpr int ownDelay = 20; // for rows that differ from the others in another setting
 
 constexpr std::array allTables{
     Table{"verbs", "Instructions of both ends together: per octet of 64 KiB transfers, per 64 B message, per round trip of 64 B",
@@ -36,8 +36,8 @@ constexpr std::array allTables{
 constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &connections = allTables[3],
                       &memory = allTables[4], &cpus = allTables[5], &linkNvme = allTables[6], &linkNfs = allTables[7];
 
-// The counts make each repeat some ten million instructions at least, in which a timer tick is lost. fio tells whole milliseconds:
-// its counts make them 0.5 % at most.
+// With these counts each repeat has at least some ten million instructions, so that a timer tick is negligible. fio reports whole
+// milliseconds: with these counts, rounding is 0.5 % at most.
 constexpr std::array allOperations{
     Operation{&verbs, "write", "WRITE", "--op write --count 400 --warmup 64", "", "send", "octet", true},
     Operation{&verbs, "read", "READ", "--op read --count 400 --warmup 64", "", "send", "octet", true},
@@ -54,7 +54,7 @@ constexpr std::array allOperations{
     Operation{&verbs, "krtt", "kernel round trip", "--op pingpong --size 64 --count 2000 --warmup 200",
               "--tcp 1 --op pingpong --size 64 --count 2000 --warmup 200", "krtt", "round trip", false, "", "kernel_bench "},
 
-    // Arguments: direction, octets, depth, how many.
+    // Arguments: direction, octets, depth, count.
     Operation{&nvme, "nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000", "randread 4k 1 4000", "", "I/O", false},
     Operation{&nvme, "nvme-read-4k-32", "depth 32", "randread 4k 32 4000", "randread 4k 32 4000", "", "I/O", false},
     Operation{&nvme, "nvme-read-128k-8", "128K, depth 8", "randread 128k 8 500", "randread 128k 8 500", "", "I/O", false},
@@ -78,7 +78,7 @@ constexpr std::array allOperations{
     Operation{&memory, "once-busy", "once busy", "--op idle --busy 65536", "", "", "end", false, "once-busy"},
     Operation{&memory, "half-open", "half-open", "--op half-open", "", "", "connection", false, "half-open"},
 
-    // TCP is measured as often as the others, because it is compared with its neighbours in time.
+    // TCP is measured as often as the others, because it is compared with the rows measured next to it.
     Operation{&cpus, "cpus-write-1", "WRITE 1", "--op write --connections 1", "", "cpus-send-1", "octet", true},
     Operation{&cpus, "cpus-write-2", "2", "--op write --connections 2", "", "cpus-send-2", "octet", true},
     Operation{&cpus, "cpus-write-4", "4", "--op write --connections 4", "", "cpus-send-4", "octet", true},
@@ -121,7 +121,7 @@ std::vector<std::string> wordsOf(const Row& row) {
   return words;
 }
 
-/** Every row that there is. */
+/** All rows. */
 std::vector<Row> allRows() {
   std::vector<Row> rows;
   for (const Table& table : allTables)
@@ -146,7 +146,7 @@ bool isCounting(const Table& table) {
   return table.guest.empty();
 }
 
-/** NVMe and NFS: as most are, without CRC, and, of iwmpa, with Markers, and with large FPDUs. */
+/** NVMe and NFS: as most others, and without CRC; for iwmpa also with Markers, and with large FPDUs. */
 std::vector<Configuration> storageConfigurations(const Table& table, const std::string& transport) {
   if (transport == "iwmpa")
     return {{transport, 1500, true, false}, {transport, 1500, true, true}, {transport, 1500, false, false}, {transport, 1500, true, false, 1, true}};
@@ -155,7 +155,7 @@ std::vector<Configuration> storageConfigurations(const Table& table, const std::
   return {{transport, 1500, false, {}}, {transport, 1500, true, {}}};
 }
 
-/** Those of a link: each delay, packets in bunches, MTU 9000; and, of iwmpa, large FPDUs. siw is of a network that nobody has. */
+/** Configurations of a link: each delay, packets in bunches, MTU 9000; for iwmpa also large FPDUs. None for siw. */
 std::vector<Configuration> linkConfigurations(const Table& table, const std::string& transport) {
   const bool isIwmpa = transport == "iwmpa";
   std::vector<Configuration> variants, result;
@@ -285,7 +285,7 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
   const bool isCpus = guest.starts_with(cpus.guest);
   if (!repeats)
     repeats = isCpus ? 5 : 3;
-  // What is compared stands side by side in time.
+  // Rows that are compared run next to each other.
   if (isCpus)
     std::ranges::stable_sort(planned, {}, [](const Row& row) { return row.operation; });
   for (int round = 0; round < (isCpus ? repeats : 1); ++round)

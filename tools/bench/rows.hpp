@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * What is measured: one row is one operation over one transport in one configuration. Rows belong to tables.
+ * The measured rows: one row is one operation over one transport in one configuration. Rows belong to tables.
  */
 #pragma once
 
@@ -18,14 +18,14 @@ namespace bench {
 /** A table of the report, and the kind of guest that its rows are measured in. */
 struct Table {
   std::string_view name;     ///< as in selections
-  std::string_view title;    ///< what its figures are
-  std::string_view guest;    ///< what the names of its guests begin with; empty for the counting guests
-  std::string_view quantity; ///< what its figures are numbers of
-  bool byDefault;            ///< measured when nothing is selected
+  std::string_view title;    ///< describes its figures
+  std::string_view guest;    ///< the names of its guests begin with this; empty for the counting guests
+  std::string_view quantity; ///< the unit of its figures
+  bool byDefault;            ///< measured without a selection
   bool repeatable;           ///< the same at every run: compared with the committed table
   std::string_view group = {}; ///< the word that selects it with others; its name begins so
 
-  /** What it is a table of: its name without the group's. */
+  /** The table's subject: its name without the group's. */
   std::string_view subject() const { return group.empty() ? name : name.substr(group.size() + 1); }
 };
 
@@ -37,29 +37,29 @@ struct Operation {
   const Table* table;
   std::string_view name;    ///< as in the TSV and in selections
   std::string_view heading; ///< as in tables
-  std::string_view command; ///< what the guest runs over RDMA
-  std::string_view tcp;     ///< the same over TCP; empty where TCP has no such thing
-  std::string_view tcpPeer; ///< the operation that TCP's figure for the comparison comes from
-  std::string_view unit;    ///< what the instructions are counted per
+  std::string_view command; ///< the guest's command over RDMA
+  std::string_view tcp;     ///< the same over TCP; empty where TCP has no counterpart
+  std::string_view tcpPeer; ///< the operation with TCP's figure for the comparison
+  std::string_view unit;    ///< the unit that the instructions are divided by
   bool perOctet;            ///< the count is divided by octets, else by operations
-  /** Which of the results of one run is its: "first", "second", or what memory is printed of; empty: each is a repeat. */
+  /** Selects one of the results of a run: "first", "second", or a line `memory of=PART`; empty: each result is a repeat. */
   std::string_view part = {};
-  std::string_view program = {}; ///< what runs the command; empty: the table's
+  std::string_view program = {}; ///< runs the command; empty: the table's program
 };
 
 /** All operations, in the order of the tables. */
 std::span<const Operation> operations();
 
-/** A configuration. What the transport or the table has none of is empty. */
+/** A configuration. Settings that the transport or the table lacks are empty. */
 struct Configuration {
   std::string transport;
   int mtu = 0;
-  std::optional<bool> crc; ///< of NVMe/TCP: header and data digests
+  std::optional<bool> crc; ///< for NVMe/TCP: header and data digests
   std::optional<bool> markers;
   int cpus = 1;
   bool large = false; ///< FPDUs larger than a TCP segment; without Markers
-  std::optional<int> delay = {}; ///< microseconds that a packet is on its way, in each direction; empty: no link is made
-  int slot = 0;                  ///< microseconds from one bunch of packets to the next; 0: they come one by one
+  std::optional<int> delay = {}; ///< one-way delay of a packet in microseconds; empty: no link is made
+  int slot = 0;                  ///< microseconds from one bunch of packets to the next; 0: single packets
 
   auto operator<=>(const Configuration&) const = default;
 
@@ -73,18 +73,18 @@ struct Row {
   const Operation* operation = nullptr;
 
   std::string text() const;
-  /** The name of the guest that measures it. */
+  /** The name of the guest that measures this row. */
   std::string guest() const;
 };
 
-/** The configurations of a table that belong to a transport, in the order that needs the fewest changes in the guest. */
+/** The configurations of a table for a transport, in the order that needs the fewest changes in the guest. */
 std::vector<Configuration> configurations(const Table& table, std::string_view transport);
 
 /**
- * The rows that any of the selections matches.
- * @param selections each a list of words that all have to match: a table, a transport, an MTU, crc=0|1, markers=0|1, large=1, cpus=N,
- *        delay=N, slot=N, an operation. None selects all tables that are measured by default; others have to be named.
- * @throws std::invalid_argument for a word that is none of these.
+ * The rows that match any of the selections.
+ * @param selections each a list of words that must all match: a table, a transport, an MTU, crc=0|1, markers=0|1, large=1, cpus=N,
+ *        delay=N, slot=N, an operation. An empty list selects all tables that are measured by default; others must be named.
+ * @throws std::invalid_argument for an unknown word.
  */
 std::vector<Row> selectRows(const std::vector<std::string>& selections);
 
@@ -93,7 +93,7 @@ std::vector<std::string> guestsOf(const std::vector<Row>& rows);
 
 /**
  * Writes the rows of one guest as the shell commands that its script defines.
- * @param repeats how many of each row; 0: as many as the table needs
+ * @param repeats number of repeats of each row; 0: the table's default
  */
 void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view guest, int repeats, bool profiled);
 

@@ -13,12 +13,12 @@
 namespace bench {
 namespace {
 
-/** A kind of load: the rows that its cost comes from, for each transport, and how many octets one operation moves. */
+/** A kind of load: the rows that give its cost, for each transport, and the octets of one operation. */
 struct Load {
   std::string_view title;
   std::string_view operation;
   std::string_view tcp; ///< TCP's operation
-  double octets;        ///< of one operation; 1: the cost is one of an octet
+  double octets;        ///< of one operation; 1: the cost is per octet
 };
 
 constexpr std::array loads{
@@ -54,7 +54,7 @@ std::optional<double> valueOf(const Results& results, const Configuration& confi
   return found->second.value;
 }
 
-/** Instructions of both ends for one operation of a load. NVMe/TCP is taken with digests, which have the same use as CRCs. */
+/** Instructions of both ends for one operation of a load. NVMe/TCP is taken with digests, which serve the same purpose as CRCs. */
 std::optional<double> costOf(const Results& results, const Column& column, const Load& load) {
   if (column.configuration.transport != "tcp")
     return valueOf(results, column.configuration, load.operation);
@@ -64,7 +64,7 @@ std::optional<double> costOf(const Results& results, const Column& column, const
   return with ? with : valueOf(results, column.configuration, load.tcp);
 }
 
-/** Three digits that mean something, with k or M. */
+/** Three significant digits, with k or M. */
 std::string rounded(double value) {
   const char* const unit = value >= 1e6 ? " M" : value >= 1e4 ? " k" : "";
   value /= value >= 1e6 ? 1e6 : value >= 1e4 ? 1e3 : 1;
@@ -73,7 +73,7 @@ std::string rounded(double value) {
   return out.str();
 }
 
-/** Operations a second of one core that does nothing else. */
+/** Operations per second of one core that does no other work. */
 double rate(double cost, const Machine& machine) {
   return machine.instructionsPerSecond / (cost * machine.shareOfAnEnd);
 }
@@ -82,7 +82,7 @@ double gigabits(double octets) {
   return octets * 8 / 1e9;
 }
 
-/** What is below a heading: the dashes of a first column of text and others of figures. */
+/** Writes the heading and the line of dashes below it: a first column of text and others of figures. */
 void writeHeading(std::ostream& out, const std::string& first, const std::vector<std::string>& rest) {
   out << "| " << first << " |";
   for (const std::string& title : rest)
@@ -171,7 +171,7 @@ void writeConnections(std::ostream& out, const Results& results, const Machine& 
   }
 }
 
-/** The ratio to TCP as the instructions foretell it for one CPU, and as it was measured in guests with several. */
+/** The ratio to TCP as the instruction counts predict it for one CPU, and as measured in guests with several. */
 void writeCheck(std::ostream& out, const Results& results) {
   writeHeading(out, "iwmpa / TCP, no CRC", {"by instructions", "1 CPU", "2 CPUs", "4 CPUs", "4 CPUs, 8 connections"});
   const Configuration iwmpa{"iwmpa", 1500, false, false}, tcp{"tcp", 1500, {}, {}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * tcp_bench: the same fixed work as rdma_bench over a plain TCP connection to this process itself,
- * which is the least that a transport over the kernel's TCP can cost.
+ * tcp_bench: the same fixed work as rdma_bench, over a plain TCP connection within this process.
+ * Its cost is the minimum for a transport over the kernel's TCP.
  */
 #include "socket.hpp"
 
@@ -53,7 +53,7 @@ public:
     }
   }
 
-  /** Runs @p n operations, prints what they cost, and checks that the data came, all of it new. */
+  /** Runs @p n operations, prints their cost, and checks that all data arrived and is new. */
   void measure(long n, unsigned seed) {
     source_.fill(seed);
     sink_.clear();

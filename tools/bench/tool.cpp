@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * bench_tool: the host's part of the benchmark. It says what a guest has to run, shows how far it
- * is, and makes tables, a plot and profiles of what the guests have left behind in one folder.
+ * bench_tool: the host's part of the benchmark. It writes the plans for the guests, shows their progress,
+ * and makes tables, a plot and profiles from the files that the guests have left in one folder.
  */
 #include <algorithm>
 #include <fstream>
@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double tolerated = 0.03;
-constexpr std::string_view firstSeries = "6.1"; // the kernels that the tables without a name of one are of
+constexpr std::string_view firstSeries = "6.1"; // the kernels of the tables that name no series
 
 struct Options {
   std::string command;
@@ -103,7 +103,7 @@ void progress(const Options& options) {
       value = static_cast<double>(repeat.tsc) /
               static_cast<double>(std::max<std::uint64_t>(1, row->operation->perOctet ? repeat.octets : repeat.operations));
     } else if (line.kind == GuestLine::Kind::End && row) {
-      // Of a run that has the results of several rows the report says which is whose.
+      // When one run has the results of several rows, only the report tells which result belongs to which row.
       const Operation& operation = *row->operation;
       const std::string outcome =
           operation.part.empty() ? formatValue(operation, value) + " / " + std::string(operation.unit) : "measured";
@@ -116,7 +116,7 @@ void progress(const Options& options) {
   close(copy, file);
 }
 
-/** The results of every guest that has run. */
+/** The results of all guests that have run. */
 Results collect(const Options& options, const std::vector<Row>& rows) {
   Results results;
   for (const std::string& guest : options.operands) {
@@ -142,7 +142,7 @@ Results collect(const Options& options, const std::vector<Row>& rows) {
   return results;
 }
 
-/** What is written to DIR/bench.tsv, and read again by compare and record: measured now. */
+/** The current measurements: written to DIR/bench.tsv, and read again by compare and record. */
 Results measuredNow(const Options& options) {
   Results results = readTsv(options.dir / "bench.tsv");
   for (auto& [row, result] : results)
@@ -155,7 +155,7 @@ fs::path committedTable(const Options& options, const std::string& series) {
   return options.committed / (series == firstSeries ? "performance.tsv" : "performance." + series + ".tsv");
 }
 
-/** @return 0, or 1 when a row has failed. */
+/** @return 0, or 1 when a row failed. */
 int report(const Options& options) {
   const std::vector<Row> rows = options.rows();
   const Results measured = collect(options, rows);
@@ -213,7 +213,7 @@ std::string readAll(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/** Every row of every table, whatever is measured by default. */
+/** Every row of every table, not only those measured by default. */
 std::vector<Row> everyRow() {
   std::vector<std::string> names;
   for (const Table& table : tables())
@@ -221,7 +221,7 @@ std::vector<Row> everyRow() {
   return selectRows(names);
 }
 
-/** A generated part's name: of a table, and, where it is not of the first series of kernels, of that series. */
+/** The name of a generated part: a table, and the series of kernels unless it is the first. */
 struct PartName {
   explicit PartName(const std::string& part) {
     std::istringstream in(part);
@@ -232,7 +232,7 @@ struct PartName {
   std::string series;
 };
 
-/** The profile by layer is of the first series only. */
+/** The profile by layer exists for the first series only. */
 std::map<std::string, LayerCosts> recordLayers(const Options& options) {
   const fs::path file = options.committed / "performance.layers.tsv";
   std::map<std::string, LayerCosts> costs;
@@ -245,7 +245,7 @@ std::map<std::string, LayerCosts> recordLayers(const Options& options) {
   return costs;
 }
 
-/** Joins what was measured with what is committed, and makes the documents anew from both. */
+/** Merges the new measurements with the committed figures, and regenerates the documents. */
 void record(const Options& options) {
   const fs::path table = committedTable(options, options.series);
   const std::vector<Row> rows = everyRow();
@@ -276,7 +276,7 @@ void record(const Options& options) {
       writeLayersTable(out, rows, costs, layers);
     else if (const auto found = std::ranges::find(tables(), name, &Table::name); found != tables().end()) {
       writeTable(out, *found, rows, results, Format::Markdown);
-      if (out.tellp() > 0 && hasPlot(*found)) // the plot of a table without values is not made
+      if (out.tellp() > 0 && hasPlot(*found)) // a table without values has no plot
         out << "![" << name << "](performance/" << name << ".svg)\n";
     } else if (!writeScale(out, name, results))
       throw std::runtime_error("there is no table '" + name + "'");
@@ -290,30 +290,30 @@ void record(const Options& options) {
   }
 }
 
-/** Returns the exit status when there is nothing to do. */
+/** Returns the exit status when no work is left to do. */
 std::optional<int> parse(int argc, char** argv, Options& o) {
   test::Options options(
       R"(usage: bench_tool COMMAND [options]
   plan               write DIR/GUEST.plan, the commands for each guest that has rows to run; print those guests
   list               print the selected rows
-  progress GUEST     copy a guest's output from stdin to DIR/GUEST.console, and show each row's result as it comes
+  progress GUEST     copy a guest's output from stdin to DIR/GUEST.console, and show each row's result when it arrives
   report GUEST...    print the tables; write DIR/bench.tsv and DIR/bench.gp
-  profile GUEST...   print where the instructions of each row went, by layer and by function; write DIR/layers.tsv
+  profile GUEST...   print the instructions of each row by layer and by function; write DIR/layers.tsv
   compare            print the rows of DIR/bench.tsv that cost over 3 % more than in the committed table; 1 when there are any
   record FILE...     join DIR/bench.tsv and DIR/layers.tsv with the committed tables; write DIR/bench.gp, and the tables in
                      each document anew
 Options:
 )",
       {{"dir", "DIR", "the folder of all files (default .)", test::text(o.dir), 'd'},
-       {"rows", "SELECTION", "words that a row has to have, such as \"iwmpa 1500 crc=1 markers=0 write\"; may be repeated",
+       {"rows", "SELECTION", "words that a row must have, such as \"iwmpa 1500 crc=1 markers=0 write\"; may be repeated",
         [&](const std::string& value) { o.selections.push_back(value); }, 'r'},
-       {"repeats", "N", "measure each row N times (default 3, of cpus 5)", test::number(o.repeats, 1, 1000), 'n'},
+       {"repeats", "N", "measure each row N times (default 3; table cpus: 5)", test::number(o.repeats, 1, 1000), 'n'},
        {"kernel", "RELEASE", "the kernel release, for the report", test::text(o.kernel), 'k'},
        {"committed", "FOLDER",
         "where performance*.tsv are: siw and TCP for the ratios of rows that were measured alone; what compare compares with; what record "
         "joins",
         test::text(o.committed), 'c'},
-       {"series", "SERIES", "the series of kernels that the figures are of (default 6.1)", test::text(o.series), 's'},
+       {"series", "SERIES", "the kernel series of the figures (default 6.1)", test::text(o.series), 's'},
        {"layers", "FILE", "the table of functions and their layers, for profile and record", test::text(o.layerTable), 'L'},
        {"functions", "N", "length of a profile (default 40)", test::number(o.functions, 1, 1000), 'f'},
        {"markdown", nullptr, "tables in Markdown", [&](const std::string&) { o.format = Format::Markdown; }, 'M'},
@@ -323,7 +323,7 @@ Options:
   if (const auto status = options.parse(argc, argv, o.operands))
     return status;
   if (o.operands.empty())
-    throw std::invalid_argument("a command is wanted: see bench_tool --help");
+    throw std::invalid_argument("no command given: see bench_tool --help");
   o.command = o.operands.front();
   o.operands.erase(o.operands.begin());
   return {};

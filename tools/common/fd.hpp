@@ -17,7 +17,7 @@
 
 namespace test {
 
-/** Throws errno as a std::system_error that names what was tried. */
+/** Throws errno as a std::system_error; @p what names the operation that failed. */
 [[noreturn]] inline void throwErrno(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file options.hpp
- * @brief The options of a program as one table, which getopt_long(3) parses by and --help prints.
+ * @brief The options of a program as one table: getopt_long(3) parses by it, and --help prints it.
  */
 #pragma once
 
@@ -24,9 +24,9 @@ namespace test {
 /** One option. */
 struct Option {
   const char* name;
-  const char* value; /**< what --help calls its value; nullptr: it has none */
+  const char* value; /**< name of its value in --help; nullptr: it takes none */
   const char* help;
-  /** Takes the value; throws std::invalid_argument with what it wants in its place. */
+  /** Stores the value; throws std::invalid_argument with a description of the values that are valid. */
   std::function<void(const std::string& value)> set;
   char letter = 0; /**< its short form */
 
@@ -44,7 +44,7 @@ template <class T> auto text(T& target) {
   return [&target](const std::string& value) { target = value; };
 }
 
-/** A decimal number, or, for whole ones, a hexadecimal with 0x. */
+/** Parses a decimal number; an integer may also be hexadecimal with 0x. */
 template <class T>
 auto number(T& target, std::type_identity_t<T> least = 0, std::type_identity_t<T> most = std::numeric_limits<T>::max()) {
   return [&target, least, most](const std::string& text) {
@@ -66,7 +66,7 @@ auto number(T& target, std::type_identity_t<T> least = 0, std::type_identity_t<T
   };
 }
 
-/** One of a few words, each with what it stands for. */
+/** Parses one of a few words; each stands for a value. */
 template <class T> auto choice(T& target, std::vector<std::pair<std::string, std::type_identity_t<T>>> words) {
   return [&target, words](const std::string& text) {
     std::string list;
@@ -82,10 +82,10 @@ template <class T> auto choice(T& target, std::vector<std::pair<std::string, std
   };
 }
 
-/** All options of a program, and --help (-h where the others have short forms, too). */
+/** All options of a program, and --help (also -h when the other options have short forms). */
 class Options {
 public:
-  /** @param before what --help prints before the list @param after and behind it */
+  /** @param before text that --help prints before the list @param after text that it prints after the list */
   Options(const char* before, std::vector<Option> list, const char* after)
       : before_(before), list_(std::move(list)), after_(after) {
     const bool letters = std::ranges::any_of(list_, &Option::letter);
@@ -96,9 +96,9 @@ public:
   Options& operator=(const Options&) = delete;
 
   /**
-   * Sets what the command line says.
-   * @param operands gets what is no option
-   * @return the exit status when the program has nothing more to do: help was wanted, or getopt_long has refused an option
+   * Parses the command line and sets the options.
+   * @param operands gets the arguments that are not options
+   * @return the exit status when the program must end: it has printed the help, or getopt_long has refused an option
    * @throws std::invalid_argument for a value that does not fit
    */
   std::optional<int> parse(int argc, char** argv, std::vector<std::string>& operands) {

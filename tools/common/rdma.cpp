@@ -79,7 +79,7 @@ std::vector<ibv_wc> Cq::wait(std::size_t count, const Deadline& deadline) {
     all.insert(all.end(), some.begin(), some.end());
     if (!some.empty() || all.size() == count)
       continue;
-    if (!armed) { /* arm first, then look again: what came in between has no notification */
+    if (!armed) { /* arm first, then poll again: completions added before arming raise no notification */
       arm();
       armed = true;
       continue;

@@ -23,7 +23,7 @@ using test::Deadline;
 using test::milliseconds;
 using Bytes = std::vector<std::uint8_t>;
 
-/** Every wait that names no deadline of its own ends after this. */
+/** The deadline of every wait that does not name its own. */
 inline constexpr milliseconds defaultBudget{20000};
 
 template <auto Function> struct Closer {
@@ -68,7 +68,7 @@ public:
   std::uint8_t* data() const { return base_; }
   std::size_t size() const { return length_; }
   std::span<std::uint8_t> span() const { return {base_, length_}; }
-  /** @throws std::out_of_range when it is not within */
+  /** @throws std::out_of_range when the range is not within the memory */
   std::span<std::uint8_t> span(std::size_t offset, std::size_t length) const {
     if (offset > length_ || length > length_ - offset)
       throw std::out_of_range(std::to_string(length) + " octets at " + std::to_string(offset) + " are not within " +
@@ -94,7 +94,7 @@ public:
   std::uint32_t lkey() const { return mr_->lkey; }
   std::uint32_t rkey() const { return mr_->rkey; }
   ibv_sge sge(std::size_t offset, std::size_t length) const;
-  /** Takes the registration away; the memory stays. */
+  /** Deregisters the memory and keeps it allocated. */
   void deregister() { mr_.reset(); }
 
 private:
@@ -108,14 +108,14 @@ public:
 
   ibv_cq* get() const { return cq_.get(); }
   int fd() const { return channel_->fd; }
-  /** What is there now, at most @p limit. */
+  /** Returns the completions that are in the queue now, at most @p limit. */
   std::vector<ibv_wc> poll(int limit = 16);
   /** Waits, by notification, for exactly @p count completions. */
   std::vector<ibv_wc> wait(std::size_t count, const Deadline& deadline = Deadline(defaultBudget));
   /** One completion. */
   ibv_wc next() { return wait(1).front(); }
   void arm(bool solicitedOnly = false);
-  /** Waits for a notification and takes it; false when the deadline passed. */
+  /** Waits for a notification and consumes it; false when the deadline passed. */
   bool notified(const Deadline& deadline);
 
 private:
@@ -153,7 +153,7 @@ private:
 class Id {
 public:
   explicit Id(const Channel& channel, rdma_port_space space = RDMA_PS_TCP);
-  /** Takes over an id that came with a CONNECT_REQUEST. */
+  /** Takes ownership of an id that arrived with a CONNECT_REQUEST. */
   explicit Id(rdma_cm_id* id) : id_(id) {}
 
   rdma_cm_id* get() const { return id_.get(); }
@@ -163,7 +163,7 @@ public:
   void destroyQp();
 
 private:
-  /** The QP goes first. */
+  /** Destroys the QP before the id. */
   struct Destroy {
     void operator()(rdma_cm_id* id) const;
   };
@@ -180,7 +180,7 @@ private:
   sockaddr_storage storage_{};
 };
 
-/** rdma_resolve_addr and rdma_resolve_route, waiting for both. */
+/** Calls rdma_resolve_addr and rdma_resolve_route and waits for both. */
 void resolve(const Id& id, Channel& channel, Address& to, Address* from = nullptr);
 
 /** rdma_connect/rdma_accept parameters. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file testcase.hpp
- * @brief The little that a table of named test cases needs: failing, skipping, deadlines, selection, one line per result.
+ * @brief A small framework for tables of named test cases: failing, skipping, deadlines, selection, one line per result.
  */
 #pragma once
 
@@ -25,12 +25,12 @@ namespace test {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/** Thrown by a check that does not hold. */
+/** Thrown by a check that fails. */
 class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/** Thrown by a case that cannot be run here; the text says what is missing. */
+/** Thrown by a case that cannot run here; the text says what is missing. */
 class Skip : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -58,7 +58,7 @@ template <class A, class B> void expectEqual(A got, B want, const std::string& w
                          static_cast<unsigned long long>(want)));
 }
 
-/** What has to happen may take this many times as long as it does: PATIENCE, from the scripts, knows the kernel and allows for a busy machine. */
+/** Factor for all timeouts. The scripts set PATIENCE according to the kernel and to leave room for a busy machine. */
 inline int patience() {
   static const char* const text = std::getenv("PATIENCE");
   static const int times = text ? std::atoi(text) : 1;
@@ -66,12 +66,12 @@ inline int patience() {
   return times > 0 ? times : 1;
 }
 
-/** A point in time that waiting must not pass; every wait in these programs has one. */
+/** A point in time at which a wait ends; every wait in these programs has one. */
 class Deadline {
 public:
   explicit Deadline(milliseconds budget) : Deadline(Clock::now() + budget * patience()) {}
 
-  /** A wait for something that must not happen, or for as long as somebody asked for: a busy machine makes it no longer. */
+  /** For a wait whose length is given, or for an event that must not happen: PATIENCE does not stretch it. */
   static Deadline exactly(milliseconds time) { return Deadline(Clock::now() + time); }
 
   /** Milliseconds left for poll(2), rounded up; 0 when it has passed. */
@@ -88,7 +88,7 @@ private:
   Clock::time_point end_;
 };
 
-/** 64-bit FNV-1a: lets two processes compare memory by one number. */
+/** 64-bit FNV-1a: two processes compare memory by exchanging one number. */
 inline std::uint64_t checksum(std::span<const std::uint8_t> data) {
   std::uint64_t h = 0xcbf29ce484222325ULL;
 
@@ -97,7 +97,7 @@ inline std::uint64_t checksum(std::span<const std::uint8_t> data) {
   return h;
 }
 
-/** Octet @p i of the test pattern @p seed: neighbours differ, so do patterns, so do pages. */
+/** Octet @p i of the test pattern @p seed: neighbouring octets, pages and patterns all differ. */
 inline std::uint8_t pattern(std::uint64_t seed, std::uint64_t i) {
   std::uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15ULL + i * 0xbf58476d1ce4e5b9ULL;
 
@@ -112,9 +112,9 @@ inline void fill(std::span<std::uint8_t> memory, std::uint64_t seed) {
     memory[i] = pattern(seed, i);
 }
 
-/** One row of a case table; @p Context is what the program gives every case. */
+/** One row of a case table; each case receives a @p Context from the program. */
 template <class Context> struct Case {
-  const char* name;  /**< how it is chosen on the command line */
+  const char* name;  /**< its name on the command line */
   const char* shows; /**< requirement IDs, or "" */
   const char* what;  /**< one line for `list` */
   void (*run)(Context&);
@@ -129,7 +129,7 @@ template <class Row> std::vector<Row> joined(std::initializer_list<std::span<con
   return all;
 }
 
-/** How one case went. */
+/** The result of one case. */
 struct Result {
   std::string name;
   std::string shows;   /**< requirement IDs */
@@ -138,7 +138,7 @@ struct Result {
   milliseconds took;
 };
 
-/** Runs @p body and says how it went. */
+/** Runs @p body and returns its result. */
 inline Result outcome(const std::string& name, const std::string& shows, const std::function<void()>& body) {
   const auto start = Clock::now();
   Result result{name, shows, "ok", {}, {}};
@@ -167,8 +167,8 @@ inline void print(const Result& r) {
 class Report {
 public:
   /**
-   * @param tsv file for machine-readable results (name, IDs, result, text). When it is empty they are added to the file that
-   * TEST_RESULTS in the environment names, if there is one
+   * @param tsv file for machine-readable results (name, IDs, result, text). When empty, results are appended to the file that
+   * the environment variable TEST_RESULTS names, if it is set
    */
   explicit Report(const std::string& tsv) : tsv_(tsv.empty() ? shared() : open(tsv, "w")) {}
   ~Report() {
@@ -178,7 +178,7 @@ public:
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
 
-  /** Runs @p body and books its outcome under @p name; returns false when it failed. */
+  /** Runs @p body and records its result under @p name; returns false when it failed. */
   bool run(const std::string& name, const std::string& shows, const std::function<void()>& body) {
     const Result result = outcome(name, shows, body);
 
@@ -186,12 +186,12 @@ public:
     print(result);
     if (tsv_) {
       std::fprintf(tsv_, "%s\t%s\t%s\t%s\n", name.c_str(), shows.c_str(), result.verdict.c_str(), oneLine(result.text).c_str());
-      std::fflush(tsv_); /* what is known stays known when the next case dies */
+      std::fflush(tsv_); /* keep the results so far if the next case crashes */
     }
     return result.verdict != "FAIL";
   }
 
-  /** Prints the totals; 0 when nothing failed and something passed, 77 when all was skipped. */
+  /** Prints the totals; returns 0 when no case failed and one passed, 77 when all were skipped. */
   int finish() const {
     std::printf("%u passed, %u failed, %u skipped\n", passed_, failed_, skipped_);
     if (failed_)
@@ -223,7 +223,7 @@ private:
   unsigned passed_ = 0, failed_ = 0, skipped_ = 0;
 };
 
-/** True when @p name is wanted: no patterns means all, `pre*` means every name that starts with pre. */
+/** True when @p name is selected: no patterns select all, `pre*` selects every name that starts with pre. */
 inline bool selected(std::string_view name, std::span<const std::string> patterns) {
   for (std::string_view p : patterns) {
     const bool prefix = !p.empty() && p.back() == '*';
@@ -234,14 +234,14 @@ inline bool selected(std::string_view name, std::span<const std::string> pattern
   return patterns.empty();
 }
 
-/** Prints a table of cases, a line each. */
+/** Prints a table of cases, one line each. */
 template <class Cases> int list(const Cases& cases) {
   for (const auto& c : cases)
     std::printf("%-28s %s%s%s\n", c.name, c.what, *c.shows ? "  " : "", c.shows);
   return 0;
 }
 
-/** Runs the cases that @p patterns select; the exit status says how it went. */
+/** Runs the cases that @p patterns select and returns the exit status. */
 template <class Cases, class Context>
 int run(const Cases& cases, std::span<const std::string> patterns, const std::string& tsv, Context& context) {
   Report report(tsv);
@@ -271,7 +271,7 @@ int command(const Cases& cases, std::vector<std::string> words, const std::strin
   return run(cases, words, tsv, context);
 }
 
-/** What main() has around it: 64 for wrong usage, 1 for any other failure, with a line that says what. */
+/** Runs the body of main(); returns 64 for wrong usage and 1 for any other failure, and prints a line with the reason. */
 inline int guarded(const char* program, const std::function<int()>& body) {
   try {
     return body();

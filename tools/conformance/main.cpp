@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file main.cpp
- * @brief conformance: prints the table of requirements as a document, or with what the tests have shown.
+ * @brief conformance: prints the table of requirements as a document, or with the results of the tests.
  */
 #include <cstdio>
 #include <fstream>
@@ -19,8 +19,8 @@ using namespace conformance;
 const char* const help = R"(usage: conformance document ROWS CHECKOUT       Markdown, on standard output
        conformance report ROWS RESULTS TSV       a table, a line per requirement; TSV gets ID, level, result, tests
 
-A requirement has passed when a test that carries its ID passed and none failed. report ends with status 1 when one has failed,
-or when the table says that it is met and no test has shown it.
+A requirement has passed when a test that carries its ID passed and none failed. report exits with status 1 when one has failed,
+or when the table says that it is met but no test has shown it.
 )";
 
 /* --- the document --- */
@@ -41,7 +41,7 @@ DDP and RDMAP have no numbered list here. Their tests name the section: `RFC5040
 `rdmap_test.cpp`, `kunit/ddp_kunit.c`), the wire cases `ddp-*` and `rdmap-*`.
 )";
 
-/** A cell must not end its column. */
+/** Escapes a text so that it does not end its cell. */
 std::string cell(const std::string& text) {
   std::string out;
 
@@ -93,7 +93,7 @@ int document(const Table& table, const std::string& root) {
 enum Verdict { passed, failed, notShown };
 const char* const words[] = {"passed", "failed", "not shown"};
 
-/** A row that says that something is missing has not passed, whatever a test shows of the rest. */
+/** An open row never counts as passed, even when a test of its other parts passed. */
 Verdict verdictOf(const Row& row, const Shown& shown) {
   if (!shown.failed.empty())
     return failed;
@@ -108,14 +108,14 @@ std::string joined(const std::set<std::string>& names) {
   return text;
 }
 
-/** The first of them, and how many more. */
+/** The first name, and the number of the others. */
 std::string shortly(const std::set<std::string>& names) {
   if (names.empty())
     return "";
   return *names.begin() + (names.size() > 1 ? " (+" + std::to_string(names.size() - 1) + ")" : "");
 }
 
-/** An open row may be shown in part, or have been closed meanwhile: then the table is out of date. */
+/** A test may pass for a part of an open row. If the row is closed meanwhile, the table is out of date. */
 std::string remark(const Row& row, const std::set<std::string>& tests) {
   return "open: " + row.open + (tests.empty() ? "" : "; passed all the same: " + shortly(tests));
 }

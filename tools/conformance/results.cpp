@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file results.cpp @brief Reads the results that the stages have left. */
+/** @file results.cpp @brief Reads the results that the stages have written. */
 #include "results.hpp"
 
 #include <filesystem>

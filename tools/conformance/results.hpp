@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file results.hpp @brief What a run of the tests has shown. */
+/** @file results.hpp @brief The results of a run of the tests. */
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@
 
 namespace conformance {
 
-/** The tests of one requirement that have run. One that ran several times has failed when it failed once. */
+/** The tests of one requirement that have run. A test that ran several times counts as failed when any run failed. */
 struct Shown {
   std::set<std::string> passed, failed;
 };
 
 /**
- * Reads all *.tsv of @p folder and the folders in it: a test per line as name, IDs, result (ok, FAIL, skip), text. Without IDs
- * they are taken from the name. A test is called by its file's name and its own.
+ * Reads all *.tsv of @p folder and its subfolders: one test per line as name, IDs, result (ok, FAIL, skip), text. Without IDs, the
+ * IDs are taken from the name. A test's full name is its file's name and its own.
  */
 std::map<std::string, Shown> readResults(const Table& table, const std::string& folder);
 

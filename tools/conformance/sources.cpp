@@ -66,7 +66,7 @@ private:
       found_[id][kind].insert(name);
   }
 
-  /** The pattern's first group holds the IDs; what carries them is called @p carrier. */
+  /** The pattern's first group holds the IDs; @p carrier is the name of the test that carries them. */
   void byName(const fs::path& file, const std::regex& pattern, const std::string& kind, const std::string& carrier) {
     const std::string text = read(file);
 
@@ -74,7 +74,7 @@ private:
       add((*i)[1], kind, carrier);
   }
 
-  /** Rows of a table of cases: {"name", [roles,] "IDs", ...}. The wire peer's test of itself shows nothing of the modules. */
+  /** Rows of a table of cases: {"name", [roles,] "IDs", ...}. Omits the wire peer's selftest, which does not test the modules. */
   void cases(const fs::path& file, const std::string& folder) {
     static const std::regex row(R"re(\{"([a-z0-9-]+)",\s*(?:as\w+,\s*)?"([A-Z]{2,3}-\d\d[^"]*)")re");
     const std::string text = read(file), kind = folder == "peer" ? "wire" : folder;

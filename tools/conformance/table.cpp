@@ -12,7 +12,7 @@ namespace conformance {
 
 namespace {
 
-/** Joins the lines of a text that goes on over several. */
+/** Joins the lines of a text that spans several lines. */
 void append(std::string& text, const std::string& line) {
   if (!text.empty())
     text += ' ';
@@ -65,7 +65,7 @@ void Table::check() const {
     if (row.group.empty() || row.text.empty())
       throw std::runtime_error(file_ + ": " + row.id + " wants a heading above it and the requirement's words");
     if (row.how.empty() && row.open.empty())
-      throw std::runtime_error(file_ + ": " + row.id + " says neither how it is met nor what is open");
+      throw std::runtime_error(file_ + ": " + row.id + " has neither how it is met nor an open part");
   }
 }
 
@@ -79,7 +79,7 @@ std::set<std::string> Table::idsIn(std::string_view text) const {
     const int first = std::stoi((*i)[3]), last = (*i)[5].matched ? std::stoi((*i)[5]) : first;
 
     if (!prefixes_.contains(prefix))
-      continue; /* "rev_02" is no ID */
+      continue; /* "rev_02" is not an ID */
     for (int n = first; n <= last; n++) {
       const std::string id = prefix + (n < 10 ? "-0" : "-") + std::to_string(n);
 

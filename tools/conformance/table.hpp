@@ -13,24 +13,24 @@ namespace conformance {
 struct Row {
   std::string id;      /**< such as "MRK-07" */
   std::string level;   /**< M must, S should, O optional, I informative */
-  std::string section; /**< where it is said */
-  std::string group;   /**< heading that it stands under */
+  std::string section; /**< its section in the RFC */
+  std::string group;   /**< the heading above it */
   std::string text;    /**< the requirement in short words */
   std::string how;     /**< how the modules meet it */
-  std::string open;    /**< what is missing; empty: it is met */
+  std::string open;    /**< the missing part; empty: the requirement is met */
 };
 
 /** The rows, in the order of the file. */
 class Table {
 public:
-  /** Reads @p file; throws std::runtime_error, naming the line, when it is not well-formed. */
+  /** Reads @p file; throws std::runtime_error, which names the line, when the file is malformed. */
   explicit Table(const std::string& file);
 
   const std::vector<Row>& rows() const { return rows_; }
 
   /**
-   * The IDs that a test's name, or its list of IDs, holds: MRK-07, MRK_07 and mrk_07 are the same; mrk_05_to_mrk_08 is four.
-   * Throws std::runtime_error for one that looks like an ID of the table and is none.
+   * The IDs in a test's name or in its list of IDs: MRK-07, MRK_07 and mrk_07 are the same; mrk_05_to_mrk_08 is four.
+   * Throws std::runtime_error for a word that looks like an ID but is not in the table.
    */
   std::set<std::string> idsIn(std::string_view text) const;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file mpa_copy.cpp
- * @brief mpa-copy: moves a file over MPA (mpa(7)): every record is checked by a CRC32c on its way.
+ * @brief mpa-copy: moves a file over MPA (mpa(7)). A CRC32c protects every record.
  *
  *   mpa-copy receive PORT FILE             waits for one file
  *   mpa-copy send ADDRESS PORT FILE
  *
- * The two talk in plain text first ("PUT octets"), then start MPA on the same connection, as in RFC 5044 Figure 9: the receiver
- * answers "OK" as its last streaming message and is the Responder; the sender is the Initiator. From there on what one send()
- * takes is what one recv() gives. The receiver's only record says "done".
+ * The two sides first talk in plain text ("PUT octets"), then start MPA on the same connection, as in RFC 5044 Figure 9: the
+ * receiver answers "OK" as its last streaming message and is the Responder; the sender is the Initiator. From then on, one recv()
+ * returns exactly the octets of one send(). The receiver sends a single record, "done".
  */
 #include <cerrno>
 #include <cstdint>
@@ -33,17 +33,17 @@ template <class T> static T must(T result, const char* what) {
   std::exit(1);
 }
 
-/** One of the options that start something: MPA_INITIATE, MPA_RESPOND, MPA_ACCEPT. */
+/** Sets one of the options that start MPA: MPA_INITIATE, MPA_RESPOND, MPA_ACCEPT. */
 static void start(int fd, int name, const std::string& value = "") {
   must(setsockopt(fd, SOL_MPA, name, value.data(), static_cast<socklen_t>(value.size())), "starting MPA");
 }
 
-/** Still plain TCP; from here on MPA can be started on it. */
+/** Attaches the ULP. The connection is still plain TCP; MPA can now be started on it. */
 static void attach(int fd) {
   must(setsockopt(fd, IPPROTO_TCP, TCP_ULP, "mpa", sizeof("mpa")), "TCP_ULP mpa (is mpa.ko loaded?)");
 }
 
-/** Reads octet by octet: what is behind the line belongs to MPA. No line of this protocol is longer than 32. */
+/** Reads octet by octet, because the octets behind the line belong to MPA. No line of this protocol is longer than 32. */
 static std::string readLine(int fd) {
   std::string line;
 
@@ -91,7 +91,7 @@ static void receiveFile(int fd, const char* file) {
   must(std::sscanf(readLine(fd).c_str(), "PUT %lld", &octets) - 1, "PUT octets");
   const int out = must(open(file, O_WRONLY | O_CREAT | O_TRUNC, 0644), file);
   attach(fd);
-  start(fd, MPA_RESPOND, "OK\n"); /* returns when the Request has come */
+  start(fd, MPA_RESPOND, "OK\n"); /* returns when the Request has arrived */
   start(fd, MPA_ACCEPT);
   for (left = octets; left > 0;) {
     const auto n = must(recv(fd, record.data(), record.size(), 0), "a record");
@@ -114,9 +114,9 @@ static void sendFile(int fd, const char* file) {
   must(send(fd, line.data(), line.size(), 0), "send");
   must(readLine(fd) == "OK" ? 0 : -1, "the receiver refuses");
   attach(fd);
-  start(fd, MPA_INITIATE); /* returns when the Reply has come */
+  start(fd, MPA_INITIATE); /* returns when the Reply has arrived */
   ssize_t n;
-  do { /* the last record is empty: a Responder may send when it has got one, and an empty file has no other */
+  do { /* the last record is empty: a Responder may send only after it has received one, and an empty file has no other */
     n = must(read(in, record.data(), record.size()), "read");
     must(send(fd, record.data(), static_cast<size_t>(n), 0), "send");
   } while (n > 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file fault_sweep.cpp
- * @brief fault-sweep: every allocation under the modules fails once, in every operation; a line for each operation.
+ * @brief fault-sweep: fails every allocation under the modules once, in every operation; prints a line for each operation.
  */
 #include <fstream>
 #include <map>
@@ -22,11 +22,11 @@ using test::format;
 
 namespace {
 
-/** So many times in a row no fault was left to put anywhere: the end. */
+/** The sweep ends after this many consecutive runs in which no fault was injected. */
 constexpr unsigned missesToEnd = 3;
-/** An operation in which so much is wrong is left. */
+/** An operation with this many failures is abandoned. */
 constexpr std::size_t mostWrong = 10;
-/** A sweep that comes this far goes round in a circle. */
+/** A sweep with this many faults is in an endless loop. */
 constexpr unsigned mostFaults = 5000;
 
 struct Arguments {
@@ -37,7 +37,7 @@ struct Arguments {
   unsigned from = 1, upTo = mostFaults;
 };
 
-/** A fault of the core kernel's own: when an allocation in its function fails in these operations, what happens is not ours. */
+/** A defect of the core kernel: in this operation, effects of a failed allocation in this function are not the modules' fault. */
 struct Known {
   std::string operation, function, why;
 };
@@ -58,7 +58,7 @@ std::vector<Known> readKnown(const std::string& file) {
   return all;
 }
 
-/** What one operation's sweep has come to. */
+/** The results of one operation's sweep. */
 struct Tally {
   unsigned hits = 0, failed = 0;
   std::set<std::string> sites;
@@ -79,7 +79,7 @@ public:
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
 
-  /** All operations that were chosen, each as often as its scope has kinds of faults. */
+  /** Sweeps all selected operations, each once for every kind of fault that its scope has. */
   int run();
 
 private:
@@ -105,12 +105,12 @@ std::string errnoName(int error) {
   return name ? name : std::to_string(error);
 }
 
-/** Errno values that say that there was no memory, or (of a fault in copying) that an address was bad. */
+/** True for errno values that report missing memory, or (for a fault in copying) a bad address. */
 bool fits(int error) {
   return error == ENOMEM || error == ENOBUFS || error == EAGAIN || error == EFAULT;
 }
 
-/** Known faults of the core kernel's in an operation, given where an allocation failed. */
+/** Records a failure at @p sites, as known when it is a known defect of the core kernel in this operation. */
 void Sweep::wrong(const Operation& o, Tally& t, const std::vector<Site>& sites, const std::string& text) {
   for (const auto& k : known_)
     for (const auto& site : sites)
@@ -118,7 +118,7 @@ void Sweep::wrong(const Operation& o, Tally& t, const std::vector<Site>& sites, 
         t.known.push_back(text + ": " + k.why);
         return;
       }
-  std::string at; /* of one fault and those that follow it; of a whole sweep there are too many */
+  std::string at; /* for one fault and its followers; a whole sweep has too many */
 
   for (const auto& site : sites)
     if (sites.size() < 8 && !site.stack.empty())
@@ -141,7 +141,7 @@ void Sweep::note(const Operation& o, unsigned n, const std::vector<Site>& sites,
   std::fflush(sites_);
 }
 
-/** Puts one fault into the operation, the @p n-th. False: there is no such. */
+/** Injects the @p n-th fault into the operation. False: the operation has fewer. */
 bool Sweep::one(const Operation& o, std::optional<Kind> kind, unsigned n, Tally& t) {
   std::optional<Attempt> attempt(o.prepare(a_.context));
   std::string outcome, broken;
@@ -169,18 +169,18 @@ bool Sweep::one(const Operation& o, std::optional<Kind> kind, unsigned n, Tally&
   auto sites = log_.take();
 
   if (hit && sites.empty())
-    sites.emplace_back(); /* by an allocation with __GFP_NOWARN */
+    sites.emplace_back(); /* the allocation had __GFP_NOWARN */
 
   if (error && !fits(error) && !kind)
     broken = "fails with " + errnoName(error);
   if (outcome != "ok" && !hit && broken.empty())
     broken = "fails without a fault: " + outcome;
   if (error && !o.mayFail && broken.empty())
-    broken = "fails with " + errnoName(error) + ", which nobody can do anything about";
+    broken = "fails with " + errnoName(error) + ", which no caller can handle";
   if (broken.empty()) {
     try {
       error ? attempt->failed() : attempt->succeeded();
-    } catch (const Ended& e) { /* a connection that was used has ended */
+    } catch (const Ended& e) { /* a connection in use has ended */
       outcome += std::string(", ") + e.what();
     } catch (const std::exception& e) {
       broken = std::string(error ? "after the failure: " : "after the success: ") + e.what();
@@ -190,7 +190,7 @@ bool Sweep::one(const Operation& o, std::optional<Kind> kind, unsigned n, Tally&
     wrong(o, t, sites, format("fault %u: ", n) + broken);
     outcome = "see below";
   }
-  attempt.reset(); /* the kernel may complain when what it stood on goes */
+  attempt.reset(); /* the kernel may complain while the attempt's objects are destroyed */
   log_.take();
   const auto faults = t.wrong.size(), known = t.known.size();
   for (const auto& line : log_.complaints())
@@ -208,7 +208,7 @@ bool Sweep::one(const Operation& o, std::optional<Kind> kind, unsigned n, Tally&
   return true;
 }
 
-/** When no fault is left: is everything as before, and does everything work? */
+/** After the last fault: checks that all resources are back and that everything works. */
 void Sweep::after(const Operation& o, const Resources& before, Tally& t) {
   if (const auto more = before.waitUntilBack(); !more.empty())
     wrong(o, t, {}, "left over: " + more);
@@ -283,7 +283,7 @@ int Sweep::run() {
   }
   injector_.restrictTo(Text::ofModules());
   addDevice(a_.context);
-  transfer(a_.context); /* librdmacm opens devices when it is used first, and keeps them */
+  transfer(a_.context); /* librdmacm opens the devices at its first use and keeps them open */
   table(linkOperations());
   table(objectOperations());
   table(connectionOperations());
@@ -310,22 +310,22 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   return test::Options(R"(usage: fault-sweep list
        fault-sweep run [OPERATION...] --modules DIR [OPTIONS]
 
-Every allocation that mpa.ko and iwmpa.ko make, or have made, fails once: the first, the second, and so on until there is no
-further one. OPERATION is a name from `list`, or a prefix and *. The netdevs are there and have addresses; modules and links
-are made here.
+Fails every allocation by mpa.ko and iwmpa.ko, or on their behalf, once: the first, the second, and so on until there is no
+further one. OPERATION is a name from `list`, or a prefix and *. The netdevs must exist and have addresses; this program loads
+the modules and makes the links.
 
 )",
                        {{"modules", "DIR", "folder of mpa.ko and iwmpa.ko", test::text(a.context.modules)},
-                        {"netdev", "N", "what the link is on; N2 is for another (wire)", test::text(a.context.netdev)},
+                        {"netdev", "N", "netdev of the link; N2 is for a second link (wire)", test::text(a.context.netdev)},
                         {"addr", "A", "its address (10.8.0.1)", test::text(a.context.address)},
-                        {"twice", nullptr, "each fault and those that follow it; not of workers", test::flag(a.twice)},
+                        {"twice", nullptr, "also fail the allocations right after each fault; not in workers", test::flag(a.twice)},
                         {"from", "N", "begin with the N-th", test::number(a.from, 1)},
                         {"up-to", "N", "end before the N-th", test::number(a.upTo, 1)},
-                        {"known", "FILE", "faults of the core kernel's own: operation, function, why", test::text(a.known)},
-                        {"log", "FILE", "the kernel's log, without what injection prints", test::text(a.log)},
-                        {"sites", "FILE", "each fault: operation, number, outcome, stack", test::text(a.sites)}},
+                        {"known", "FILE", "known defects of the core kernel: operation, function, reason", test::text(a.known)},
+                        {"log", "FILE", "file for the kernel's log without the reports of injected faults", test::text(a.log)},
+                        {"sites", "FILE", "file for each fault: operation, number, outcome, stack", test::text(a.sites)}},
                        R"(
-Exit status: 0 all is well, 1 something is wrong, 64 usage.
+Exit status: 0 no failures, 1 failures, 64 usage.
 )")
       .parse(argc, argv, a.patterns);
 }

@@ -41,7 +41,7 @@ static void rdmaResources(std::vector<std::pair<std::string, long>>& to) {
   }
 }
 
-/* "TCP: inuse 1 orphan 0 tw 3 ..." of which the first two are sockets. */
+/* "TCP: inuse 1 orphan 0 tw 3 ...": the first two pairs count sockets. */
 static void sockets(std::vector<std::pair<std::string, long>>& to) {
   std::ifstream in("/proc/net/sockstat");
 
@@ -68,7 +68,7 @@ Resources::Resources() {
   counts_.emplace_back("pinned KiB", firstNumber("/proc/self/status", "VmPin:"));
 }
 
-/* Devices come and go: a count that is not there is 0. */
+/* Devices come and go: a missing count is 0. */
 std::string Resources::more(const Resources& now) const {
   std::string text;
 
@@ -108,9 +108,9 @@ static void scan() {
 std::vector<std::string> leaks() {
   std::vector<std::string> list;
 
-  std::this_thread::sleep_for(milliseconds(5100)); /* what is younger it does not report */
+  std::this_thread::sleep_for(milliseconds(5100)); /* kmemleak does not report younger memory */
   scan();
-  scan(); /* a second look: what was moved during the first */
+  scan(); /* again, for memory that moved during the first scan */
   std::ifstream in("/sys/kernel/debug/kmemleak");
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("unreferenced object"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file health.hpp @brief What must be as it was when an operation has been made to fail in every way. */
+/** @file health.hpp @brief Resources that must be back to their counts after an operation has failed in every way. */
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace faults {
 
-/** What the system counts: objects of the RDMA core, TCP sockets, pinned pages. */
+/** The system's counts: objects of the RDMA core, TCP sockets, pinned pages. */
 class Resources {
 public:
-  /** What is counted now. */
+  /** Takes the counts now. */
   Resources();
 
-  /** Waits until the counts are these again; returns what is left over at the end of the wait, "" when nothing is. */
+  /** Waits until the counts are these again; returns the excess at the end of the wait, "" without any. */
   std::string waitUntilBack() const;
 
 private:
@@ -22,8 +22,8 @@ private:
   std::vector<std::pair<std::string, long>> counts_;
 };
 
-/** Memory that nothing points to: the stack that allocated it, for each of kmemleak's reports. Takes five seconds, the age that it
- * wants. */
+/** Memory without any pointer to it: for each of kmemleak's reports the stack that allocated it. Takes five seconds, the minimum
+ * age for a report. */
 std::vector<std::string> leaks();
 
 } // namespace faults

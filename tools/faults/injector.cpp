@@ -99,7 +99,7 @@ static void setAll(const char* name, std::uint64_t value) {
 }
 
 Injector::Injector() {
-  const Text detector = Text::ofFunction("__create_object"); /* kmemleak's: one that fails costs it an entry of its reserve */
+  const Text detector = Text::ofFunction("__create_object"); /* kmemleak's: each failure there uses up an entry of its reserve */
 
   setAll("probability", 0);
   setAll("times", 0);
@@ -139,7 +139,7 @@ static void write(const test::Fd& fd, unsigned n) {
     throwErrno("fail-nth");
 }
 
-/* When fail-nth has come to its end, the settings of debugfs are next; task-filter has them mean this thread only. */
+/* When fail-nth's count has expired, debugfs's settings apply; task-filter restricts them to this thread. */
 void Injector::armThread(unsigned n, bool more) {
   setAll("times", more ? 2 : 0);
   if (more) {
@@ -158,7 +158,7 @@ bool Injector::disarmThread() {
     throwErrno("fail-nth");
   write(failNth_, 0);
   setAll("probability", 0);
-  put("/proc/thread-self/make-it-fail", "0"); /* threads inherit it */
+  put("/proc/thread-self/make-it-fail", "0"); /* new threads inherit it */
   for (const auto kind : kinds)
     put(file(kind, "task-filter"), "N");
   return std::atoi(left) == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file injector.hpp @brief The kernel's fault injection: which allocations may fail, and which of them does. */
+/** @file injector.hpp @brief The kernel's fault injection: selects which allocations may fail, and which one does. */
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace faults {
 struct Text {
   std::uint64_t start = 0, end = 0;
 
-  /** Of the loaded modules mpa and iwmpa, and what lies between them. */
+  /** The range that covers the loaded modules mpa and iwmpa. */
   static Text ofModules();
-  /** Of one of the kernel's own functions. */
+  /** The range of one of the kernel's own functions. */
   static Text ofFunction(const std::string& name);
 };
 
-/** What is made to fail. */
+/** The kind of call that fails. */
 enum class Kind { Slab, Pages, UserCopy };
 
 /**
- * Faults in allocations whose stack has a function of a Text, but none that bookkeeping of the kernel's own leak detector makes.
- * Nothing fails outside of arm and disarm.
+ * Injects faults into allocations whose stack has a function of a Text, except those of the kernel's own leak detector.
+ * Injects only between arm and disarm.
  */
 class Injector {
 public:
@@ -35,12 +35,12 @@ public:
 
   void restrictTo(const Text& text);
 
-  /** The @p n-th (1 is the first) of the calling thread, of any kind. @param more also those that follow it at once */
+  /** Fails the calling thread's @p n-th allocation (1 is the first) of any kind. @param more fail the ones right after it, too */
   void armThread(unsigned n, bool more);
-  /** Returns whether it came to that. */
+  /** Returns true when the fault was injected. */
   bool disarmThread();
 
-  /** The @p n-th of this kind, whoever makes it: workers, softirqs, other threads. */
+  /** Fails the @p n-th allocation of this kind in any context: workers, softirqs, other threads. */
   void armAll(Kind kind, unsigned n);
   bool disarmAll(Kind kind);
 

@@ -45,7 +45,7 @@ std::optional<std::string> KernelLog::line() {
   for (;;) {
     const auto n = ::read(kmsg_.get(), record.data(), record.size());
 
-    if (n < 0 && errno == EPIPE) /* the ring has overrun us: a fault would be lost with what else was in it */
+    if (n < 0 && errno == EPIPE) /* the log has overwritten records that this program has not read, perhaps of a fault */
       throw test::Failure("the kernel's log ran over");
     if (n < 0 && errno == EAGAIN)
       return {};
@@ -59,13 +59,13 @@ std::optional<std::string> KernelLog::line() {
 }
 
 void KernelLog::keep(const std::string& line) {
-  /* What scripts/vm/check-log looks for is more; these are said at once, beside the fault that they follow. */
+  /* A subset of scripts/vm/check-log's patterns; these are reported at once, next to the fault that caused them. */
   static const std::regex bad("\\bBUG\\b|WARNING:|KASAN: [a-z]|Oops|ODEBUG|UBSAN|INFO: possible|refcount_t");
 
   if (line.starts_with("kmemleak: ") && line.find("new suspected memory leaks") != std::string::npos)
-    return; /* each is judged by its stack */
+    return; /* leaks() judges each by its stack */
   if (line.starts_with("memory allocation failure, unreliable refcount tracker"))
-    return; /* it says what was done to it */
+    return; /* the tracker only reports the injected failure */
   unsettled_.push_back(line);
   if (std::regex_search(line, bad))
     complaints_.push_back(line);
@@ -87,7 +87,7 @@ void KernelLog::sort(const std::string& line) {
     again_ = false;
   } else if (line.find(": vmalloc error: ") != std::string::npos ||
              (line.starts_with("kmem_cache_create") && line.find(" failed with error -") != std::string::npos)) {
-    /* These print a stack as well. */
+    /* These print a stack, too. */
     injected_ = again_ = true;
   } else if (injected_) {
     stack_ = line.find("Call Trace:") != std::string::npos;

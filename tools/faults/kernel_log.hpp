@@ -10,18 +10,18 @@
 
 namespace faults {
 
-/** One allocation that was made to fail, from what the kernel prints of it: its stack, innermost function first. */
+/** One injected failure of an allocation, as the kernel logs it: its stack, innermost function first. */
 struct Site {
-  std::vector<std::string> stack; /**< function+offset, with " [module]" behind those of modules */
-  std::string text = {};          /**< or, of a leak, all of them in one line */
+  std::vector<std::string> stack; /**< function+offset; functions of modules have " [module]" appended */
+  std::string text = {};          /**< for a leak: the whole stack in one line */
 
-  /** The innermost function of our modules; what called it stands for it when there is none. */
+  /** The innermost function of our modules; without one, the last function of the stack, "silent" without a stack. */
   std::string place() const;
   bool has(const std::string& function) const;
 };
 
 /**
- * Reads /dev/kmsg as it grows. What injection prints becomes a Site; all other lines go to a file, which may be judged as any
+ * Reads /dev/kmsg as it grows. Reports of injected faults become Sites; all other lines go to a file, which can be checked like any
  * kernel log.
  */
 class KernelLog {
@@ -36,7 +36,7 @@ public:
   std::vector<Site> take();
   /** Lines of kernel faults since the last call. */
   std::vector<std::string> complaints();
-  /** The lines since the last call go to the file, or (@p known) are left out, because what they complain of is known. */
+  /** Writes the lines since the last call to the file, or drops them when their complaint is @p known. */
   void settle(bool known);
 
 private:
@@ -48,9 +48,9 @@ private:
   std::FILE* rest_;
   std::vector<Site> sites_;
   std::vector<std::string> complaints_, unsettled_;
-  bool injected_ = false; /* what follows is about an allocation that failed, up to its stack */
-  bool stack_ = false;    /* what follows is its stack */
-  bool again_ = false;    /* it has been told already */
+  bool injected_ = false; /* the next lines describe an injected failure, up to its stack */
+  bool stack_ = false;    /* the next lines are its stack */
+  bool again_ = false;    /* that stack repeats one already recorded */
 };
 
 } // namespace faults

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file netlink.hpp @brief What "rdma link add" and "rdma link delete" ask the kernel, in the calling thread. */
+/** @file netlink.hpp @brief The requests of "rdma link add" and "rdma link delete", made by the calling thread. */
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace faults {
 
-/** Requests to the RDMA core. Each is one sendmsg(2), in which the kernel does the work. */
+/** Requests to the RDMA core. Each is one sendmsg(2), within which the kernel does the work. */
 class RdmaNetlink {
 public:
   RdmaNetlink();
@@ -18,7 +18,7 @@ public:
   int addLink(const std::string& device, const std::string& type, const std::string& netdev);
   /** @param index of the device, from indexOf() */
   int deleteLink(std::uint32_t index);
-  /** Number of a device; throws test::Failure when there is none of this name. */
+  /** Index of a device; throws test::Failure when no device has this name. */
   std::uint32_t indexOf(const std::string& device);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file operations.hpp @brief The tables of what faults are put into. */
+/** @file operations.hpp @brief The tables of operations that faults are injected into. */
 #pragma once
 
 #include <functional>
@@ -12,31 +12,31 @@
 
 namespace faults {
 
-/** What every operation gets. */
+/** Parameters that every operation gets. */
 struct Context {
-  std::string device = "rd0", netdev = "wire"; /**< the link and what it is on */
+  std::string device = "rd0", netdev = "wire"; /**< the link and its netdev */
   std::string address = "10.8.0.1";            /**< its address: both ends are there */
   std::string modules;                         /**< folder of mpa.ko and iwmpa.ko */
 };
 
-/** Whose allocations fail. */
+/** Selects the allocations that fail. */
 enum class Scope {
   Init,     /**< those of a module's initialization, in the thread that loads it */
   Thread,   /**< those that the calling thread makes in the modules */
-  Anywhere, /**< those that anybody makes in the modules: workers and softirqs, too */
+  Anywhere, /**< those in the modules in any context, also in workers and softirqs */
 };
 
-/** An operation, made ready for one fault. */
+/** One run of an operation, prepared for one fault. */
 struct Attempt {
-  /** The call that the fault is put into. Returns 0 or an errno value; throws Ended where that is how it may fail. */
+  /** The call that gets the fault. Returns 0 or an errno value; throws Ended when the connection ended in a valid way. */
   std::function<int()> call;
-  /** Faults are over, and the call has succeeded: throws when it has not done what it says. */
+  /** Called without faults after the call has succeeded: throws when the call has not had its effect. */
   std::function<void()> succeeded = [] {};
-  /** Faults are over, and the call has failed: throws when the other party does not learn of it. */
+  /** Called without faults after the call has failed: throws when the peer does not get an event of the failure. */
   std::function<void()> failed = [] {};
 };
 
-/** A connection that ended as one may: all that wait for something of it were told. The text says how. */
+/** The connection ended in a valid way: every waiter got an error or an event. The text names it. */
 class Ended : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -46,7 +46,7 @@ struct Operation {
   const char* name;
   const char* what;
   Scope scope;
-  bool mayFail; /**< false: it has to succeed, because nobody could do anything about a failure */
+  bool mayFail; /**< false: it must succeed, because no caller could handle a failure */
   Attempt (*prepare)(const Context&);
 };
 
@@ -56,16 +56,16 @@ std::span<const Operation> objectOperations();
 std::span<const Operation> connectionOperations();
 std::span<const Operation> socketOperations();
 
-/** A connection, a transfer in each direction by each operation that is compared, its end. */
+/** Connects, transfers and compares data in each direction with each operation, and disconnects. */
 void transfer(const Context& c);
 
-/** Makes and removes the link of the context. */
+/** Adds and deletes the link of the context. */
 void addDevice(const Context& c);
 void removeDevice(const Context& c);
 
 /** Loads mpa.ko or iwmpa.ko; 0 or an errno value. */
 int loadModule(const Context& c, const char* name);
-/** Unloads it, waiting for references that are on their way. */
+/** Unloads it; waits for references that are about to be dropped. */
 void unloadModule(const char* name);
 bool moduleLoaded(const char* name);
 

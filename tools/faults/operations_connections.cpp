@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file operations_connections.cpp @brief Listening, connecting, accepting, posting, ending; connections as a whole. */
+/** @file operations_connections.cpp @brief Listening, connecting, accepting, posting, closing; whole connections. */
 #include <algorithm>
 #include <fstream>
 
@@ -19,7 +19,7 @@ Place place(const Context& c) {
   return {.address = c.address, .port = "0", .clientNs = {}, .serverNs = {}};
 }
 
-/** As Channel::expect(), but another event is an end. */
+/** As Channel::expect(), but any other event counts as the connection's end. */
 Event hear(Channel& channel, rdma_cm_event_type type) {
   const auto event = channel.next(Deadline(defaultBudget));
 
@@ -30,7 +30,7 @@ Event hear(Channel& channel, rdma_cm_event_type type) {
   return *event;
 }
 
-/** One completion; one that did not succeed is an end. */
+/** Takes one completion; an unsuccessful one counts as the connection's end. */
 void completed(Cq& cq, const char* what) {
   const auto wc = cq.next();
 
@@ -46,7 +46,7 @@ void same(const Region& a, const Region& b, const char* what) {
     throw Failure(test::format("%s: other octets from %zd of %zu on", what, at, x.size()));
 }
 
-/** Both ends of a connection that is being made, step by step. Members go in the opposite order. */
+/** Both ends of a connection that is made step by step. Members are destroyed in reverse order. */
 struct Making {
   explicit Making(const Context& c) : listener(std::make_unique<Server>(place(c))) {
     Address address(c.address, listener->port());
@@ -66,7 +66,7 @@ struct Making {
 
     if (poll(both, 2, static_cast<int>(defaultBudget.count())) < 0)
       test::throwErrno("poll");
-    if (both[1].revents) /* it has not come so far */
+    if (both[1].revents) /* the client failed before the Request arrived */
       throw Ended(channel.next(Deadline(defaultBudget))->name());
     const auto event = hear(listener->channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 
@@ -81,7 +81,7 @@ struct Making {
     hear(channel, RDMA_CM_EVENT_ESTABLISHED);
     hear(listener->channel, RDMA_CM_EVENT_ESTABLISHED);
   }
-  /** Memory for transfers, with other octets at each end. */
+  /** Allocates memory for transfers; the two ends have different octets. */
   void memory() {
     near = std::make_unique<Region>(client->pd(), size);
     far = std::make_unique<Region>(server->pd(), size);
@@ -100,7 +100,7 @@ struct Making {
   void write() { client->postWrite(2, {near->sge(0, size)}, far->rkey(), far->memory.address()); }
   void read() { client->postRead(3, {near->sge(0, size)}, far->rkey(), far->memory.address()); }
   void done(const char* what) { completed(client->sends(), what); }
-  /** A Send that is compared. */
+  /** Sends a message and compares it. */
   void message() {
     test::fill(far->memory.span(), 3);
     send();
@@ -119,7 +119,7 @@ struct Making {
 
 using Ends = std::shared_ptr<Making>;
 
-/** What system calls refuse with. */
+/** Throws the errno value that a call returned. */
 void orThrow(int error, const char* what) {
   if (error)
     throw std::system_error(error, std::generic_category(), what);
@@ -142,7 +142,7 @@ Ends connected(const Context& c) {
   return e;
 }
 
-/** Establishes what has been accepted, and uses it. */
+/** Completes an accepted connection, and uses it. */
 void works(const Ends& e) {
   e->established();
   e->memory();
@@ -150,8 +150,8 @@ void works(const Ends& e) {
 }
 
 /**
- * What the client hears when the server could not: anything but success, which may come before it. A client that was reset tries
- * once more with revision 1, which the listener must not leave waiting.
+ * After a failure at the server the client must get an event other than success; success may come before it. A client that was
+ * reset tries once more with revision 1; the listener must be closed so that this attempt ends.
  */
 void clientLearns(const Ends& e) {
   e->server.reset();
@@ -232,7 +232,7 @@ Attempt destroyConnected(const Context& c) {
                 e->server.reset();
                 return 0;
               },
-          /* TCP sends its reset once, without memory not at all; what the client says afterwards is answered by another. */
+          /* TCP sends its reset once, and not at all without memory; it answers the client's next segment with another reset. */
           .succeeded =
               [e] {
                 e->client->postWrite(1, {e->near->sge(0, 1)}, 0, 0);
@@ -240,7 +240,7 @@ Attempt destroyConnected(const Context& c) {
               }};
 }
 
-/** Posts in the thread that faults are put into; what has to be repeated is another's work. */
+/** Posts in the thread that gets the faults; retries are made by another thread. */
 Attempt posting(const Context& c, void (*post)(Making&), void (*check)(Making&)) {
   auto e = connected(c);
 
@@ -260,7 +260,7 @@ Attempt postSend(const Context& c) {
 void placed(Making& e, const char* what) {
   e.done(what);
   e.server->postRecv(9, {});
-  e.client->postSend(9, {}); /* a message behind a Write tells that it has been placed */
+  e.client->postSend(9, {}); /* the arrival of a message shows that the Write before it has been placed */
   completed(e.server->recvs(), what);
   e.done(what);
   same(*e.near, *e.far, what);
@@ -276,7 +276,7 @@ Attempt postRead(const Context& c) {
       c, [](Making& e) { e.read(); }, [](Making& e) { placed(e, "read"); });
 }
 
-/* --- as a whole --- */
+/* --- whole connections --- */
 
 Attempt life(const Context& c) {
   return {.call = [c] {
@@ -285,7 +285,7 @@ Attempt life(const Context& c) {
   }};
 }
 
-/** A short window: parts of FPDUs have to be taken out of TCP's queue. */
+/** Keeps TCP's window so small that parts of FPDUs must be taken out of the receive queue. */
 class SmallBuffers {
 public:
   SmallBuffers() {

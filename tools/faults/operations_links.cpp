@@ -33,7 +33,7 @@ int loadModule(const Context& c, const char* name) {
   return syscall(SYS_finit_module, openModule(c, name).get(), "", 0) ? errno : 0;
 }
 
-/* A link's removal, and what a socket holds, end in workers and after RCU's grace periods. */
+/* Workers and RCU callbacks complete the removal of a link and release the references of sockets. */
 void unloadModule(const char* name) {
   const Deadline deadline(test::milliseconds(10000));
 
@@ -90,7 +90,7 @@ void removeDevice(const Context& c) {
   remove(netlink, c.device);
 }
 
-/* A second device, so that the first can show that all is well. */
+/* A second device, so that the first can show that the modules still work. */
 static const std::string second = "rd1";
 
 static Attempt addLink(const Context& c) {

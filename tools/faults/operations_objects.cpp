@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file operations_objects.cpp @brief Creating and destroying what verbs have. */
+/** @file operations_objects.cpp @brief Creating and destroying verbs objects. */
 #include "../common/rdma.hpp"
 #include "operations.hpp"
 
@@ -20,7 +20,7 @@ ibv_context* openByName(const std::string& name) {
   throw test::Failure("no device " + name);
 }
 
-/** A device that is opened for one attempt, and what most objects need. Members go in the opposite order. */
+/** A device opened for one attempt, and the objects that most others need. Members are destroyed in reverse order. */
 struct Workshop {
   explicit Workshop(const Context& c)
       : device(check(openByName(c.device), "ibv_open_device")), pd(check(ibv_alloc_pd(device.get()), "ibv_alloc_pd")),
@@ -37,7 +37,7 @@ struct Workshop {
 
 using Shop = std::shared_ptr<Workshop>;
 
-/** The errno value of a call that returns a null pointer and errno; @p to gets what it returns. */
+/** Stores the result of a verb in @p to; returns 0, or errno when the result is a null pointer. */
 template <class Handle, class T> int keep(Handle& to, T* made) {
   if (!made)
     return errno;
@@ -62,7 +62,7 @@ ibv_qp* createQp(const Shop& s, unsigned depth) {
   return ibv_create_qp(s->pd.get(), &attr);
 }
 
-/** Memory with all its pages: those are the program's, not the registration's. */
+/** Memory with all its pages present, so that their allocation is not part of the registration. */
 void makeMemory(const Shop& s, std::size_t length) {
   s->memory = std::make_unique<Memory>(length);
   test::fill(s->memory->span(), 1);
@@ -122,7 +122,7 @@ template <std::size_t Length> Attempt registerOf(const Context& c) {
 
 /* --- destroy --- */
 
-/** Calls @p function for the object in @p handle, which gives it up. */
+/** Destroys the object in @p handle by @p function, and releases the handle. */
 template <class Handle> int giveUp(Handle& handle, int (*function)(typename Handle::pointer)) {
   return function(handle.release());
 }

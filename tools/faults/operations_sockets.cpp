@@ -10,7 +10,7 @@ using test::Failure;
 
 namespace {
 
-/** A context of this name is the sockets' here. */
+/** In this file this name is the sockets' context. */
 const sockets::Context local{};
 
 int errnoOf(ssize_t result) {
@@ -35,7 +35,7 @@ Shared started() {
   return std::make_shared<Ends>(startEnds(local));
 }
 
-/** One ULPDU each way: the Initiator's is the first. */
+/** Sends one ULPDU each way, the Initiator's first. */
 void exchange(const Ends& e) {
   const auto octets = pattern(3000, 1);
 
@@ -45,7 +45,7 @@ void exchange(const Ends& e) {
   expectUlpdu(e.client.receive(), octets, "receive by the Initiator");
 }
 
-/** A step of the startup has failed: what has not is shut, and a new connection works. */
+/** Sets TCP_ULP. After a failure both ends can still attach and start. */
 Attempt attach(const faults::Context&) {
   auto e = plain();
 
@@ -56,7 +56,7 @@ Attempt attach(const faults::Context&) {
                 startBoth(*e);
                 exchange(*e);
               },
-          .failed = [e] { /* it stays a TCP socket, which may be asked again */
+          .failed = [e] { /* it is still a TCP socket and can attach again */
                           expectOk(e->client.attach(), "TCP_ULP again");
                           expectOk(e->server.attach(), "TCP_ULP");
                           startBoth(*e);
@@ -101,11 +101,11 @@ Attempt initiate(const faults::Context&) {
           .failed =
               [e, peer] {
                 e->client.close();
-                peer->call.result(); /* whatever it is: it comes */
+                peer->call.result(); /* any result: the call must return */
               }};
 }
 
-/* A last streaming message in front of it. */
+/* With a last streaming message before the Reply. */
 Attempt responding(const faults::Context&) {
   auto e = attached();
   auto peer = withPeer(e, [e] {
@@ -124,12 +124,12 @@ Attempt responding(const faults::Context&) {
           .failed =
               [e, peer] {
                 e->server.close();
-                e->client.shutdown(SHUT_RDWR); /* nobody tells it of the end when there was no memory for a reset */
+                e->client.shutdown(SHUT_RDWR); /* without memory for a reset the client does not notice the end */
                 peer->call.result();
               }};
 }
 
-/* The Responder has the Request, and makes up its mind. */
+/* The Responder has received the Request, and decides. */
 template <int Answer> Attempt answer(const faults::Context&) {
   auto e = attached();
   auto peer = withPeer(e, [e] { return e->client.start(MPA_INITIATE); });
@@ -152,7 +152,7 @@ template <int Answer> Attempt answer(const faults::Context&) {
               }};
 }
 
-/* What was not taken may be sent again. */
+/* A ULPDU that a failed send did not take can be sent again. */
 Attempt send(const faults::Context&) {
   auto e = started();
   const auto octets = pattern(30000, 7);
@@ -167,7 +167,7 @@ Attempt send(const faults::Context&) {
               }};
 }
 
-/* What has come may be received again. */
+/* Data that a failed receive did not return can be received again. */
 Attempt receive(const faults::Context&) {
   auto e = started();
   const auto octets = pattern(30000, 7);
@@ -203,7 +203,7 @@ Attempt close(const faults::Context&) {
               }};
 }
 
-/* An FPDU that does not fit into the receive buffer has to be taken out of it in pieces. */
+/* An FPDU larger than the receive buffer must be taken out of it in pieces. */
 Attempt stash(const faults::Context&) {
   auto e = std::make_shared<RawEnds>(respondRaw(local));
   const auto octets = pattern(60000, 9);
@@ -225,7 +225,7 @@ Attempt stash(const faults::Context&) {
           .failed = [e, octets] { expectUlpdu(e->socket.receive(), octets, "receive again"); }};
 }
 
-/* Both ends, from the start to the end, with data between. */
+/* Both ends from start to end, with data in between. */
 Attempt life(const faults::Context&) {
   return {.call = [] {
     const auto e = plain();

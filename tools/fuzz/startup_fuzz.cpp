@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A startup frame from a stranger: the parser stays within the octets it has, does not depend on how they were cut, and what it
-// lets through can be answered, and comes back from build and parse unchanged.
+// Fuzzes the parser of startup frames with arbitrary octets: it reads only the octets that it has, its result does not depend on
+// how they were cut, and a frame that it accepts can be answered, and is rebuilt and reparsed unchanged.
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool isReply = data[0] & 1;
   std::vector<std::uint8_t> octets(data + 1, data + size);
   octets.shrink_to_fit();
-  // With half of the inputs the key is right, so that the rest is reached.
+  // Half of the inputs get the right key, so that the code behind the key's check is reached.
   if (data[0] & 2 && octets.size() >= 16)
     std::memcpy(octets.data(), isReply ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
   mpa_offer offer;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What messages between two kernel consumers cost: fixed work over the device,
- * or over kernel sockets of TCP. scripts/bench counts the instructions between
- * the two marks.
+ * Measures the cost of messages between two kernel consumers: a fixed amount of
+ * work over the device, or over kernel sockets of TCP. scripts/bench counts the
+ * instructions between the two marks.
  */
 #define pr_fmt(fmt) "kverbs: " fmt
 
@@ -38,7 +38,7 @@ MODULE_PARM_DESC(workqueue, "The server's handlers run in a workqueue, as a stor
 
 /*
  * The NOPs that tools/bench/insn_count.cpp looks for, as in measure.hpp. The
- * time stamp counter advances with idle time, too. User Mode Linux has none.
+ * time stamp counter also counts idle time. User Mode Linux has none.
  */
 static u64 measure_run(struct kv_bench *b, const struct kv_engine *engine)
 {
@@ -69,9 +69,10 @@ static void measure_repeat(struct kv_bench *b, const struct kv_engine *engine)
 }
 
 /**
- * kv_bench() - measure what the parameters say
+ * kv_bench() - measure as the module parameters select
  *
- * Return: -ENOENT when they ask for nothing, -EIO when it failed, 0.
+ * Return: 0, -ENOENT when they select no measurement, -EINVAL when they are
+ * not valid, -EIO when it failed.
  */
 int kv_bench(void)
 {

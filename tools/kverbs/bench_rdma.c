@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages between two kernel consumers for the benchmark, posted by the
- * handlers of completions.
+ * Messages between two kernel consumers for the benchmark. The completion
+ * handlers post them.
  */
 #include "kverbs.h"
 
 /**
  * struct kb_side - one end of the connection
- * @end: the same
- * @out: what it sends
- * @in: where it receives
- * @send_cqe: its handler of completed sends
- * @recv_cqe: its handler of messages
- * @sent: sends that have completed, of this run
- * @received: messages that have come, of this run
+ * @end: the case's end
+ * @out: memory that it sends
+ * @in: memory that it receives into
+ * @send_cqe: its handler of send completions
+ * @recv_cqe: its handler of receive completions
+ * @sent: sends of this run that have completed
+ * @received: messages of this run that have arrived
  */
 struct kb_side {
 	struct kv_end *end;
@@ -27,12 +27,12 @@ struct kb_side {
 
 /**
  * struct kb_run - a connection and the messages on it
- * @b: what is measured
- * @client: sends first
- * @server: the other end
- * @lock: guards what the handlers count
- * @posted: messages of the client, of this run
- * @total: as many there are to be; 0: what completes is no matter
+ * @b: parameters of the measurement
+ * @client: the side that sends first
+ * @server: the other side
+ * @lock: protects the handlers' counts
+ * @posted: messages that the client has posted in this run
+ * @total: messages in this run; 0: no run, completions are ignored
  * @done: all of them have completed
  */
 static struct kb_run {
@@ -73,7 +73,7 @@ static void post_send(struct kb_side *side)
 	kv_expect(&kb.b->t, !ret, "ib_post_send: error %d", ret);
 }
 
-/* As many as may be outstanding: each has a receive that waits for it. */
+/* Post up to the depth: the peer has a receive posted for each message. */
 static void post_more(void)
 {
 	const struct kb_side *back = kb.b->pingpong ? &kb.client :
@@ -97,7 +97,7 @@ static bool all_done(void)
 		server->sent == back && server->received == kb.total);
 }
 
-/* Go on after a completion with @step, unless it is bad, or of no run. */
+/* Continue with @step after a good completion of the current run. */
 static void handle_wc(const struct ib_wc *wc, struct kb_side *side,
 		      void (*step)(struct kb_side *side))
 {
@@ -155,7 +155,7 @@ static void run_messages(struct kv_bench *b, unsigned int n)
 	post_more();
 	spin_unlock_bh(&kb.lock);
 	if (!wait_for_completion_timeout(&kb.done, KV_WAIT))
-		kv_fail(&b->t, "%u of %u messages have come",
+		kv_fail(&b->t, "%u of %u messages have arrived",
 			kb.server.received, n);
 }
 
@@ -189,7 +189,7 @@ static void open_rdma(struct kv_bench *b)
 	kv_fill(kb.client.out, 1);
 }
 
-/* The receives that are left complete when the connection goes. */
+/* The remaining receives complete when the connection ends. */
 static void close_rdma(struct kv_bench *b)
 {
 	spin_lock_bh(&kb.lock);

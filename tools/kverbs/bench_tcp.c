@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages between two kernel sockets of TCP for the benchmark, as
- * tools/bench/tcp_bench.cpp has them between those of a program.
+ * Messages between two kernel sockets of TCP for the benchmark; the counterpart
+ * of tools/bench/tcp_bench.cpp, which uses sockets of a program.
  */
 #include <linux/net.h>
 #include <linux/slab.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues: how they are polled, where, how large they are, and how
- * often somebody is told.
+ * Completion queues: polling contexts, vectors, sizes, and moderation of
+ * notifications.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -9,7 +9,7 @@
 #include <linux/workqueue.h>
 #include "kverbs.h"
 
-/* Messages both ways, and a WRITE with data compared. */
+/* Send messages both ways, and a WRITE; compare the data. */
 static void exchange(struct kv_case *t, enum ib_poll_context poll)
 {
 	const struct kv_options o = { .poll = poll };
@@ -62,7 +62,7 @@ static void poll_direct(struct kv_case *t)
 	exchange(t, IB_POLL_DIRECT);
 }
 
-/* Each vector has a CPU of its own, and completions are handled there. */
+/* Each vector has its own CPU, and its completions are handled there. */
 static void vectors(struct kv_case *t, enum ib_poll_context poll)
 {
 	cpumask_var_t seen;
@@ -112,9 +112,9 @@ static void vectors_workqueue(struct kv_case *t)
 	vectors(t, IB_POLL_WORKQUEUE);
 }
 
-/* ---- CPUs that come and go ---- */
+/* ---- CPU hotplug ---- */
 
-/* A queue that is made while a CPU comes. */
+/* A queue that is created while a CPU comes up. */
 static struct hotplug {
 	struct kv_case *t;
 	struct work_struct work;
@@ -139,7 +139,7 @@ static void hotplug_make(struct work_struct *work)
 	complete(&hotplug.made);
 }
 
-/* The lock against CPUs that come and go is held. */
+/* Context: the CPU hotplug lock is held. */
 static int hotplug_comes(unsigned int cpu)
 {
 	queue_work(system_unbound_wq, &hotplug.work);
@@ -147,7 +147,7 @@ static int hotplug_comes(unsigned int cpu)
 	return 0;
 }
 
-/* It must not wait for that: memory may be waiting for the queue. */
+/* Creating a queue must not wait for the hotplug lock: reclaim may need it. */
 static void cpu_comes(struct kv_case *t)
 {
 	static const struct kv_options o = { .poll = IB_POLL_WORKQUEUE };
@@ -176,7 +176,7 @@ static void cpu_comes(struct kv_case *t)
 
 /* ---- Sizes ---- */
 
-/* The queue changes its size again and again while it is used. */
+/* Resize the queue repeatedly while it is in use. */
 static void resize_under_load(struct kv_case *t)
 {
 	static const struct kv_options o = { .poll = IB_POLL_WORKQUEUE };
@@ -209,7 +209,7 @@ static void resize_under_load(struct kv_case *t)
 	kv_sync(t);
 }
 
-/* What waits to be polled goes with the queue, or keeps it from shrinking. */
+/* Unpolled completions move to the new queue, or prevent it from shrinking. */
 static void resize_keeps(struct kv_case *t)
 {
 	static const struct kv_options o = { .poll = IB_POLL_DIRECT };
@@ -231,15 +231,15 @@ static void resize_keeps(struct kv_case *t)
 	kv_send(&t->client, &sge);
 	kv_wait(t, recv, IB_WC_SUCCESS);
 	/*
-	 * A SEND may be delivered before what went to TCP with it completes,
-	 * but one that is posted now does not leave before that.
+	 * The first SEND may arrive before the completions of its batch. The
+	 * second leaves only after them.
 	 */
 	kv_send(&t->client, &sge);
 	kv_wait(t, second, IB_WC_SUCCESS);
 	if (t->failed)
 		return;
 	ret = ib_resize_cq(t->client.scq, 16);
-	kv_expect(t, ret == -EINVAL, "shrunk below what waits: %d", ret);
+	kv_expect(t, ret == -EINVAL, "shrunk below unpolled entries: %d", ret);
 	ret = ib_resize_cq(t->client.scq, 32);
 	kv_expect(t, !ret, "ib_resize_cq to 32: %d", ret);
 	kv_expect(t, t->client.scq->cqe >= 32, "%d entries",
@@ -255,7 +255,7 @@ static void resize_keeps(struct kv_case *t)
 
 /* ---- Overflow ---- */
 
-/* More completions than fit into a queue that nobody polls. */
+/* More completions than fit into a queue that is never polled. */
 static void overflow(struct kv_case *t)
 {
 	static const struct kv_options o = { .handler = kv_unpolled, .cqe = 16 };
@@ -271,7 +271,7 @@ static void overflow(struct kv_case *t)
 		kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1, there, 0);
 }
 
-/* The connection ends, which both ends hear of. */
+/* The connection ends, and both ends get the event. */
 static void overflow_ends(struct kv_case *t)
 {
 	overflow(t);
@@ -283,7 +283,7 @@ static void overflow_ends(struct kv_case *t)
 		  "the peer does not hear of it");
 }
 
-/* QP and queue go while it is being dealt with. */
+/* Destroy QP and queue while the overflow is handled. */
 static void overflow_destroy(struct kv_case *t)
 {
 	int i;
@@ -296,7 +296,7 @@ static void overflow_destroy(struct kv_case *t)
 
 /* ---- Moderation ---- */
 
-/* A queue that this file polls itself. */
+/* A queue that this file polls. */
 struct watched {
 	struct work_struct work;
 	struct ib_cq *cq;
@@ -316,7 +316,7 @@ static void watched_poll(struct work_struct *work)
 				  IB_CQ_REPORT_MISSED_EVENTS) > 0);
 }
 
-/* Always on the CPU of the vector, with interrupts off */
+/* Context: the CPU of the vector, interrupts off. */
 static void watched_handler(struct ib_cq *cq, void *context)
 {
 	struct kv_case *t = context;
@@ -328,15 +328,15 @@ static void watched_handler(struct ib_cq *cq, void *context)
 		queue_work(system_highpri_wq, &w->work);
 }
 
-/* Before the queue goes */
+/* Call before the queue is destroyed. */
 static void watched_stop(struct watched *w)
 {
 	WRITE_ONCE(w->stopped, true);
-	synchronize_rcu();	/* for handlers that have not seen it */
+	synchronize_rcu();	/* for handlers that read stopped as false */
 	flush_work(&w->work);
 }
 
-/* Messages, each sent when the one before it has arrived. */
+/* Send messages, each after the one before it has arrived. */
 static void ping(struct kv_case *t)
 {
 	struct kv_work *send[128], *recv;
@@ -354,7 +354,7 @@ static void ping(struct kv_case *t)
 		kv_wait(t, send[i], IB_WC_SUCCESS);
 }
 
-/* How often is the handler called? */
+/* Count the calls of the handler. */
 static unsigned int calls(struct kv_case *t, int count, int usec)
 {
 	static const struct kv_options o = { .handler = watched_handler };
@@ -384,7 +384,7 @@ static void moderated(struct kv_case *t)
 		  "%u calls of the handler, %u without moderation", few, each);
 }
 
-/* With too few completions the time decides; without a time nothing waits. */
+/* The timeout ends a wait for too few completions; 0 means that none waits. */
 static void moderated_ends(struct kv_case *t)
 {
 	calls(t, U16_MAX, 1000);

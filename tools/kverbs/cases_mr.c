@@ -24,7 +24,7 @@ static void refused(struct kv_case *t, struct kv_region *sink,
 	kv_wait(t, read, IB_WC_REM_ACCESS_ERR);
 }
 
-/* All pages of a region are written and read back by the peer. */
+/* The peer writes all pages of a region and reads them back. */
 static void write_and_read(struct kv_case *t, unsigned int pages)
 {
 	struct kv_region *from, *there, *back;
@@ -87,7 +87,7 @@ static void limits(struct kv_case *t)
 		  "%d completion vectors", t->dev->num_comp_vectors);
 }
 
-/* One page more than the region has room for is not mapped. */
+/* Mapping one page more than the region has room for fails. */
 static void map_too_much(struct kv_case *t)
 {
 	struct kv_region *big;
@@ -112,7 +112,7 @@ static void map_too_much(struct kv_case *t)
 #define BLOCK_PAGES	BIT(BLOCK_ORDER)
 #define BLOCK_OFFSET	100
 
-/* Give @there a block of neighbouring pages, as pages of @size octets. */
+/* Map a block of neighbouring pages into @there, as pages of @size octets. */
 static void map_block(struct kv_region *there, struct page *block, u32 size)
 {
 	struct kv_case *t = there->end->t;
@@ -128,7 +128,7 @@ static void map_block(struct kv_region *there, struct page *block, u32 size)
 	kv_expect(t, n == 1, "ib_map_mr_sg, pages of %u: %d", size, n);
 }
 
-/* What is written with one page size is read with another. */
+/* Write with one page size, and read with another. */
 static void map_sizes(struct kv_case *t, struct page *block)
 {
 	static const u32 sizes[] = { PAGE_SIZE / 8, PAGE_SIZE, 4 * PAGE_SIZE };
@@ -174,7 +174,7 @@ static void page_sizes(struct kv_case *t)
 	__free_pages(block, BLOCK_ORDER);
 }
 
-/* The key changes with each registration; the old one is good for nothing. */
+/* The key changes with each registration; the old key is refused. */
 static void new_key(struct kv_case *t)
 {
 	struct kv_region *sink, *there;
@@ -223,7 +223,7 @@ static void use_before_registration(struct kv_case *t)
 	refused(t, sink, there);
 }
 
-/* What is invalid already may be invalidated: a peer may have been quicker. */
+/* LOCAL_INV of an invalid region succeeds: the peer may have invalidated it. */
 static void invalidate_twice(struct kv_case *t)
 {
 	struct kv_region *there;
@@ -237,7 +237,7 @@ static void invalidate_twice(struct kv_case *t)
 	kv_invalidate(there);
 }
 
-/* A region that is valid is not registered once more. */
+/* Registering a valid region again fails. */
 static void register_twice(struct kv_case *t)
 {
 	struct ib_reg_wr wr = { .wr = { .opcode = IB_WR_REG_MR } };
@@ -266,7 +266,7 @@ static void rights(struct kv_case *t)
 	refused(t, sink, there);
 }
 
-/* The client's Send asks the server to invalidate @r. Returns the receive. */
+/* The client sends a Send with Invalidate of @r. Returns its receive. */
 static struct kv_work *ask_to_invalidate(struct kv_case *t,
 					 const struct kv_region *r)
 {
@@ -302,8 +302,8 @@ static void send_with_invalidate(struct kv_case *t)
 }
 
 /*
- * A protection domain has many connections. The peer of one may invalidate what
- * was registered there, and nothing that another peer uses.
+ * A protection domain has many connections. The peer of one may invalidate the
+ * regions that were registered there, and no region of another connection.
  */
 static void invalidate_elsewhere(struct kv_case *t)
 {
@@ -318,7 +318,7 @@ static void invalidate_elsewhere(struct kv_case *t)
 	kv_wait(t, ask_to_invalidate(t, here), IB_WC_REM_INV_REQ_ERR);
 }
 
-/* WRITE the first page of @from to @there, which the peer of @end refuses. */
+/* WRITE the first page of @from to @there; the peer of @end refuses it. */
 static void refused_write(struct kv_end *end, struct kv_region *from,
 			  struct kv_region *there)
 {
@@ -327,7 +327,7 @@ static void refused_write(struct kv_end *end, struct kv_region *from,
 
 	kv_fill(from, 8);
 	kv_fill(there, 9);
-	/* It is on its way, which is all that a WRITE's completion says. */
+	/* A WRITE's completion says only that TCP has it. */
 	kv_wait(t, kv_rdma(end, IB_WR_RDMA_WRITE, &sge, 1, there, 0),
 		IB_WC_SUCCESS);
 	if (!t->failed && !wait_for_completion_timeout(&end->gone, KV_WAIT))
@@ -336,8 +336,8 @@ static void refused_write(struct kv_end *end, struct kv_region *from,
 }
 
 /*
- * Nor may the peer of one reach what was registered on another: the memory is
- * used for something else as soon as that other one has ended.
+ * Nor may a peer access a region of another connection: its memory is reused
+ * as soon as that connection has ended.
  */
 static void write_elsewhere(struct kv_case *t)
 {
@@ -362,9 +362,9 @@ static void read_elsewhere(struct kv_case *t)
 }
 
 /*
- * The peer has read in the Read Requests where a READ's sinks are. When the
- * READ has completed their memory is the consumer's again, though it has given
- * REMOTE_WRITE, as RNICs want it, and taken nothing back.
+ * Read Requests tell the peer the STags of a READ's sinks. After the READ the
+ * consumer may reuse their memory without invalidating them, although it has
+ * granted REMOTE_WRITE, as RNICs require: the peer's WRITEs must be refused.
  */
 static void write_to_sinks(struct kv_case *t)
 {
@@ -408,7 +408,7 @@ static void read_with_invalidate(struct kv_case *t)
 	kv_wait(t, kv_send(&t->client, &sge), IB_WC_LOC_PROT_ERR);
 }
 
-/* A sink that cannot be invalidated ends the stream before anything is read. */
+/* A sink that cannot be invalidated ends the stream before any data is read. */
 static void read_with_invalidate_dma(struct kv_case *t)
 {
 	struct kv_region *sink, *there;
@@ -424,7 +424,7 @@ static void read_with_invalidate_dma(struct kv_case *t)
 	kv_wait(t, kv_send(&t->client, &sge), IB_WC_WR_FLUSH_ERR);
 }
 
-/* A READ, by @opcode, into a region of another connection with @access */
+/* READ, by @opcode, into a region of another connection with @access */
 static void refused_sink(struct kv_case *t, enum ib_wr_opcode opcode,
 			 int access)
 {
@@ -441,19 +441,19 @@ static void refused_sink(struct kv_case *t, enum ib_wr_opcode opcode,
 		IB_WC_LOC_PROT_ERR);
 }
 
-/* Nor one of another connection, whether its peer may write to it or not. */
+/* Also refused: a sink of another connection, writable by its peer or not. */
 static void read_with_invalidate_elsewhere(struct kv_case *t)
 {
 	refused_sink(t, IB_WR_RDMA_READ_WITH_INV, IB_ACCESS_LOCAL_WRITE);
 }
 
-/* A sink that the peer of another connection may be writing to is refused. */
+/* Refuse a sink that the peer of another connection may be writing to. */
 static void read_into_elsewhere(struct kv_case *t)
 {
 	refused_sink(t, IB_WR_RDMA_READ, REMOTE);
 }
 
-/* From here on nothing may be written any more. */
+/* Hook of the completion: from here on the peer must not write. */
 static void fill_now(struct kv_work *work)
 {
 	kv_fill(work->arg, 7);
@@ -464,7 +464,7 @@ struct much_written {
 	struct kv_work *last;		/* WRITE to it */
 };
 
-/* The peer of @end WRITEs to a region there again and again. */
+/* The peer of @end WRITEs repeatedly to one region. */
 static struct much_written write_much(struct kv_end *end)
 {
 	struct kv_case *t = end->t;
@@ -501,7 +501,7 @@ static void until_written(const struct kv_region *r)
 	}
 }
 
-/* LOCAL_INV, whose completion has the region filled anew */
+/* Post LOCAL_INV; its completion refills the region. */
 static struct kv_work *invalidate_and_fill(struct kv_region *r)
 {
 	struct ib_send_wr wr = {
@@ -519,7 +519,7 @@ static struct kv_work *invalidate_and_fill(struct kv_region *r)
 	return work;
 }
 
-/* When the connection has ended, too, the region is as it was filled. */
+/* The region still has the refilled pattern after the connection has ended. */
 static void expect_filled(struct kv_end *end, const struct kv_region *r)
 {
 	if (!end->t->failed)
@@ -529,8 +529,8 @@ static void expect_filled(struct kv_end *end, const struct kv_region *r)
 }
 
 /*
- * A consumer that has invalidated a region uses its memory for something
- * else, whatever its peer may be writing at that moment.
+ * After LOCAL_INV the consumer reuses the memory, even while the peer is
+ * writing to it.
  */
 static void late_writes(struct kv_case *t)
 {
@@ -545,7 +545,7 @@ static void late_writes(struct kv_case *t)
 	}
 }
 
-/* Handles completions in the call that makes them, and arms again. */
+/* Polls in the call that adds the completion, and rearms the CQ. */
 static void poll_at_once(struct ib_cq *cq, void *context)
 {
 	struct ib_wc wc;
@@ -558,8 +558,8 @@ static void poll_at_once(struct ib_cq *cq, void *context)
 }
 
 /*
- * So does one that sees a LOCAL_INV flushed which was not carried out, while
- * the peer's WRITEs are placed on another CPU.
+ * The consumer also reuses the memory after a LOCAL_INV that was flushed, not
+ * executed, while the peer's WRITEs are placed on another CPU.
  */
 static void late_writes_flush(struct kv_case *t)
 {
@@ -577,7 +577,7 @@ static void late_writes_flush(struct kv_case *t)
 		work = invalidate_and_fill(here);
 		if (t->failed)
 			return;
-		/* The worker may be quicker: that is as good an end. */
+		/* The worker may execute it first: also a valid outcome. */
 		ib_modify_qp(t->client.id->qp, &error, IB_QP_STATE);
 		kv_expect(t, wait_for_completion_timeout(&work->done, KV_WAIT),
 			  "LOCAL_INV does not complete");
@@ -585,7 +585,7 @@ static void late_writes_flush(struct kv_case *t)
 	}
 }
 
-/* Nor is anything written when the QP is destroyed, though its region is valid. */
+/* Nothing is placed after the QP is destroyed, even in a valid region. */
 static void late_writes_destroy(struct kv_case *t)
 {
 	struct much_written w;
@@ -599,7 +599,7 @@ static void late_writes_destroy(struct kv_case *t)
 			return;
 		rdma_destroy_qp(t->client.id);
 		kv_fill(w.region, 7);
-		/* Sent or flushed: nothing is on its way any more. */
+		/* Sent or flushed: no WRITE is in flight any more. */
 		kv_expect(t, wait_for_completion_timeout(&w.last->done, KV_WAIT),
 			  "the last WRITE does not complete");
 		expect_filled(&t->server, w.region);

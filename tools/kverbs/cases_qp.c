@@ -46,7 +46,7 @@ static void gather(const struct kv_region *from, u32 n, struct ib_sge *sge)
 				GATHER_LEN);
 }
 
-/* What gather() collects has come, at @offset of @to. */
+/* Check that the data of gather() has arrived at @offset of @to. */
 static void gathered(const struct kv_region *to, u32 offset, u32 n, u32 num)
 {
 	u32 i;
@@ -56,7 +56,7 @@ static void gathered(const struct kv_region *to, u32 offset, u32 n, u32 num)
 			   (n + i) % num * PAGE_SIZE + n);
 }
 
-/* WRITEs, waiting in the ring together, and a SEND as the last of them. */
+/* Post WRITEs that wait in the ring together, and a SEND as the last one. */
 static void post_gathers(const struct kv_region *from,
 			 const struct kv_region *there)
 {
@@ -79,7 +79,7 @@ static void post_gathers(const struct kv_region *from,
 	kv_wait(t, recv, IB_WC_SUCCESS);
 }
 
-/* As many elements as there can be. */
+/* WRITE with the maximum number of elements. */
 static void write_sges(struct kv_case *t)
 {
 	static const struct kv_options many = {
@@ -122,7 +122,7 @@ static void expect_refused(struct kv_case *t, enum ib_wr_opcode opcode, u32 num)
 		  "opcode %d with %u elements: %d", opcode, num, ret);
 }
 
-/* A queue pair of its own, beside that of the connection. */
+/* Create a second queue pair beside that of the connection. */
 static void expect_qp(struct kv_case *t, u32 num, int want)
 {
 	struct ib_qp_init_attr attr = {
@@ -149,7 +149,7 @@ static void expect_qp(struct kv_case *t, u32 num, int want)
 		ib_destroy_qp(qp);
 }
 
-/* One element more than there can be is refused, and harms nothing. */
+/* One element above the maximum is refused, and the queue stays usable. */
 static void too_many_sges(struct kv_case *t)
 {
 	static const struct kv_options many = {
@@ -159,7 +159,7 @@ static void too_many_sges(struct kv_case *t)
 	u32 max;
 
 	kv_connect(t, &workqueue);
-	expect_refused(t, IB_WR_RDMA_WRITE, 7);	/* asked for 6 */
+	expect_refused(t, IB_WR_RDMA_WRITE, 7);	/* the QP has 6 */
 	kv_disconnect(t);
 	kv_connect(t, &many);
 	if (t->failed)
@@ -174,8 +174,8 @@ static void too_many_sges(struct kv_case *t)
 }
 
 /*
- * READs into several elements, of two regions and of the DMA key's, more of
- * them than may be outstanding.
+ * READs into several elements, of two regions and of the DMA key, more READs
+ * than may be outstanding.
  */
 static void read_sges(struct kv_case *t)
 {
@@ -223,7 +223,7 @@ static void read_sges(struct kv_case *t)
 	kv_sync(t);
 }
 
-/* The second of three sinks may not be written to. */
+/* The second of three sinks is not writable. */
 static void read_bad_sink(struct kv_case *t)
 {
 	struct kv_region *a, *b, *there;
@@ -326,7 +326,7 @@ static void atomic_post(struct kv_case *t)
 
 /* ---- When a post is sent ---- */
 
-/* By hand: the send CQ is never armed. */
+/* Poll by hand: the send CQ is never armed. */
 static void wait_sent(struct kv_case *t, struct ib_wc *wc)
 {
 	unsigned long end = jiffies + KV_WAIT;
@@ -338,7 +338,7 @@ static void wait_sent(struct kv_case *t, struct ib_wc *wc)
 	}
 }
 
-/* Has ib_post_send() sent? Nothing else runs on this CPU meanwhile. */
+/* Has ib_post_send() sent? No other context runs on this CPU meanwhile. */
 static bool sent_at_once(struct kv_case *t, const struct ib_sge *out,
 			 const struct ib_sge *in)
 {
@@ -361,8 +361,8 @@ static bool sent_at_once(struct kv_case *t, const struct ib_sge *out,
 }
 
 /*
- * Posts wait for others until it is known that none follow: then they are sent
- * in the call, but for one now and then. The socket may be in use, too.
+ * Posts wait for others until single posts have been seen: then ib_post_send()
+ * sends, except for an occasional post that waits. The socket may be in use.
  */
 static void post_alone(struct kv_case *t)
 {
@@ -401,7 +401,7 @@ static void expect_once(struct kv_case *t, struct kv_work **work, int num)
 	}
 }
 
-/* Everything has completed when ib_drain_qp() returns. */
+/* All work requests have completed when ib_drain_qp() returns. */
 static void drained(struct kv_case *t, enum ib_poll_context poll, bool srq)
 {
 	const struct kv_options o = { .poll = poll, .srq = srq };
@@ -457,7 +457,7 @@ static void drained_srq(struct kv_case *t)
 	drained(t, IB_POLL_WORKQUEUE, true);
 }
 
-/* Nothing is under way, and nothing has ever been. */
+/* Drain a QP that has never had a work request. */
 static void drained_idle(struct kv_case *t)
 {
 	kv_connect(t, &workqueue);
@@ -467,7 +467,7 @@ static void drained_idle(struct kv_case *t)
 	ib_drain_qp(t->server.id->qp);
 }
 
-/* The TCP socket that goes from @from to @to, with a reference. */
+/* Find the TCP socket from @from to @to; take a reference. */
 static struct sock *find_socket(struct kv_case *t,
 				const struct sockaddr_storage *from,
 				const struct sockaddr_storage *to)
@@ -494,7 +494,7 @@ static void expect_reserves(struct kv_case *t, struct sock *sk, bool expected)
 	sock_put(sk);
 }
 
-/* Memory may have to be written out through an Initiator's connection. */
+/* Writeback may depend on an Initiator's connection. */
 static void initiator_uses(struct kv_case *t)
 {
 	struct rdma_addr *addr;
@@ -507,14 +507,14 @@ static void initiator_uses(struct kv_case *t)
 			true);
 	expect_reserves(t, find_socket(t, &addr->dst_addr, &addr->src_addr),
 			false);
-	kv_expect(t, sk_memalloc_socks(), "nobody uses reserves");
+	kv_expect(t, sk_memalloc_socks(), "no socket uses reserves");
 	kv_sync(t);
 	kv_disconnect(t);
 }
 
-/* ---- Handlers are not called by what the consumer calls ---- */
+/* ---- Posting does not call the consumer's handlers ---- */
 
-/* A receive that is posted to a QP in error, with a lock held. */
+/* Post a receive to a QP in error while holding a lock. */
 struct posting {
 	struct kv_end *end;
 	struct ib_cq *cq;
@@ -525,7 +525,7 @@ struct posting {
 	bool inside;
 };
 
-/* A handler that runs on the poster's CPU while interrupts are off there */
+/* Detects a call on the poster's CPU while interrupts are off there */
 static void posting_handler(struct ib_cq *cq, void *context)
 {
 	struct kv_case *t = context;
@@ -550,7 +550,7 @@ static long post_locked(void *arg)
 	return 0;
 }
 
-/* On the CPU of the vector, where a call of the handler needs no interrupt */
+/* Post on the vector's CPU, where the handler could be called directly */
 static void post_flushed(struct kv_case *t)
 {
 	const struct kv_options o = { .handler = posting_handler,
@@ -576,7 +576,7 @@ static void post_flushed(struct kv_case *t)
 	kv_expect(t, wait_for_completion_timeout(&p.called, KV_WAIT),
 		  "no handler is called");
 	kv_expect(t, !p.inside, "the handler is called by ib_post_recv()");
-	/* It uses the stack. */
+	/* The handler uses the stack. */
 	kv_disconnect(t);
 }
 
@@ -600,7 +600,7 @@ static struct kprobe connect_probes[] = {
 	{ .symbol_name = "mpa_accept", .pre_handler = at_connect },
 };
 
-/* Storage may have to connect before there is memory. */
+/* Storage may have to connect before memory can be reclaimed. */
 static void connect_noio(struct kv_case *t)
 {
 	static struct kprobe *probes[] = { &connect_probes[0],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kernel consumers cannot do any more in newer kernels, and other names.
+ * Functions that newer kernels no longer offer to consumers, or have renamed.
  */
 #ifndef KVERBS_COMPAT_H
 #define KVERBS_COMPAT_H
@@ -11,7 +11,7 @@
 
 #include <mpa/compat.h>
 
-/* Why the cases with ib_resize_cq() are not run, or NULL */
+/* Why the cases with ib_resize_cq() cannot run, or NULL */
 #ifdef HAVE_RESIZE_CQ
 #define KV_CANNOT_RESIZE	NULL
 #else
@@ -23,7 +23,7 @@ static inline int ib_resize_cq(struct ib_cq *cq, int cqe)
 }
 #endif
 
-/* Why the case with a CPU that comes is not run, or NULL */
+/* Why the case with CPU hotplug cannot run, or NULL */
 #ifdef CONFIG_HOTPLUG_CPU
 #define KV_CANNOT_HOTPLUG	NULL
 #else
@@ -36,7 +36,7 @@ static inline int ib_resize_cq(struct ib_cq *cq, int cqe)
 #define timer_destroy_on_stack	destroy_timer_on_stack
 #endif
 
-/* TCP's table of sockets is known to belong to the namespace. */
+/* The lookup uses the namespace's own TCP hash table. */
 static inline struct sock *kv_lookup(struct net *net, __be32 saddr,
 				     __be16 sport, __be32 daddr, __be16 dport)
 {

@@ -195,7 +195,7 @@ static void make_qp(struct kv_end *end, const struct kv_options *o,
 /**
  * kv_connect() - connect the two ends of a case
  * @t: case
- * @options: what they are made of; what is 0 has a default
+ * @options: properties of the ends; 0 stands for the default
  */
 void kv_connect(struct kv_case *t, const struct kv_options *options)
 {
@@ -269,7 +269,7 @@ static void free_end(struct kv_end *end)
 	memset(end, 0, sizeof(*end));
 }
 
-/* Take down what kv_connect() has made, as far as it has come. */
+/* Take down a connection of kv_connect(), even a partly made one. */
 void kv_disconnect(struct kv_case *t)
 {
 	end_qp(&t->client);
@@ -287,7 +287,7 @@ void kv_disconnect(struct kv_case *t)
 
 /* ---- Work requests ---- */
 
-/* Handler of a CQ that a case polls by hand, or not at all. */
+/* Handler of a CQ that the case polls by hand, or never. */
 void kv_unpolled(struct ib_cq *cq, void *context)
 {
 }
@@ -305,7 +305,7 @@ void kv_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&work->done);
 }
 
-/* A new one; it lives as long as the connection. */
+/* Allocate a work request; it lives as long as the connection. */
 struct kv_work *kv_work(struct kv_case *t)
 {
 	struct kv_work *work = &t->works[t->num_works];
@@ -425,7 +425,7 @@ struct kv_work *kv_rdma(struct kv_end *end, enum ib_wr_opcode opcode,
 	return work;
 }
 
-/* A message of the client: what it has sent before has been placed. */
+/* Send a message of the client: its previous WRITEs have then been placed. */
 void kv_sync(struct kv_case *t)
 {
 	struct ib_sge none = { .lkey = t->client.pd->local_dma_lkey };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kfault.ko: has kernel_accept() fail, as it does without memory. The stock
- * kernel has no fault injection of its own.
+ * kfault.ko: makes kernel_accept() fail, as it does when memory is short. The
+ * stock kernel has no fault injection of its own.
  *
- * /sys/module/kfault/parameters: "accepts" is how many more calls fail, "error"
- * with what, "failed" how many have. All other calls do what they always do.
+ * /sys/module/kfault/parameters: "accepts" is the number of further calls that
+ * fail, "error" their error, "failed" the number that have failed. Other calls
+ * are unaffected.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kverbs.ko: what a kernel consumer does with an RDMA device. Both ends are
+ * kverbs.ko: exercises an RDMA device as a kernel consumer. Both ends are
  * here: each case makes a connection through rdma_cm, from and to the address
  * that the module was given.
  *
- * The first thing that goes wrong is noted; from then on what a case calls
- * does nothing. So a case is a list of steps. It runs in insmod's context.
+ * The first failure is recorded; after it the functions that a case calls do
+ * nothing. So a case is a list of steps. It runs in insmod's context.
  */
 #ifndef KVERBS_H
 #define KVERBS_H
@@ -18,16 +18,16 @@
 #include "compat.h"
 
 #define KV_WORKS	1024
-#define KV_WAIT		(600 * HZ)	/* a wait that is longer has failed */
+#define KV_WAIT		(600 * HZ)	/* a longer wait counts as failed */
 
 /**
- * struct kv_work - a work request on its way
- * @cq: where it completes
- * @wc: how it has completed
- * @count: how often; once is right
- * @cpu: where its completion was handled
- * @softirq: that was in softirq
- * @hook: called there, too
+ * struct kv_work - a work request in progress
+ * @cq: the CQ on which it completes
+ * @wc: its completion
+ * @count: number of its completions; must be 1
+ * @cpu: CPU that handled the completion
+ * @softirq: the completion was handled in softirq
+ * @hook: called when the completion is handled
  */
 struct kv_work {
 	struct ib_cqe cqe;
@@ -41,7 +41,7 @@ struct kv_work {
 	void *arg;
 };
 
-/* Pages of their own, and a fast-register MR for them. */
+/* Pages, and a fast-register MR for them. */
 struct kv_region {
 	struct kv_end *end;
 	struct ib_mr *mr;
@@ -64,18 +64,18 @@ struct kv_end {
 };
 
 /**
- * struct kv_options - what an end is made of
- * @poll: how its CQs are polled
+ * struct kv_options - properties of an end
+ * @poll: polling context of its CQs
  * @vector: their completion vector
  * @cqe: their size
- * @depth: of the send and the receive queue
+ * @depth: depth of the send and of the receive queue
  * @reads: IRD and ORD
- * @many: as many elements in a send as the device has
+ * @many: a send has as many elements as the device allows
  * @srq: receives come from an SRQ
  * @one_domain: both ends are in the client's protection domain
- * @alike: the server's end is made of the same, not of the default
+ * @alike: the server's end has the same properties, not the defaults
  * @one_cq: receives complete on the send CQ
- * @handler: the send CQ is not polled by the core, but this is called
+ * @handler: handler of the send CQ, which the core does not poll
  */
 struct kv_options {
 	enum ib_poll_context poll;
@@ -145,8 +145,8 @@ void kv_compare(const struct kv_region *r, u32 offset, u32 len, u8 seed,
 		u32 from);
 
 /**
- * struct kv_bench - what is measured
- * @t: the connection, and what has failed
+ * struct kv_bench - parameters of a measurement
+ * @t: the connection, and its failure
  * @pingpong: the server sends each message back
  * @workqueue: the server's completions are handled in a workqueue
  * @size: octets of a message
@@ -161,10 +161,10 @@ struct kv_bench {
 };
 
 /**
- * struct kv_engine - what messages are measured over
- * @open: connect; the first of these to be called
- * @run: move so many messages, or so many there and back
- * @close: compare what has come, and take everything down
+ * struct kv_engine - a transport to measure
+ * @open: connect; called first
+ * @run: move the given number of messages, one way or there and back
+ * @close: check the received data, and take everything down
  */
 struct kv_engine {
 	void (*open)(struct kv_bench *b);
@@ -177,7 +177,7 @@ int kv_bench(void);
 extern const struct kv_engine kv_rdma_engine;
 extern const struct kv_engine kv_tcp_engine;
 
-/* The tables of cases; @cannot says why this kernel cannot run one. */
+/* The tables of cases; @cannot says why this kernel cannot run a case. */
 struct kv_entry {
 	const char *name;
 	void (*run)(struct kv_case *t);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kverbs.ko: runs its cases when it is loaded, and says in the kernel log how
- * each went: "kverbs: ok NAME", "kverbs: FAIL NAME: WHY" or "kverbs: skip NAME:
- * WHY". With op=OP it measures instead.
+ * kverbs.ko: runs its cases when it is loaded, and logs the result of each:
+ * "kverbs: ok NAME", "kverbs: FAIL NAME: WHY" or "kverbs: skip NAME: WHY". With
+ * op=OP it measures instead.
  */
 #define pr_fmt(fmt) "kverbs: " fmt
 
@@ -14,7 +14,7 @@ static char *only;
 module_param(only, charp, 0444);
 MODULE_PARM_DESC(only, "Name of the one case to run (default: all)");
 
-/* Note what goes wrong first. */
+/* Record the first failure. */
 void kv_fail(struct kv_case *t, const char *fmt, ...)
 {
 	va_list args;
@@ -32,7 +32,7 @@ static void run(const struct kv_entry *entry)
 	struct kv_case *t = kzalloc(sizeof(*t), GFP_KERNEL);
 
 	if (!t)
-		return;		/* the count of cases shows it */
+		return;		/* the number of cases shows it */
 	t->name = entry->name;
 	INIT_LIST_HEAD(&t->regions);
 	t->works = kvcalloc(KV_WORKS, sizeof(*t->works), GFP_KERNEL);

@@ -48,11 +48,11 @@ static void map(struct kv_region *r)
 }
 
 /**
- * kv_region() - pages with a fast-register MR that is mapped and not valid
- * @end: whose they are
- * @num_pages: how many
+ * kv_region() - allocate pages and a mapped, invalid fast-register MR
+ * @end: the end that owns them
+ * @num_pages: number of pages
  *
- * Return: freed with the connection; of no use when the case has failed.
+ * Return: freed with the connection; not usable when the case has failed.
  */
 struct kv_region *kv_region(struct kv_end *end, unsigned int num_pages)
 {
@@ -141,7 +141,7 @@ struct ib_sge kv_sge(const struct kv_region *r, u32 offset, u32 len)
 	};
 }
 
-/* The first page, by the DMA key */
+/* An SGE for the start of the first page, with the DMA key */
 struct ib_sge kv_dma_sge(const struct kv_region *r, u32 len)
 {
 	struct ib_sge sge = { .length = len };
@@ -171,7 +171,7 @@ void kv_fill(struct kv_region *r, u8 seed)
 							 page * PAGE_SIZE + i);
 }
 
-/* @len octets at @offset are those of pattern @seed from @from on. */
+/* Expect @len octets at @offset to be those of pattern @seed from @from on. */
 void kv_compare(const struct kv_region *r, u32 offset, u32 len, u8 seed,
 		u32 from)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file mpi_test.cpp
- * @brief Collectives and messages between all ranks of a world; each rank compares what it gets with what it must be.
+ * @brief Collectives and messages between all ranks of a world; each rank checks the data that it receives.
  *
- * mpirun ... mpi-test [CASE...]. Rank 0 prints a line for each case; a rank that finds something wrong says so and ends the world.
+ * mpirun ... mpi-test [CASE...]. Rank 0 prints a line for each case; a rank that finds an error prints it and aborts the world.
  */
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
@@ -18,12 +18,12 @@ using Octets = std::vector<std::uint8_t>;
 
 int rank, ranks;
 
-/** What rank @p r puts in at @p i; small enough for a sum of any world. */
+/** The contribution of rank @p r at @p i; small enough for a sum over any world. */
 std::int64_t value(int r, std::size_t i) {
   return static_cast<std::int64_t>((i * 2654435761u + static_cast<unsigned>(r) * 40503u) % 1000003) - 500000;
 }
 
-/** Octets that @p from has for @p to. */
+/** The message from @p from to @p to. */
 Octets message(int from, int to, std::size_t length) {
   Octets octets(length);
 
@@ -31,7 +31,7 @@ Octets message(int from, int to, std::size_t length) {
   return octets;
 }
 
-/** Fails with the first place where @p got is not as it must be. */
+/** Fails at the first element of @p got that differs from @p want. */
 template <class T> void expectSame(const std::vector<T>& got, const std::vector<T>& want, const char* what) {
   const auto differ = std::mismatch(want.begin(), want.end(), got.begin(), got.end());
 
@@ -58,7 +58,7 @@ void allReduce() {
   }
 }
 
-/** Every rank's block for every other one. */
+/** Each rank sends every other one a block. */
 void allToAll() {
   constexpr std::size_t block = 65536 + 1;
   Octets out, in(block * static_cast<std::size_t>(ranks)), want;
@@ -73,7 +73,7 @@ void allToAll() {
   expectSame(in, want, "all to all");
 }
 
-/** From each rank to all, in sizes about those where libraries change their ways. */
+/** From each rank to all, in sizes around the thresholds at which libraries switch their protocols. */
 void broadcast() {
   for (int root = 0; root < ranks; root++)
     for (const std::size_t length : {1u, 4095u, 16384u, 65537u, 4u << 20}) {
@@ -120,7 +120,7 @@ const struct {
     {"outstanding", outstanding},
 };
 
-/** Runs the cases that @p wanted names, or all. */
+/** Runs the cases named in @p wanted, or all. */
 int run(std::span<const std::string> wanted) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -128,7 +128,7 @@ int run(std::span<const std::string> wanted) {
     if (!test::selected(c.name, wanted))
       continue;
     c.run();
-    MPI_Barrier(MPI_COMM_WORLD); /* said when all have found it right */
+    MPI_Barrier(MPI_COMM_WORLD); /* all ranks must have passed before rank 0 prints it */
     if (rank == 0)
       std::printf("ok   %s, %d ranks\n", c.name, ranks);
   }

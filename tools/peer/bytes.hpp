@@ -19,7 +19,7 @@ namespace peer {
 using Bytes = std::vector<std::uint8_t>;
 using View = std::span<const std::uint8_t>;
 
-/** The other side has broken the protocol; the text names the rule. */
+/** The other side has violated the protocol; the text names the rule. */
 class ProtocolError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

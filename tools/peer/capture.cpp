@@ -18,7 +18,7 @@ static unsigned long long number(std::uint64_t n) {
 
 /* --- one direction of a TCP connection --- */
 
-/** The octets that were sent, and where each segment lies in them. */
+/** The octets of one direction, and the position of each segment in them. */
 class HalfStream {
 public:
   struct Segment {
@@ -30,7 +30,7 @@ public:
   void begin(std::uint32_t initialSequence) { next_ = initialSequence + 1; }
 
   void add(const TcpPacket& p) {
-    /* Within 2^31 octets of where the stream ends, as TCP itself sees it. */
+    /* As in TCP itself, positions are within 2^31 octets of the stream's end. */
     const auto at = static_cast<std::int64_t>(octets_.size()) + static_cast<std::int32_t>(p.seq - next_);
 
     if (p.payload.empty() || at < 0)
@@ -43,7 +43,7 @@ public:
   const Bytes& octets() const { return octets_; }
   const std::vector<Segment>& segments() const { return segments_; }
 
-  /** Throws when octets are missing, which the capture has lost. */
+  /** Throws when the capture lacks octets of the stream. */
   void complete() const {
     if (!early_.empty())
       throw std::runtime_error(
@@ -78,7 +78,7 @@ private:
 struct Conversation {
   std::string end[2];
   HalfStream half[2];
-  std::uint16_t mss[2] = {}; /* that this end announced */
+  std::uint16_t mss[2] = {}; /* announced by this end */
   std::size_t fragments[2] = {}, withoutDf[2] = {};
   std::string error[2];
 
@@ -108,7 +108,7 @@ private:
   }
 };
 
-/** Sorts packets into conversations. Those whose SYN is missing are left out. */
+/** Sorts packets into conversations. Conversations without a SYN are omitted. */
 static std::vector<std::unique_ptr<Conversation>> conversations(const std::vector<TcpPacket>& packets) {
   std::vector<std::unique_ptr<Conversation>> all;
   std::map<std::pair<std::string, std::string>, std::pair<Conversation*, unsigned>> known;
@@ -129,7 +129,7 @@ static std::vector<std::unique_ptr<Conversation>> conversations(const std::vecto
   return all;
 }
 
-/** Fragments have no ports: they count for every connection of their addresses. */
+/** Fragments have no ports: each is counted for every connection of its addresses. */
 static void addFragments(const std::vector<TcpPacket>& packets, std::vector<std::unique_ptr<Conversation>>& all) {
   for (const auto& p : packets)
     for (auto& c : all)
@@ -139,7 +139,7 @@ static void addFragments(const std::vector<TcpPacket>& packets, std::vector<std:
 
 /* --- MPA --- */
 
-/** A startup frame at the head of a stream, and how long it is. Nothing when the stream is not MPA's, or was cut off before. */
+/** The startup frame at the head of a stream, and its length. Nothing when the stream is not MPA or has no whole frame. */
 static std::optional<std::pair<StartupFrame, std::size_t>> startupFrame(FrameKind kind, View octets) {
   const auto key = startupKey(kind);
 
@@ -151,9 +151,9 @@ static std::optional<std::pair<StartupFrame, std::size_t>> startupFrame(FrameKin
   return {{StartupFrame::decode(kind, octets.first(length)), length}};
 }
 
-/** Where FPDUs start, and what ends behind the last one. */
+/** The stream positions where FPDUs start, and the end of the last one. */
 static std::vector<std::uint64_t> decode(View stream, Direction& d) {
-  static constexpr std::size_t step = 16384; /* the decoder is made for pieces */
+  static constexpr std::size_t step = 16384; /* the decoder is efficient with small pieces only */
   FpduDecoder decoder({d.markers, d.crc});
   std::vector<std::uint64_t> starts{0};
 
@@ -191,7 +191,7 @@ static void judgeSegments(const HalfStream& half, std::size_t startup, Direction
   for (const auto& s : half.segments()) {
     if (s.end <= startup)
       continue;
-    /* Of a segment that begins with the startup frame, what is behind the frame. */
+    /* When a segment begins with the startup frame, judge only the part behind the frame. */
     const auto begin = std::max<std::uint64_t>(s.begin, startup);
     JudgedSegment judged{s.frame, begin - startup, static_cast<std::size_t>(s.end - begin), s.again};
 

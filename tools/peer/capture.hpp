@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file capture.hpp
- * @brief mpa-peer capture: how the FPDUs of captured connections lie in TCP segments (RFC 5044 §5.1, Appendix A).
+ * @brief mpa-peer capture: the position of FPDUs in the TCP segments of captured connections (RFC 5044 §5.1, Appendix A).
  */
 #pragma once
 
@@ -14,12 +14,12 @@ namespace peer {
 
 /** A TCP segment with FPDUs in it. */
 struct JudgedSegment {
-  std::size_t frame = 0;      /**< of the capture */
+  std::size_t frame = 0;      /**< its number in the capture */
   std::uint64_t position = 0; /**< stream position of its first octet, 0 at the start of Full Operation */
   std::size_t length = 0;
-  bool again = false;      /**< all of it had been sent before */
-  std::size_t fpdus = 0;   /**< that lie in it as a whole */
-  std::string reason = {}; /**< why it is not aligned; empty: it starts with an FPDU and holds whole ones */
+  bool again = false;      /**< a retransmission without any new octet */
+  std::size_t fpdus = 0;   /**< whole FPDUs in it */
+  std::string reason = {}; /**< why it is not aligned; empty: it starts with an FPDU and contains only whole FPDUs */
 
   bool aligned() const { return reason.empty(); }
 };
@@ -30,20 +30,20 @@ struct Direction {
   bool markers = false, crc = true;
   std::uint64_t octets = 0; /**< of Full Operation, each counted once */
   std::size_t fpdus = 0, largestUlpdu = 0, largestSegment = 0;
-  std::size_t rest = 0;                /**< octets of an FPDU that the capture ends in */
+  std::size_t rest = 0;                /**< octets of the FPDU that is incomplete at the capture's end */
   std::vector<JudgedSegment> segments; /**< in the order in which they were sent */
   std::size_t fragments = 0;           /**< IP packets that are fragments */
-  std::size_t withoutDf = 0;           /**< IP packets that routers may cut */
-  std::string error;                   /**< what the sender must not do */
+  std::size_t withoutDf = 0;           /**< IP packets that routers may fragment */
+  std::string error;                   /**< a violation by the sender */
 
   std::size_t unaligned() const;
   std::size_t again() const;
   std::size_t unalignedAgain() const;
-  /** Runs of segments that are not aligned. */
+  /** The number of runs of unaligned segments. */
   std::size_t losses() const;
-  /** Aligned segments since the last one that is not. */
+  /** The number of aligned segments after the last unaligned one. */
   std::size_t alignedSince() const;
-  /** How many segments hold so many whole FPDUs. */
+  /** The number of segments by their number of whole FPDUs. */
   std::map<std::size_t, std::size_t> distribution() const;
 };
 

@@ -14,18 +14,18 @@ static unsigned long long number(std::uint64_t n) {
   return n;
 }
 
-/** What is demanded of every direction that is looked at. */
+/** Requirements for every selected direction. */
 struct CaptureOptions {
   std::string to, from;           /**< only directions from or to this address */
   std::string tsv;                /**< file for a row per direction */
   bool allAligned = false;        /**< --expect all-aligned */
-  std::size_t regained = 0;       /**< so many aligned segments at the end, 0: not demanded */
+  std::size_t regained = 0;       /**< minimum of aligned segments at the end, 0: none */
   double leastAligned = 0;        /**< per cent of the segments */
-  std::size_t leastSegments = 1;  /**< in the largest direction: with fewer nothing is shown */
+  std::size_t leastSegments = 1;  /**< in the largest direction: a capture with fewer shows nothing */
   std::size_t mostSegments = 0;   /**< in each direction, 0: any number */
   std::size_t mostFpdus = 0;      /**< in each segment, 0: any number */
   std::size_t mostLosses = ~0ULL; /**< runs of unaligned segments */
-  bool quiet = false;             /**< no list of unaligned segments */
+  bool quiet = false;             /**< do not list unaligned segments */
 };
 
 /* --- figures --- */
@@ -131,9 +131,9 @@ static void writeTsv(const std::string& path, const std::vector<Direction>& all)
   std::fclose(out);
 }
 
-/* --- what is demanded --- */
+/* --- requirements --- */
 
-/** What is wrong with a direction; empty: nothing. */
+/** The requirements that a direction violates; empty without any. */
 static std::vector<std::string> faults(const Direction& d, const CaptureOptions& o) {
   std::vector<std::string> list;
   const auto count = d.distribution();
@@ -199,25 +199,25 @@ int captureCommand(int argc, char** argv) {
   test::Options options(
       R"(usage: mpa-peer capture FILE... [OPTIONS]
 
-Reads captures of tcpdump -s 0 -w, Ethernet or Linux cooked, takes the MPA connections in them apart, as strict as a receiver can
-be (Markers, CRC, lengths), and says of each TCP segment whether it starts with an FPDU and holds whole FPDUs. A connection has to be
-there from its SYN on. Capture where TCP segments are made already: behind the sender's TSO.
+Reads captures of tcpdump -s 0 -w, Ethernet or Linux cooked, decodes their MPA connections as strictly as a receiver can
+(Markers, CRC, lengths), and reports for each TCP segment whether it starts with an FPDU and holds whole FPDUs. The capture must
+include a connection's SYN. Capture behind the sender's TSO, where TCP's segments have their final size.
 
 )",
       {{"expect", "WHAT",
-        "all-aligned: no segment is unaligned; regained: after the last unaligned one came 10 aligned ones or more", expect},
-       {"least-aligned", "P", "per cent of the segments of a direction that have to be aligned", test::number(o.leastAligned)},
-       {"most-losses", "N", "runs of unaligned segments", test::number(o.mostLosses)},
-       {"most-segments", "N", "segments in a direction", test::number(o.mostSegments)},
-       {"most-fpdus", "N", "whole FPDUs in a segment", test::number(o.mostFpdus)},
-       {"least-segments", "N", "in the largest direction, or nothing is shown (1)", test::number(o.leastSegments)},
+        "all-aligned: no segment is unaligned; regained: 10 or more aligned segments follow the last unaligned one", expect},
+       {"least-aligned", "P", "minimum of aligned segments of a direction, in per cent", test::number(o.leastAligned)},
+       {"most-losses", "N", "maximum of runs of unaligned segments", test::number(o.mostLosses)},
+       {"most-segments", "N", "maximum of segments in a direction", test::number(o.mostSegments)},
+       {"most-fpdus", "N", "maximum of whole FPDUs in a segment", test::number(o.mostFpdus)},
+       {"least-segments", "N", "minimum of segments in the largest direction (1)", test::number(o.leastSegments)},
        {"from", "A", "only directions from this address", test::text(o.from)},
        {"to", "A", "only directions to this address", test::text(o.to)},
-       {"tsv", "FILE", "a row per direction, after a row of names", test::text(o.tsv)},
-       {"quiet", nullptr, "do not list where alignment was lost", test::flag(o.quiet)}},
+       {"tsv", "FILE", "file for a row per direction, after a row of names", test::text(o.tsv)},
+       {"quiet", nullptr, "do not list unaligned segments", test::flag(o.quiet)}},
       R"(
-What is demanded is demanded of each direction. Octets that break the protocol, IP fragments and packets without DF fail always.
-Exit status: 0 as demanded, 1 not so, 64 usage.
+Requirements apply to each direction. Octets that violate the protocol, IP fragments and packets without DF always fail.
+Exit status: 0 requirements met, 1 not met, 64 usage.
 )");
   std::vector<std::string> files;
 

@@ -10,14 +10,14 @@ namespace peer {
 
 enum Roles : unsigned { asInitiator = 1, asResponder = 2, asBoth = 3 };
 
-/** One case. It runs once for each of its roles that the command line allows. */
+/** One case. It runs in each of its roles that the command line allows. */
 struct WireCase {
   const char* name;
   Roles roles;       /**< of the peer */
   const char* shows; /**< requirement IDs */
   const char* what;
   void (*run)(Context&);
-  const char* alone = nullptr; /**< what the wire alone shows of it, where no program on the device helps; nullptr: nothing */
+  const char* alone = nullptr; /**< the IDs that it shows without a program's help on the device; nullptr: none */
 };
 
 std::span<const WireCase> startupCases();
@@ -29,7 +29,7 @@ std::span<const WireCase> ddpCases();
 std::span<const WireCase> rdmapCases();
 std::span<const WireCase> teardownCases();
 
-/** All of them. */
+/** All cases. */
 inline std::vector<WireCase> allCases() {
   return test::joined(
       {startupCases(), enhancedCases(), rdmacCases(), earlyCases(), framingCases(), ddpCases(), rdmapCases(), teardownCases()});

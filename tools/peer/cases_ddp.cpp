@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_ddp.cpp @brief What DDP has to refuse (RFC 5041 §7), each with its exact Terminate. */
+/** @file cases_ddp.cpp @brief Segments that DDP must refuse (RFC 5041 §7), each with the exact Terminate. */
 #include <functional>
 
 #include "cases.hpp"
@@ -9,7 +9,7 @@ namespace peer {
 using test::expect;
 using test::format;
 
-/** One connection per wrong segment: @p make builds it, the device has to answer with @p want. */
+/** Sends the wrong segment of @p make on a connection of its own; the device must answer with @p want. */
 static void refused(Context& c, const std::function<Segment(Session&)>& make, const std::vector<TermCode>& want,
                     const Options* options = nullptr) {
   Session s(c, options ? *options : Options(c.config));
@@ -53,7 +53,7 @@ static void writeOtherStream(Context& c) {
           {term::taggedOtherStream});
 }
 
-/** The DDP table has no code for access rights: "the STag has [no] buffer that allows Placement" is the nearest there. */
+/** DDP has no error code for access rights: "the STag has [no] buffer that allows Placement" is the closest one. */
 static void writeNoRight(Context& c) {
   for (const char* access : {"r", "none"})
     refused(
@@ -108,7 +108,7 @@ static void reservedBits(Context& c) {
   s.expectRecv(send);
 }
 
-/** A correct WRITE changes what it names and nothing else. */
+/** A correct WRITE changes exactly the memory that it names. */
 static void writeExact(Context& c) {
   Session s(c, Options(c.config));
   const Bytes data = patternData(1000, 8);
@@ -138,7 +138,7 @@ static void invalidQueue(Context& c) {
             {term::queue});
 }
 
-/** A queue that exists, but not for this opcode: either layer may be the one that objects. */
+/** A valid queue, but not for this opcode: either layer may refuse it. */
 static void wrongQueue(Context& c) {
   const auto move = [&](const Segment& segment, std::uint32_t qn) {
     refused(c,
@@ -158,7 +158,7 @@ static void wrongQueue(Context& c) {
 static void noBuffer(Context& c) {
   Options o(c.config);
 
-  o.recvs = c.role == Role::Initiator ? 1 : 0; /* used up by the first message, where the peer sends it */
+  o.recvs = c.role == Role::Initiator ? 1 : 0; /* the first message uses it up if the peer sends that message */
   refused(
       c, [](Session& s) { return s.nextSend(64, 5); }, {term::noBuffer}, &o);
 }
@@ -173,9 +173,9 @@ static void msnRange(Context& c) {
             },
             {term::msnRange});
   };
-  with(100);                            /* beyond the buffers */
-  with(1);                              /* a buffer is there, but TCP keeps order: a message is missing */
-  with(static_cast<std::uint32_t>(-1)); /* that one is complete */
+  with(100);                            /* beyond the posted buffers */
+  with(1);                              /* has a buffer, but TCP keeps order: a message is missing */
+  with(static_cast<std::uint32_t>(-1)); /* that message is already complete */
   with(0x80000000);
 }
 
@@ -245,18 +245,18 @@ static void untaggedVersion(Context& c) {
             {term::untaggedVersion});
 }
 
-/** A message changes its opcode or is left unfinished for another one: no legal sender does. */
+/** Starts a message before the previous one is complete, which no legal sender does. */
 static void messageWithinMessage(Context& c) {
   Session s(c, Options(c.config));
   const auto msn = s.takeMsn();
   const Segment bad = s.nextSend(64, 6);
 
   s.send(makeSend(msn, patternData(64, 5), 0, false));
-  s.send(bad); /* the next MSN, although this one has no end yet */
+  s.send(bad); /* has the next MSN, although the message before it is incomplete */
   s.expectRefused({term::msnRange}, &bad);
 }
 
-/** SEND and WRITE in several segments, as a small MULPDU makes them, arrive whole. */
+/** SEND and WRITE in several segments, as with a small MULPDU, arrive whole. */
 static void manySegments(Context& c) {
   Session s(c, Options(c.config));
   const Bytes data = patternData(4000, 9);
@@ -275,8 +275,8 @@ static void manySegments(Context& c) {
 }
 
 static const WireCase table[] = {
-    {"ddp-write-exact", asBoth, "", "a WRITE in two segments changes what it names and nothing else", writeExact},
-    {"ddp-write-empty", asBoth, "", "an empty WRITE is taken whatever STag it names", writeEmpty},
+    {"ddp-write-exact", asBoth, "", "a WRITE in two segments changes only the memory that it names", writeExact},
+    {"ddp-write-empty", asBoth, "", "an empty WRITE is accepted with any STag", writeEmpty},
     {"ddp-write-invalid-stag", asBoth, "", "WRITE to an STag that does not exist", writeInvalidStag, "RFC5041-7"},
     {"ddp-write-stag-key", asBoth, "", "WRITE to an STag with another key octet", writeStagKey},
     {"ddp-write-stag-zero", asBoth, "", "WRITE to STag 0", writeStagZero, "RFC5041-7"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_early.cpp @brief Placement before a segment's turn. The caller holds back IPv4 packets of 352 to 383 octets. */
+/** @file cases_early.cpp @brief Early placement. The caller holds back IPv4 packets of 352 to 383 octets. */
 #include <cstdlib>
 #include <functional>
 
@@ -13,19 +13,19 @@ using test::expectEqual;
 using test::format;
 using test::milliseconds;
 
-/** Sends a WRITE that does not arrive. */
+/** Sends a WRITE that is held back and never arrives. */
 static void openGap(Session& s) {
   s.send(makeWrite(s.region.stag, s.region.address, patternData(300, 30)));
 }
 
-/** Sends @p octets behind a gap; returns when the device's TCP has said that it got them. */
+/** Sends @p octets behind a gap; returns when the device's TCP has acknowledged them selectively. */
 static void sendBehindGap(Session& s, View octets) {
   const std::size_t want = s.stream.sackedOctets() + octets.size();
   const Deadline deadline(milliseconds(10000));
 
   s.sendRaw(octets);
   while (s.stream.sackedOctets() < want)
-    expect(!deadline.passed(), "the device's TCP does not report what is behind the gap");
+    expect(!deadline.passed(), "the device's TCP does not report the octets behind the gap");
 }
 
 static void sendBehindGap(Session& s, const Segment& segment) {
@@ -47,7 +47,7 @@ static void heldWrite(Context& c) {
     expect(!deadline.passed(), "a WRITE behind a gap was not placed");
 }
 
-/** Where a segment that has to be refused would go. */
+/** A segment that must be refused, and its target. */
 struct Refused {
   Segment segment;
   RemoteRegion region;
@@ -55,8 +55,9 @@ struct Refused {
 };
 
 /**
- * Behind a gap that is never filled comes what has no right to be placed. Its region can be deregistered: nobody holds it. A
- * WRITE that would have the right is not placed either, because the first wrong guess is the last.
+ * Sends a segment that must not be placed behind a gap that is never filled. The segment does not hold its region, so that it can
+ * be deregistered. A permitted WRITE behind it is not placed early either: the first segment that is not permitted ends early
+ * placement.
  */
 static void refuseBehindGap(Context& c, const std::function<Refused(Session&)>& make) {
   Session s(c, Options(c.config));
@@ -99,13 +100,13 @@ static void gate(Context& c, const char* what) {
   expectEqual(std::system((c.config.gate + " " + what).c_str()), 0, format("status of the gate's %s", what));
 }
 
-/** The device READs 300 octets; where it wants them. */
+/** The device READs 300 octets; returns its Read Request. */
 static ReadRequest deviceReads(Session& s) {
   s.context.target.command("read 300 0x1234 0x5678");
   return s.takeReadRequest(300);
 }
 
-/** What comes early for one READ is not the Response to a later one into the same buffer, which was asked for after that. */
+/** A Response placed early for one READ must not serve a later READ into the same buffer that was requested after it arrived. */
 static void heldResponse(Context& c) {
   if (c.config.gate.empty())
     throw test::Skip("there is no gate");
@@ -115,7 +116,7 @@ static void heldResponse(Context& c) {
 
   const auto first = deviceReads(s);
   const Segment head = makeReadResponse(first.sinkStag, first.sinkTo, View(early).first(200), false);
-  s.send(makeReadResponse(first.sinkStag, first.sinkTo, response, true)); /* stays at the gate */
+  s.send(makeReadResponse(first.sinkStag, first.sinkTo, response, true)); /* the gate holds it back */
   Bytes both = s.frame(head);
   append(both, s.frame(makeReadResponse(first.sinkStag, first.sinkTo + 200, View(early).subspan(200), true)));
   sendBehindGap(s, both);
@@ -133,9 +134,8 @@ static void heldResponse(Context& c) {
 
 static const WireCase table[] = {
     {"held-write", asInitiator, "DDP-09 RCV-04", "a WRITE behind a gap is placed", heldWrite},
-    {"held-checks", asInitiator, "DDP-09 RCV-04", "segments behind a gap that will be refused: not placed, regions not held",
-     heldChecks},
-    {"held-response", asInitiator, "DDP-09", "a Response that was placed before the READ was asked for: refused", heldResponse},
+    {"held-checks", asInitiator, "DDP-09 RCV-04", "forbidden segments behind a gap: not placed, regions not held", heldChecks},
+    {"held-response", asInitiator, "DDP-09", "a Response that was placed before its READ was requested: refused", heldResponse},
 };
 
 std::span<const WireCase> earlyCases() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_enhanced.cpp @brief RFC 6581: every ready-to-receive message, what cannot be agreed on, peers of revision 1.
+/** @file cases_enhanced.cpp @brief RFC 6581: every ready-to-receive message, failed negotiations, peers of revision 1.
  */
 #include "cases.hpp"
 
@@ -43,8 +43,8 @@ static void sendRtr(Session& s, unsigned kind) {
 }
 
 /**
- * The device as Responder names every kind that is offered, and takes any of them. The application notices nothing: it may
- * send, its receives and completions are all for what the peer sends behind the RTR.
+ * As Responder the device names every kind that the Request offers, and accepts any of them. The RTR is invisible to the
+ * application: it may send, and its receives and completions are all for the peer's messages behind the RTR.
  */
 static void takesEveryKind(Context& c) {
   for (unsigned offer = 1; offer < 8; offer++)
@@ -64,7 +64,7 @@ static void takesEveryKind(Context& c) {
       c.target.command("send 100 3");
       expect(s.receiveMessage() == patternData(100, 3), "SEND came changed");
       s.expectCompletion("SEND");
-      for (const std::size_t length : {0u, 20u}) { /* an empty one behind the RTR is the ULP's */
+      for (const std::size_t length : {0u, 20u}) { /* an empty SEND behind the RTR belongs to the ULP */
         const Segment m = s.nextSend(length, 4);
 
         s.send(m);
@@ -73,7 +73,7 @@ static void takesEveryKind(Context& c) {
     }
 }
 
-/** The device as Initiator offers every kind, sends the one that is named, and the best one of several. */
+/** As Initiator the device offers every kind, sends the named one, and the best of several. */
 static void sendsEveryKind(Context& c) {
   for (const Rtr kind : {Rtr::Any, Rtr::Send, Rtr::Write, Rtr::Read}) {
     Options o = enhanced(c);
@@ -93,7 +93,7 @@ static void rtrKinds(Context& c) {
     sendsEveryKind(c);
 }
 
-/** An empty SEND that comes first is the ULP's in the client-server model, and whenever the device sends the RTR. */
+/** An empty first SEND belongs to the ULP in the client-server model, and also when the device is the one that sends the RTR. */
 static void emptySend(Context& c) {
   Options o = enhanced(c);
   o.hello = false;
@@ -107,9 +107,9 @@ static void emptySend(Context& c) {
   s.expectRecv(m);
 }
 
-/* --- what cannot be agreed on --- */
+/* --- failed negotiations --- */
 
-/** A device that connects, as it looks from a Responder that answers by hand. */
+/** A connecting device, and a Responder that this file plays by hand. */
 class Answer {
 public:
   Answer(Context& c, const char* options = "") : context_(c) {
@@ -132,7 +132,7 @@ public:
     stream->send(f.encode());
   }
 
-  /** Nothing but this Terminate, and a FIN; and the application's connect fails. */
+  /** Expects this Terminate, then a FIN; and the application's connect must fail. */
   void expectTerminate(const TermCode& want) {
     FpduDecoder decoder({local_.markers, local_.crc || request.crc});
     std::optional<Fpdu> fpdu;
@@ -144,7 +144,7 @@ public:
       end = stream->receive(octets, Deadline(milliseconds(10000)));
       decoder.feed(octets);
     }
-    expect(fpdu.has_value(), "no Terminate came");
+    expect(fpdu.has_value(), "no Terminate arrived");
     const Segment s = Segment::decode(fpdu->ulpdu);
     context_.trace.add("< " + s.describe());
     expect(s.opcode == opTerminate && s.msn == 1, "a Terminate was due: " + s.describe());
@@ -159,7 +159,7 @@ public:
     Bytes octets;
     const End end = stream->receive(octets, Deadline(milliseconds(10000)));
 
-    expect(octets.empty() && end == want, "in place of the end came " + hex(octets));
+    expect(octets.empty() && end == want, "in place of the end: " + hex(octets));
   }
 
   void expectFailed() {
@@ -168,7 +168,7 @@ public:
     expect(event.at("event") != "ESTABLISHED" && event.at("event") != "DISCONNECTED", "the connect did not fail: " + event.text);
   }
 
-  /** No second attempt: nobody knocks at the listener. */
+  /** The device must make no second attempt to connect. */
   void expectNoOther() {
     try {
       context_.listener.accept(Deadline::exactly(milliseconds(300)));
@@ -187,7 +187,7 @@ private:
   Bytes rest_;
 };
 
-/** Our ORD above the device's IRD. */
+/** The peer's ORD exceeds the device's IRD. */
 static void insufficientIrd(Context& c) {
   for (const std::uint16_t above : {1, 100}) {
     Answer a(c, "ird=4 ord=4");
@@ -201,7 +201,7 @@ static void insufficientIrd(Context& c) {
 }
 
 static void noCommonRtr(Context& c) {
-  for (const bool model : {true, false}) { /* A without a kind, and A not echoed */
+  for (const bool model : {true, false}) { /* A set without a kind, and A not echoed */
     Answer a(c);
     StartupFrame f = replyTo(a.request, enhanced(c));
 
@@ -212,7 +212,7 @@ static void noCommonRtr(Context& c) {
   }
 }
 
-/** A Reply whose Private Data the connection manager cannot carry: the device's own shortcoming. */
+/** A Reply whose Private Data the connection manager cannot carry: a limitation of the device. */
 static void localCatastrophe(Context& c) {
   Answer a(c);
   StartupFrame f = replyTo(a.request, enhanced(c));
@@ -222,7 +222,7 @@ static void localCatastrophe(Context& c) {
   a.expectTerminate(term::startupLocal);
 }
 
-/** The same from the peer: it ends the connection, which the application took for established. */
+/** The peer sends these Terminates: they end a connection that the application had seen established. */
 static void terminated(Context& c) {
   for (const TermCode& code : {term::startupLocal, term::startupIrd, term::startupRtr}) {
     Options o = enhanced(c, offering(kindSend | kindWrite));
@@ -236,7 +236,7 @@ static void terminated(Context& c) {
   }
 }
 
-/** With ORD 0 in force a READ fails where it was posted: nothing of it goes out. */
+/** With ORD 0 in force a READ fails locally and is not sent. */
 static void noReads(Context& c) {
   Options o = enhanced(c);
   o.application = "ird=4 ord=0";
@@ -254,9 +254,9 @@ static void noReads(Context& c) {
   s.expectFin();
 }
 
-/* --- peers that know revision 1 only --- */
+/* --- peers that support revision 1 only --- */
 
-/** RFC 6581 §10: such a Responder closes at an enhanced Request. The second attempt is the RFC 5044 one. */
+/** RFC 6581 §10: a Responder of revision 1 closes the connection at an enhanced Request. The second attempt follows RFC 5044. */
 static void fallback(Context& c) {
   for (const End end : {End::Fin, End::Reset}) {
     Options o(c.config);
@@ -271,7 +271,7 @@ static void fallback(Context& c) {
   }
 }
 
-/** Once is enough, and only for a close in place of a Reply. */
+/** The device makes only one more attempt, and only after a close in place of a Reply. */
 static void fallbackOnce(Context& c) {
   {
     Answer a(c);
@@ -297,7 +297,7 @@ static void fallbackOnce(Context& c) {
     a.expectFailed();
     a.expectNoOther();
   }
-  for (const bool reject : {true, false}) { /* whichever the device sees first */
+  for (const bool reject : {true, false}) { /* Reply and RST: the device may see either first */
     Answer a(c);
     StartupFrame f = replyTo(a.request, enhanced(c));
     f.reject = reject;
@@ -307,7 +307,7 @@ static void fallbackOnce(Context& c) {
   }
 }
 
-/** Revision 1 does not know error 5: RDMAP's own code says the same. */
+/** Revision 1 has no error 5: RDMAP's own code takes its place. */
 static void fallbackCatastrophe(Context& c) {
   Answer a(c);
 
@@ -320,15 +320,15 @@ static void fallbackCatastrophe(Context& c) {
 }
 
 static const WireCase table[] = {
-    {"enhanced-rtr", asBoth, "ENH-05 ENH-06 ENH-07", "empty SEND, WRITE and READ as RTR, each and in every choice", rtrKinds},
-    {"enhanced-empty-send", asBoth, "ENH-06", "an empty SEND first that is no RTR", emptySend},
-    {"enhanced-ird", asResponder, "ENH-03 ENH-08", "our ORD above the device's IRD: Terminate 6", insufficientIrd},
+    {"enhanced-rtr", asBoth, "ENH-05 ENH-06 ENH-07", "empty SEND, WRITE and READ as RTR, in every combination", rtrKinds},
+    {"enhanced-empty-send", asBoth, "ENH-06", "an empty first SEND that is not the RTR", emptySend},
+    {"enhanced-ird", asResponder, "ENH-03 ENH-08", "the peer's ORD above the device's IRD: Terminate 6", insufficientIrd},
     {"enhanced-no-rtr", asResponder, "ENH-06 ENH-08", "no common RTR: Terminate 7", noCommonRtr},
     {"enhanced-local", asResponder, "ENH-08", "a Reply that the device cannot pass on: Terminate 5", localCatastrophe},
     {"enhanced-terminated", asInitiator, "ENH-08", "Terminates 5, 6 and 7 in place of the first message", terminated},
-    {"enhanced-no-reads", asBoth, "ENH-03", "ORD 0: a READ fails, and none goes out", noReads},
+    {"enhanced-no-reads", asBoth, "ENH-03", "ORD 0: a READ fails, and none is sent", noReads},
     {"enhanced-fallback", asResponder, "ENH-09", "FIN or RST in place of a Reply: again with revision 1", fallback},
-    {"enhanced-fallback-once", asResponder, "ENH-09", "no third attempt, and none after half a Reply or a whole one", fallbackOnce},
+    {"enhanced-fallback-once", asResponder, "ENH-09", "no third attempt; no second after a partial or whole Reply", fallbackOnce},
     {"enhanced-fallback-local", asResponder, "ENH-08 ENH-09", "revision 1: RDMAP's code in place of error 5", fallbackCatastrophe},
 };
 

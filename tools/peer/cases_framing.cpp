@@ -14,13 +14,13 @@ using test::expect;
 using test::expectEqual;
 using test::format;
 
-/** Skips unless the device wants Markers in what it receives. */
+/** Skips unless the device asks for Markers. */
 static void needMarkersIn(const Session& s) {
   if (!s.remote.markers)
     throw test::Skip("the device does not ask for Markers");
 }
 
-/** Skips when both sides said C=0. */
+/** Skips when both sides have C=0. */
 static void needCrc(const Session& s) {
   if (!s.local.crc && !s.remote.crc)
     throw test::Skip("CRCs are off");
@@ -28,13 +28,13 @@ static void needCrc(const Session& s) {
 
 /* --- the stream cut anywhere --- */
 
-/** Some FPDUs in a row with what the application has to get out of them. */
+/** Several FPDUs, and the messages that the application must receive from them. */
 struct Batch {
   Bytes octets;
   std::vector<Segment> sends;
 };
 
-/** SENDs of several lengths with a WRITE between them; the last SEND tells what the WRITE left. */
+/** SENDs of several lengths with a WRITE between them; when the last SEND has arrived, the WRITE has been placed. */
 static Batch makeBatch(Session& s, std::uint64_t seed) {
   Batch b;
   const auto send = [&](std::size_t length) {
@@ -54,7 +54,7 @@ static void expectBatch(Session& s, const Batch& b, std::uint64_t seed) {
   for (const auto& m : b.sends)
     s.expectRecv(m);
   const auto sum = s.context.target.command("sum 0 77 61").number("sum");
-  expectEqual(sum, test::checksum(patternData(61, seed)), "checksum of what the WRITE left");
+  expectEqual(sum, test::checksum(patternData(61, seed)), "checksum of the WRITE's data");
   s.postRecvs(static_cast<unsigned>(b.sends.size()));
 }
 
@@ -83,7 +83,7 @@ static void singleOctets(Context& c) {
   }
 }
 
-/** A longer FPDU with several Markers in it, cut around everything that is special in it. */
+/** A longer FPDU with several Markers, cut around every boundary in it. */
 static void cutLong(Context& c) {
   Session s(c, Options(c.config));
   std::vector<std::size_t> cuts = {1, 2, 3, 4, 5, 6, 8, 19, 20, 21, 22, 24};
@@ -101,7 +101,7 @@ static void cutLong(Context& c) {
   }
 }
 
-/** Many FPDUs in one write, so that one segment holds several and some lie across two. */
+/** Many FPDUs in one write: some segments hold several, and some FPDUs span two segments. */
 static void packed(Context& c) {
   Options o(c.config);
   o.recvs = 200;
@@ -138,7 +138,7 @@ static void randomCuts(Context& c) {
     s.expectRecv(m);
 }
 
-/** An FPDU may be longer than the receiver's window or segment (RFC 5044 A.5.2: no deadlock). */
+/** An FPDU may be larger than the receiver's window or segment (RFC 5044 A.5.2: no deadlock). */
 static void hugeFpdu(Context& c) {
   Options o(c.config);
   o.recvSize = 65536;
@@ -152,7 +152,7 @@ static void hugeFpdu(Context& c) {
   }
 }
 
-/* --- legal, if unusual --- */
+/* --- legal, but unusual --- */
 
 static void padIgnored(Context& c) {
   Session s(c, Options(c.config));
@@ -191,14 +191,14 @@ static void seekMarker(Session& s) {
   }
 }
 
-/** FPDUs that begin at each place of the interval: Markers between FPDUs, before the CRC, at each field. */
+/** FPDUs that begin at each word of the interval: Markers between FPDUs, before the CRC, at each field. */
 static void markerPlaces(Context& c) {
   Session s(c, Options(c.config));
   needMarkersIn(s);
   std::vector<bool> seen(128);
 
-  /* Lengths that are no divisors of the interval walk through all of its words but the second, where the Marker's end is: a CRC
-   * field, which ends an FPDU, cannot lie there. */
+  /* Lengths that do not divide the interval reach all of its words except the second. That one follows the Marker, so that the CRC
+   * field at the end of an FPDU cannot lie before it. */
   for (unsigned i = 0; std::count(seen.begin(), seen.end(), true) < 127; i++) {
     expect(i < 2000, "not every place was reached");
     seen[s.encoder.position() % 512 / 4] = true;
@@ -216,7 +216,7 @@ static void markerPlaces(Context& c) {
   s.expectRecv(between);
 }
 
-/** Every place of the interval in the other direction: the strict decoder looks at each Marker. */
+/** Every place of the interval in the other direction: the strict decoder checks each Marker. */
 static void devicePlaces(Context& c) {
   Session s(c, Options(c.config));
 
@@ -269,7 +269,7 @@ static void badCrcWrite(Context& c) {
   }
 }
 
-/** The same in pieces: nothing may be placed while the FPDU is not complete. */
+/** The same in pieces: no data may be placed while the FPDU is incomplete. */
 static void badCrcWritePieces(Context& c) {
   Session s(c, Options(c.config));
   needCrc(s);
@@ -278,7 +278,7 @@ static void badCrcWritePieces(Context& c) {
   s.expectRefused({term::crc}, nullptr);
 }
 
-/** An FPDU that never becomes complete leaves no trace in memory. */
+/** An FPDU that never becomes complete does not change memory. */
 static void partialWrite(Context& c) {
   Session s(c, Options(c.config));
   const Bytes fpdu = s.frame(makeWrite(s.region.stag, s.region.address, patternData(3000, 5)));
@@ -294,7 +294,7 @@ static void partialWrite(Context& c) {
   expectEqual(sum, test::checksum(patternData(3000, 5)), "checksum of the memory after the WRITE");
 }
 
-/** ERR-05: good FPDUs behind a bad one are not delivered, even out of the same segment. */
+/** ERR-05: good FPDUs behind a bad one are not delivered, even from the same segment. */
 static void nothingAfterError(Context& c) {
   Session s(c, Options(c.config));
   needCrc(s);
@@ -321,7 +321,7 @@ static void crcOff(Context& c) {
   s.expectRecv(m);
 }
 
-/** CRC-07: one side's C=1 is enough. */
+/** CRC-07: C=1 of one side is enough. */
 static void crcOneSided(Context& c) {
   Options o(c.config);
   o.crc = false;
@@ -359,8 +359,8 @@ static void badMarkerBetween(Context& c) {
 }
 
 /**
- * An FPDU that is valid but too short for the header that its opcode needs. No RFC gives this a code of its own; it
- * has to be a Terminate all the same, and nothing of it may be used.
+ * An FPDU that is valid but too short for its opcode's header. No RFC defines a code for this; the device must still answer with a
+ * Terminate, and must not use any of the FPDU.
  */
 static void shortUlpdu(Context& c) {
   const std::vector<TermCode> any = {term::marker,      term::ddpCatastrophe, term::streamCatastrophe,
@@ -380,23 +380,23 @@ static void shortUlpdu(Context& c) {
   truncated(makeTerminate({}), 18);
 }
 
-/** ULPDU_Length smaller than what is there: the rest is taken for the next FPDU, and the CRC field for data. */
+/** ULPDU_Length is too small or too large: the CRC is then taken from the wrong octets, and data for the CRC field. */
 static void wrongLength(Context& c) {
   for (const std::uint16_t length : {60, 100}) {
     Session s(c, Options(c.config));
     needCrc(s);
     Bytes all = s.frame(s.nextSend(64, 5), {.length = length});
 
-    append(all, Bytes(200)); /* so that a longer FPDU becomes complete */
+    append(all, Bytes(200)); /* completes the FPDU with the larger length */
     s.sendRaw(all);
     s.expectTerminate({term::crc}, nullptr);
     s.expectDown();
   }
 }
 
-/* --- what the device sends when it cannot --- */
+/* --- the device's sends against a closed window --- */
 
-/** Receives nothing until nothing more comes: the window is shut. Returns how much waits. */
+/** Waits without reading until no more octets arrive: the window is closed. Returns the number of waiting octets. */
 static std::size_t shutWindow(const Stream& stream) {
   std::size_t before = 0;
 
@@ -408,7 +408,7 @@ static std::size_t shutWindow(const Stream& stream) {
   return before;
 }
 
-/** The peer stops receiving until its window is shut, and goes on, twice: nothing is lost, doubled or altered. */
+/** Twice the peer stops reading until its window is closed, and then resumes: no data is lost, duplicated or changed. */
 static void windowShut(Context& c) {
   constexpr std::size_t length = 1000000;
   Session s(c, Options(c.config));
@@ -426,22 +426,22 @@ static void windowShut(Context& c) {
 static const WireCase table[] = {
     {"fpdu-cut-two", asBoth, "RCV-03", "SENDs and a WRITE, cut in two at every octet", cutTwo},
     {"fpdu-single-octets", asBoth, "RCV-03", "the same octet by octet", singleOctets},
-    {"fpdu-cut-long", asBoth, "RCV-03 MRK-08", "an FPDU of a thousand octets, cut where it matters", cutLong},
+    {"fpdu-cut-long", asBoth, "RCV-03 MRK-08", "an FPDU of a thousand octets, cut at its boundaries", cutLong},
     {"fpdu-packed", asBoth, "RCV-03 TX-02", "150 FPDUs in one write", packed},
     {"fpdu-random-cuts", asBoth, "RCV-03", "random lengths, random cuts (--seed)", randomCuts},
     {"fpdu-huge", asBoth, "RCV-06", "FPDUs of up to 65535 octets", hugeFpdu},
-    {"fpdu-partial-write", asBoth, "RCV-01 RCV-02", "nothing of an incomplete WRITE is placed", partialWrite},
+    {"fpdu-partial-write", asBoth, "RCV-01 RCV-02", "an incomplete WRITE is not placed", partialWrite},
     {"fpdu-pad-ignored", asBoth, "FRM-04", "pad octets that are not zero", padIgnored},
     {"fpdu-short-ulpdu", asBoth, "", "ULPDUs too short for their opcode", shortUlpdu, "RFC5040-7"},
-    {"fpdu-wrong-length", asBoth, "CRC-08", "ULPDU_Length that is not the true one", wrongLength, "CRC-08"},
-    {"tx-window-shut", asBoth, "TX-03 TX-08", "the peer's window shuts under a SEND, twice", windowShut},
+    {"fpdu-wrong-length", asBoth, "CRC-08", "a wrong ULPDU_Length", wrongLength, "CRC-08"},
+    {"tx-window-shut", asBoth, "TX-03 TX-08", "the peer's window closes during a SEND, twice", windowShut},
     {"crc-bad-send", asBoth, "CRC-08 ERR-02 ERR-06", "bad CRC on a SEND", badCrcSend, "CRC-08 ERR-02"},
-    {"crc-bad-write", asBoth, "CRC-08 ERR-02 RCV-01", "bad CRC on a WRITE: memory is untouched", badCrcWrite, "CRC-08 ERR-02"},
-    {"crc-bad-write-pieces", asBoth, "CRC-08 ERR-02 RCV-01", "bad CRC on a WRITE that comes in pieces", badCrcWritePieces,
+    {"crc-bad-write", asBoth, "CRC-08 ERR-02 RCV-01", "bad CRC on a WRITE: memory is unchanged", badCrcWrite, "CRC-08 ERR-02"},
+    {"crc-bad-write-pieces", asBoth, "CRC-08 ERR-02 RCV-01", "bad CRC on a WRITE that arrives in pieces", badCrcWritePieces,
      "CRC-08 ERR-02"},
     {"crc-nothing-after", asBoth, "ERR-05", "nothing is delivered after a bad FPDU", nothingAfterError, "CRC-08 ERR-02"},
-    {"crc-off", asBoth, "FRM-05 CRC-07", "no CRC when neither side wants it", crcOff},
-    {"crc-one-sided", asBoth, "CRC-07", "CRCs both ways when one side wants them", crcOneSided},
+    {"crc-off", asBoth, "FRM-05 CRC-07", "no CRC when neither side requests it", crcOff},
+    {"crc-one-sided", asBoth, "CRC-07", "CRCs both ways when one side requests them", crcOneSided},
     {"marker-places", asBoth, "MRK-06 MRK-07 MRK-03", "FPDUs that begin anywhere in a Marker interval", markerPlaces},
     {"marker-device-places", asBoth, "MRK-01 MRK-03 MRK-04 MRK-05 MRK-10 MRK-11", "the same from the device", devicePlaces},
     {"marker-bits-ignored", asBoth, "MRK-01 MRK-02", "RESERVED and the low bits of FPDUPTR", markerBitsIgnored},

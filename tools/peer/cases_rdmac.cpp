@@ -20,7 +20,7 @@ static Options revision0(const Context& c) {
   return o;
 }
 
-/* --- everything both ways --- */
+/* --- all operations, both ways --- */
 
 static void peerWrites(Session& s) {
   const Bytes data = patternData(1000, 21);
@@ -29,7 +29,7 @@ static void peerWrites(Session& s) {
   const Segment fence = s.nextSend(1, 1);
   s.send(fence);
   s.expectRecv(fence);
-  expectEqual(s.context.target.command("sum 0 100 1000").number("sum"), test::checksum(data), "checksum of what was written");
+  expectEqual(s.context.target.command("sum 0 100 1000").number("sum"), test::checksum(data), "checksum of the written data");
 }
 
 static void deviceWrites(Session& s) {
@@ -59,7 +59,7 @@ static void deviceReads(Session& s) {
   expectEqual(wc.number("bytes"), 1000u, "octets that were read");
 }
 
-/** The session's decoder wants Markers, CRC and version 0 in all that comes. */
+/** The session's decoder requires Markers, CRC and version 0 in everything that the device sends. */
 static void talk(Context& c) {
   Session s(c, revision0(c));
 
@@ -86,7 +86,7 @@ static void terminates(Context& c) {
   s.expectDown();
 }
 
-/** No mixing: a header of version 1 is an error then, and what says so has version 0. */
+/** Versions must not mix: a header of version 1 is an error on such a connection, and the Terminate has version 0. */
 static void mixed(Context& c) {
   const struct {
     bool tagged;
@@ -107,7 +107,7 @@ static void mixed(Context& c) {
   }
 }
 
-/** Version 0 is nothing that revisions 1 and 2 have. */
+/** Revisions 1 and 2 do not use version 0. */
 static void unasked(Context& c) {
   for (const bool tagged : {false, true}) {
     Options o(c.config);
@@ -137,7 +137,7 @@ static void rejected(Context& c) {
 
 /* --- the non-permissive device: rdmac=N --- */
 
-/** Nothing but @p s's FIN may come. */
+/** The device must send nothing but a FIN on @p s. */
 static void expectFinOnly(Stream& s, const char* what) {
   Bytes octets;
   const End end = s.receive(octets, Deadline(milliseconds(10000)));
@@ -146,7 +146,7 @@ static void expectFinOnly(Stream& s, const char* what) {
   expect(end == End::Fin, format("%s: a FIN was due", what));
 }
 
-/** RFC 5044 §C.2.1. The rest of the Request comes late: nothing of it may turn the FIN into an RST. */
+/** RFC 5044 §C.2.1. The rest of the Request arrives late, and must not turn the FIN into an RST. */
 static void refusedRequest(Context& c) {
   for (const std::size_t length : {0u, 100u})
     for (const bool cut : {false, true}) {
@@ -160,9 +160,9 @@ static void refusedRequest(Context& c) {
       const auto reply = receiveStartup(s, FrameKind::Reply, rest, c.trace);
       expectEqual(reply.revision, 1, "revision of the Reply");
       expect(reply.reject && !reply.enhanced, "the Reply accepts");
-      expect(rest.empty(), "more than the Reply came");
+      expect(rest.empty(), "octets behind the Reply");
       expectFinOnly(s, "refused Request");
-      expect(!c.target.event("cm", Deadline::exactly(milliseconds(50))), "the application was told of a connection");
+      expect(!c.target.event("cm", Deadline::exactly(milliseconds(50))), "the application got an event of a connection");
     }
 }
 
@@ -176,7 +176,7 @@ static void refusedReply(Context& c) {
   const auto request = receiveStartup(s, FrameKind::Request, rest, c.trace);
   s.send(replyTo(request, revision0(c)).encode());
   const Line event = c.target.expectEvent("cm");
-  expect(event.at("event") != "ESTABLISHED", "the application was told of a connection");
+  expect(event.at("event") != "ESTABLISHED", "the application got an event of a connection");
   expectFinOnly(s, "refused Reply");
 }
 

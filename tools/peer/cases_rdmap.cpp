@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_rdmap.cpp @brief RDMAP: messages of every kind both ways, and what has to be refused (RFC 5040 §7). */
+/** @file cases_rdmap.cpp @brief RDMAP: messages of every kind both ways, and messages that must be refused (RFC 5040 §7). */
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -31,7 +31,7 @@ static ReadRequest readOf(const RemoteRegion& r, std::uint64_t offset, std::uint
   return {sinkStag, sinkTo, size, r.stag, r.address + offset};
 }
 
-/** Sends a READ request and compares what comes back with the pattern that fills the application's region. */
+/** Sends a Read Request and compares the Response with the pattern that fills the application's region. */
 static void readBack(Session& s, std::uint32_t msn, std::uint32_t offset, std::uint32_t size) {
   const auto request = readOf(s.region, offset, size);
   const Bytes all = patternData(offset + size, 1);
@@ -55,9 +55,9 @@ static void readRequest(Context& c) {
   expectEqual(s.order.responsesDue(), 0u, "responses outstanding");
 }
 
-/** Several requests at once are answered in their order (RFC 5040 §5.5-20). */
+/** Several requests at once are answered in order (RFC 5040 §5.5-20). */
 static void readMany(Context& c) {
-  static constexpr unsigned count = 8; /* as many as the peer's ORD said */
+  static constexpr unsigned count = 8; /* the peer's ORD */
   Session s(c, Options(c.config));
   Bytes requests;
 
@@ -73,7 +73,7 @@ static void readMany(Context& c) {
     expectEqual(s.receiveMessage().size(), 900 + i, "READ response");
 }
 
-/** RFC 5040 §5.2.1: a request for nothing is answered without looking at its STag. */
+/** RFC 5040 §5.2.1: an empty READ is answered without a check of its STag. */
 static void readEmpty(Context& c) {
   Session s(c, Options(c.config));
   const ReadRequest r{sinkStag, sinkTo, 0, 0xdeadbeef, ~0ULL};
@@ -134,7 +134,7 @@ static void readOffset(Context& c) {
           {term::offset});
 }
 
-/** A request is 28 octets. Longer does not fit the queue's buffer; shorter has no code of its own. */
+/** A request is 28 octets. A longer one does not fit the queue's buffer; no code is defined for a shorter one. */
 static void readLength(Context& c) {
   Session s(c, Options(c.config));
   Segment r = makeReadRequest(1, readOf(s.region, 0, 64));
@@ -159,8 +159,8 @@ static void sendKinds(Context& c) {
 }
 
 /**
- * RFC 5040 §5.3: the application gets the message and the STag is gone; or the device does not let this kind of memory
- * be invalidated and says so. Silence about it, or an STag that lives on, are wrong.
+ * RFC 5040 §5.3: either the application gets the message and the STag is invalid, or the device refuses to invalidate this kind of
+ * memory with a Terminate. To ignore the request, or to leave the STag valid after success, is wrong.
  */
 static void sendInvalidate(Context& c) {
   for (const auto opcode : {opSendInvalidate, opSendSolicitedInvalidate}) {
@@ -175,7 +175,7 @@ static void sendInvalidate(Context& c) {
       s.expectTerminate({term::cannotInvalidate}, nullptr);
       continue;
     }
-    if (wc->values.contains("inv")) /* not every user library tells */
+    if (wc->values.contains("inv")) /* some user libraries do not report it */
       expectEqual(wc->number("inv"), s.region.stag, "invalidated STag in the completion");
     const Segment write = makeWrite(s.region.stag, s.region.address, patternData(64, 1));
     s.send(write);
@@ -218,7 +218,7 @@ static void opcodeReserved(Context& c) {
               {term::opcode});
 }
 
-/** The opcode exists, but not with this T bit (RFC 5040 Figure 4). */
+/** A valid opcode with the wrong T bit (RFC 5040 Figure 4). */
 static void opcodeTagged(Context& c) {
   for (const auto opcode : {opSend, opReadRequest, opTerminate})
     refused(c,
@@ -244,7 +244,7 @@ static void rdmapVersion(Context& c) {
               {term::rdmapVersion});
 }
 
-/** A READ response that nobody asked for: the opcode is unexpected, or its STag is none that waits. */
+/** A READ response without a request: the opcode is unexpected, or no READ waits for its STag. */
 static void responseUnexpected(Context& c) {
   refused(c, [](Session& s) { return makeReadResponse(s.region.stag, s.region.address, patternData(64, 5)); },
           {term::opcode, term::taggedStag});
@@ -252,7 +252,7 @@ static void responseUnexpected(Context& c) {
 
 /* --- the device as the active side --- */
 
-/** The application sends; the peer's strict receiver looks at every octet. */
+/** The application sends; the peer's strict receiver checks every octet. */
 static void deviceSends(Context& c) {
   Session s(c, Options(c.config));
   unsigned n = 0;
@@ -299,11 +299,11 @@ static void deviceReads(Context& c) {
       at += part;
     } while (at < length);
     const Line wc = s.expectCompletion("READ");
-    expectEqual(wc.number("sum"), test::checksum(data), "checksum of what the application read");
+    expectEqual(wc.number("sum"), test::checksum(data), "checksum of the data that the application read");
   }
 }
 
-/** The last segment of a response may be empty, as that of any message. */
+/** The last segment of a response may be empty, like that of any message. */
 static void deviceReadsEmptyLast(Context& c) {
   Session s(c, Options(c.config));
   const Bytes data = patternData(1000, 6);
@@ -313,11 +313,11 @@ static void deviceReadsEmptyLast(Context& c) {
   s.send(makeReadResponse(r.sinkStag, r.sinkTo, data, false));
   s.send(makeReadResponse(r.sinkStag, r.sinkTo + data.size(), {}, true));
   const Line wc = s.expectCompletion("READ");
-  expectEqual(wc.number("sum"), test::checksum(data), "checksum of what the application read");
+  expectEqual(wc.number("sum"), test::checksum(data), "checksum of the data that the application read");
   s.talk();
 }
 
-/** As many READs outstanding as can be: what is not fenced does not wait for them. */
+/** The maximum of READs is outstanding: a SEND without a fence does not wait for them. */
 static void deviceSendsBesideReads(Context& c) {
   constexpr unsigned most = 128;
   Options o(c.config);
@@ -341,7 +341,7 @@ static ReadRequest outstandingRead(Session& s) {
   return s.takeReadRequest(1000);
 }
 
-/** Sends what changes the READ's memory, as long as the connection takes it and nobody asks for a @p stop. */
+/** Sends segments that change the READ's memory, until TCP refuses, @p rounds are over, or @p stop is requested. */
 static void attackSink(Session& s, const ReadRequest& r, unsigned rounds, const std::stop_token& stop = {}) {
   try {
     for (unsigned i = 0; i < rounds && !stop.stop_requested(); i++)
@@ -351,7 +351,7 @@ static void attackSink(Session& s, const ReadRequest& r, unsigned rounds, const 
   }
 }
 
-/** The READ fails, and from then on its memory stays as it was when the completion came. */
+/** The READ fails, and its memory does not change after its completion. */
 static void expectSinkLeftAlone(Session& s, const ReadRequest& r) {
   Target& target = s.context.target;
   Line wc = target.expectEvent("wc");
@@ -364,7 +364,7 @@ static void expectSinkLeftAlone(Session& s, const ReadRequest& r) {
   expectEqual(target.command("sink 1000").number("sum"), wc.number("sum"), "checksum of the READ's memory");
 }
 
-/** A READ that the device gives up at the end of its connection, because the peer withholds the response. */
+/** The device flushes a READ at the end of its connection, because the peer withholds the response. */
 static void writeAfterFlush(Context& c) {
   Session s(c, Options(c.config));
   const auto r = outstandingRead(s);
@@ -402,8 +402,8 @@ static void writeAtEnds(Context& c) {
 }
 
 /**
- * The same when the device is removed under a peer that writes until TCP refuses. The application gets no completion then; its memory
- * is its own once the removal has returned.
+ * The same when the device is removed while the peer writes until TCP refuses. The application gets no completion in this case; its
+ * memory must not change after the removal has returned.
  */
 static void writeAtRemoval(Context& c) {
   if (c.config.removal.empty())
@@ -432,7 +432,7 @@ static void writeAtRemoval(Context& c) {
   } while (!last);
 }
 
-/** Answers a READ of 1000 octets with @p spoil applied to the right response; the device must not complete it. */
+/** Answers a READ of 1000 octets with a response that @p spoil has changed; the device must not complete the READ. */
 static void wrongResponse(Context& c, const std::function<void(Segment&)>& spoil, const std::vector<TermCode>& want) {
   Session s(c, Options(c.config));
 
@@ -455,15 +455,15 @@ static void responseWrong(Context& c) {
 }
 
 /**
- * A response that goes on behind the READ's length, in segments none of which is the last: each has its right place and length, all
- * of them together are too much. The memory behind the sink has all rights.
+ * A response that exceeds the READ's length by segments that are not the last: each has a correct place and length, but together
+ * they are too long. The memory behind the sink has all access rights.
  */
 static void responseOverrun(Context& c) {
   constexpr std::size_t length = 1000, whole = 3 * length;
 
   for (const std::size_t part : {400u, 1000u}) {
     Session s(c, Options(c.config));
-    Bytes want(whole); /* what the memory is to hold in the end */
+    Bytes want(whole); /* the memory's expected content at the end */
     std::size_t at = 0;
 
     c.target.command(format("read %zu 0x%x 0x%llx", length, sinkStag, static_cast<unsigned long long>(sinkTo)));
@@ -483,7 +483,7 @@ static void responseOverrun(Context& c) {
   }
 }
 
-/** A response must not reach memory other than what the READ named, even memory that has all rights. */
+/** A response must only change memory that the READ named, even if other memory has all access rights. */
 static void responseElsewhere(Context& c) {
   Session s(c, Options(c.config));
 
@@ -502,7 +502,7 @@ static void terminateReceived(Context& c) {
   const Segment quoted = makeSend(1, {});
 
   s.send(makeTerminate({.code = term::tooLong, .segmentLength = 18, .ddpHeader = quoted.header(), .rdmapHeader = {}}));
-  s.expectFin(); /* and no Terminate in answer to one */
+  s.expectFin(); /* without a Terminate in answer */
   s.expectDown();
 }
 
@@ -522,12 +522,12 @@ static void terminateKinds(Context& c) {
   }
 }
 
-/** A Terminate that refuses the second of two READs is not the first one's fault. */
+/** A Terminate that refuses the second of two READs does not give the first one an error of its own. */
 static void terminateReadRefused(Context& c) {
   Options o(c.config);
   o.application = "ird=1 ord=2";
   o.enhanced = {.ird = 2, .ord = 1};
-  o.recvs = c.role == Role::Initiator; /* the first message's: flushed ones would be told of between the READs */
+  o.recvs = c.role == Role::Initiator; /* for the first message only: flushed receives would complete between the READs */
   Session s(c, o);
   Segment m;
 
@@ -546,7 +546,7 @@ static void terminateReadRefused(Context& c) {
   s.expectDown();
 }
 
-/** RFC 5041 §7.1: the MSN of queue 2 is checked as any other. */
+/** RFC 5041 §7.1: the MSN of queue 2 is checked like any other. */
 static void terminateMsn(Context& c) {
   refused(c,
           [](Session&) {
@@ -557,7 +557,7 @@ static void terminateMsn(Context& c) {
           {term::msnRange});
 }
 
-/** A Terminate that is too short for its header, or for what its HdrCt bits say. */
+/** A Terminate that is too short for its own header, or for the headers that its HdrCt bits announce. */
 static void terminateMalformed(Context& c) {
   const Bytes bad[] = {{}, {0x12}, {0x12, 0x05, 0xe0, 0x00}, {0x12, 0x05, 0xe0, 0x00, 0x00, 0x12, 0x41}};
 
@@ -567,13 +567,13 @@ static void terminateMalformed(Context& c) {
 
     m.payload = payload;
     s.send(m);
-    s.drain(test::milliseconds(15000)); /* with a Terminate or without: the connection is over */
+    s.drain(test::milliseconds(15000)); /* with or without a Terminate, the connection ends */
     s.expectDown();
     s.expectMemoryUntouched();
   }
 }
 
-/** READ requests beyond what was agreed have no buffer on queue 1. */
+/** Read Requests above the agreed number have no buffer on queue 1. */
 static void readTooMany(Context& c) {
   Options o(c.config);
   o.application = "ird=2 ord=2";
@@ -583,7 +583,7 @@ static void readTooMany(Context& c) {
 
   if (!s.remote.enhanced)
     throw test::Skip("IRD is agreed on only in revision 2");
-  s.stream.receiveBuffer(4096); /* so that the first response cannot leave at once */
+  s.stream.receiveBuffer(4096); /* keeps the first response from leaving at once */
   for (unsigned i = 0; i < 64; i++)
     append(all, s.frame(makeReadRequest(i + 1, readOf(s.region, 0, 65536))));
   s.sendRaw(all);
@@ -614,7 +614,7 @@ static const WireCase table[] = {
     {"rdmap-version", asBoth, "", "RDMAP versions 0, 2 and 3", rdmapVersion},
     {"rdmap-response-unexpected", asBoth, "", "READ response without a request", responseUnexpected, "RFC5040-7"},
     {"rdmap-response-wrong", asBoth, "", "READ response with another STag, TO, length", responseWrong},
-    {"rdmap-response-overrun", asBoth, "", "READ response that goes on behind the READ's length", responseOverrun},
+    {"rdmap-response-overrun", asBoth, "", "READ response that exceeds the READ's length", responseOverrun},
     {"rdmap-response-elsewhere", asBoth, "", "READ response to memory that the READ did not name", responseElsewhere},
     {"rdmap-device-sends", asBoth, "FRM-01 FRM-02 FRM-03 CRC-01 CRC-02", "the device SENDs 0 to 100000 octets", deviceSends},
     {"rdmap-device-writes", asBoth, "", "the device WRITEs 0 to 100000 octets", deviceWrites},
@@ -622,8 +622,8 @@ static const WireCase table[] = {
     {"rdmap-device-reads-empty-last", asBoth, "", "the device READs, and the last segment of the response is empty",
      deviceReadsEmptyLast},
     {"rdmap-device-sends-beside-reads", asBoth, "", "the device SENDs with 128 READs outstanding", deviceSendsBesideReads},
-    {"rdmap-write-after-flush", asInitiator, "", "WRITE to a READ's memory after the device has given it up", writeAfterFlush},
-    {"rdmap-write-at-ends", asBoth, "", "WRITEs to a READ's memory while it is flushed, at each end", writeAtEnds},
+    {"rdmap-write-after-flush", asInitiator, "", "WRITE to a READ's memory after the device has flushed the READ", writeAfterFlush},
+    {"rdmap-write-at-ends", asBoth, "", "WRITEs to a READ's memory while it is flushed, for each kind of end", writeAtEnds},
     {"removal-write", asInitiator, "", "WRITEs to a READ's memory while the device is removed", writeAtRemoval},
     {"rdmap-terminate-msn", asBoth, "", "a Terminate that skips an MSN", terminateMsn, "RFC5041-7"},
     {"rdmap-terminate-received", asBoth, "", "a Terminate ends the connection and is not answered", terminateReceived,

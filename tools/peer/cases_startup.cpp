@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_startup.cpp @brief MPA startup (RFC 5044 §7.1, RFC 6581): what is taken, what is refused, what ends by timeout. */
+/** @file cases_startup.cpp @brief MPA startup (RFC 5044 §7.1, RFC 6581): accepted, refused, and ended by timeout. */
 #include <algorithm>
 #include <functional>
 
@@ -34,7 +34,7 @@ static void revisions(Context& c) {
   }
 }
 
-/** The Reply, as its strict decoder and RFC 6581 section 6 want it; what M and C say is the device's choice. */
+/** The Reply complies with its strict decoder and RFC 6581 section 6; the device may choose M and C. */
 static void reply(Context& c) {
   for (const std::uint8_t revision : {1, 2})
     for (const bool set : {false, true}) {
@@ -49,7 +49,7 @@ static void reply(Context& c) {
     }
 }
 
-/** M=1: the device sends Markers; M=0: it sends none. The decoder of the session checks either. */
+/** M=1: the device sends Markers; M=0: it sends none. The session's decoder checks both. */
 static void markerBit(Context& c) {
   for (const bool markers : {false, true}) {
     Options o(c.config);
@@ -69,7 +69,7 @@ static void crcBit(Context& c) {
 }
 
 static void reservedBits(Context& c) {
-  /* Built by hand: Session sends correct frames only. */
+  /* Built by hand, because Session sends only correct frames. */
   if (c.role != Role::Initiator)
     throw test::Skip("shown as Initiator");
   Bytes rest;
@@ -95,7 +95,7 @@ static void privateDataOf(Context& c, std::size_t length) {
   o.privateData = patternData(length, 11);
   o.application = "pd=" + theirs;
   Session s(c, o);
-  /* librdmacm may pad what the passive side gets; a shorter answer, or another, is wrong. */
+  /* librdmacm may pad the passive side's data; shorter or different data is wrong. */
   expect(s.request.at("pd") == ours, format("%zu octets of Private Data: the application got %s", length, s.request.text.c_str()));
   expect(hex(s.remote.privateData, 1024) == theirs,
          format("%zu octets of Private Data: the peer got %zu", length, s.remote.privateData.size()));
@@ -106,15 +106,15 @@ static void privateData(Context& c) {
     privateDataOf(c, length);
 }
 
-/** The largest that librdmacm's 8-bit length can say, and the four octets of RFC 6581 on top of it. */
+/** The largest lengths that librdmacm's 8-bit field can express, and around them those with RFC 6581's four octets added. */
 static void privateDataEdge(Context& c) {
   for (const std::size_t length : {251u, 252u, 253u, 254u, 255u})
     privateDataOf(c, length);
 }
 
 /**
- * Legal on the wire, but more than the 8-bit lengths of iw_cm can carry: the application either gets exactly this, or
- * the connection is rejected or closed. A length that wrapped is the fault that this looks for.
+ * Legal on the wire, but beyond the 8-bit lengths of iw_cm: either the application gets exactly this data, or the connection is
+ * rejected or closed. The case detects a length that has wrapped.
  */
 static void privateDataLarge(Context& c) {
   for (const std::size_t length : {256u, 260u, 300u, 508u}) {
@@ -124,7 +124,7 @@ static void privateDataLarge(Context& c) {
     s.send(startupFrame(FrameKind::Request, o).encode());
     Bytes answer;
     End end;
-    do /* nothing comes when the Request was delivered */
+    do /* no answer arrives if the Request was delivered */
       end = s.receive(answer, Deadline::exactly(milliseconds(5000)));
     while (end == End::Data);
     const auto event = c.target.event("cm", Deadline(milliseconds(0)));
@@ -143,7 +143,7 @@ static void privateDataLarge(Context& c) {
 
 /* --- startups that must be refused --- */
 
-/** Sends @p octets as Initiator: the device has to close, soon, and the application must not hear of it. */
+/** Sends @p octets as Initiator: the device must close soon, and the application must get no event. */
 static void refusedRequest(Context& c, const Bytes& octets, const std::string& what, bool finish = false) {
   Stream s = Stream::connect(c.config.address, c.config.port);
   Bytes answer;
@@ -155,10 +155,10 @@ static void refusedRequest(Context& c, const Bytes& octets, const std::string& w
   expect(answer.empty(), what + ": the device answered " + hex(answer));
   expect(end == End::Fin || end == End::Reset, what + ": the device did not close");
   expect(!c.target.present() || !c.target.event("cm", Deadline::exactly(milliseconds(50))),
-         what + ": the application was told of a connection");
+         what + ": the application got an event of a connection");
 }
 
-/** Answers the device's Request with @p octets: it has to close and the application's connect has to fail. */
+/** Answers the device's Request with @p octets: the device must close, and the application's connect must fail. */
 static void refusedReply(Context& c, const Bytes& octets, const std::string& what, bool finish = false) {
   const auto& config = c.config;
   Bytes rest;
@@ -170,10 +170,10 @@ static void refusedReply(Context& c, const Bytes& octets, const std::string& wha
   if (finish)
     s.finish();
   const Line event = c.target.expectEvent("cm");
-  expect(event.at("event") != "ESTABLISHED", what + ": the application was told of a connection");
+  expect(event.at("event") != "ESTABLISHED", what + ": the application got an event of a connection");
   Bytes more;
   End end;
-  do /* RFC 5040 allows a last Terminate; only the end matters here */
+  do /* RFC 5040 allows a last Terminate; the case checks only the end */
     end = s.receive(more, Deadline(milliseconds(5000)));
   while (end == End::Data);
   expect(end != End::Open, what + ": the device did not close");
@@ -202,7 +202,7 @@ static void wrongKey(Context& c) {
   }
 }
 
-/** Initiator/Initiator, and a Reply where a Request is due: told apart by the key. */
+/** Initiator against Initiator, and a Reply in place of a Request: the key reveals both. */
 static void sameRole(Context& c) {
   StartupFrame f = ownFrame(c);
 
@@ -232,7 +232,7 @@ static void tooMuchPrivateData(Context& c) {
     StartupFrame f = ownFrame(c);
 
     f.lengthOverride = length;
-    refused(c, f.encode(), format("PD_Length %u", length)); /* refused before all of it has come */
+    refused(c, f.encode(), format("PD_Length %u", length)); /* refused before the whole frame has arrived */
   }
 }
 
@@ -259,7 +259,7 @@ static void enhancedTooShort(Context& c) {
 static void partialFrame(Context& c) {
   const Bytes whole = ownFrame(c).encode();
 
-  /* Nothing at all in place of a Reply is a case of its own: enhanced-fallback. */
+  /* A close without any octet in place of a Reply is tested by enhanced-fallback. */
   for (const std::size_t length : {c.role == Role::Initiator ? 0u : 2u, 1u, 16u, 19u})
     refused(c, Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)), format("FIN after %zu octets", length),
             true);
@@ -325,7 +325,7 @@ static void cutRequest(Context& c) {
   }
 }
 
-/** The application hears of a Reply when all of it is there, and once. */
+/** The application gets one event for a Reply, when the whole Reply has arrived. */
 static void cutReply(Context& c) {
   const auto& config = c.config;
   const std::string from = config.ownAddress.empty() ? config.address : config.ownAddress;
@@ -355,7 +355,7 @@ static void cutFrame(Context& c) {
     cutReply(c);
 }
 
-/** Waits at most the bound for the device to close @p s, while @p step is done every second. */
+/** Waits up to the bound for the device to close @p s, and runs @p step every second meanwhile. */
 static void expectCutOff(Context& c, Stream& s, const std::function<void()>& step) {
   const Deadline bound(c.config.startupBound);
 
@@ -369,7 +369,7 @@ static void expectCutOff(Context& c, Stream& s, const std::function<void()>& ste
     try {
       step();
     } catch (const std::system_error&) {
-      return; /* sending fails: it has closed */
+      return; /* sending fails because the device has closed */
     }
   }
   throw test::Failure("the unfinished startup was not cut off in time");
@@ -391,7 +391,7 @@ static void expectConnectFailed(Context& c) {
   if (c.role == Role::Initiator)
     return;
   const Line event = c.target.expectEvent("cm");
-  expect(event.at("event") != "ESTABLISHED", "the application was told of a connection");
+  expect(event.at("event") != "ESTABLISHED", "the application got an event of a connection");
 }
 
 static void silent(Context& c) {
@@ -401,7 +401,7 @@ static void silent(Context& c) {
   expectConnectFailed(c);
 }
 
-/** One octet a second: each is progress, but the whole has a bound. */
+/** One octet per second: each is progress, but the startup as a whole has a time limit. */
 static void drip(Context& c) {
   Options o(c.config);
   o.privateData = patternData(200, 1);
@@ -415,14 +415,14 @@ static void drip(Context& c) {
 
 /* --- the first FPDU --- */
 
-/** Learns whether the device asks for Markers, as no legal peer could know before its startup frame has come. */
+/** Finds out by a first connection whether the device asks for Markers; a legal peer learns that only from the startup frame. */
 static Framing learnFraming(Context& c) {
   Session probe(c, Options(c.config));
 
   return probe.encoder.framing();
 }
 
-/** A Request, and behind it an FPDU that no Initiator may send yet (STA-19: not lost; and no stall, whatever happens). */
+/** A Request and an FPDU behind it that the Initiator may not send yet (STA-19: not lost; and no stall in any case). */
 static void behindRequest(Context& c, const Cuts& cuts) {
   const Framing framing = learnFraming(c);
   const Segment m = makeSend(1, patternData(50, 4));
@@ -443,7 +443,7 @@ static void behindRequest(Context& c, const Cuts& cuts) {
   expectEqual(wc.number("sum"), test::checksum(m.payload), "checksum of its message");
 }
 
-/** A Reply, and behind it an FPDU that a Responder should not send yet. */
+/** A Reply and an FPDU behind it that the Responder should not send yet. */
 static void behindReply(Context& c, const Cuts& cuts) {
   const auto& config = c.config;
   const Segment m = makeSend(1, patternData(50, 4));
@@ -478,7 +478,7 @@ static void firstNextSegment(Context& c) {
     behindReply(c, {1});
 }
 
-/** STA-12: the Responder's application sends at once, but nothing goes out before the Initiator's first FPDU. */
+/** STA-12: the Responder's application sends at once, but the device sends nothing before the Initiator's first FPDU. */
 static void responderWaits(Context& c) {
   Options o(c.config);
   o.hello = false;
@@ -491,7 +491,7 @@ static void responderWaits(Context& c) {
   expect(s.receiveMessage() == patternData(100, 3), "SEND came changed");
 }
 
-/** RFC 6581 §9.1: the Reply's values keep to what was asked. */
+/** RFC 6581 §9.1: the Reply's depths comply with the Request's. */
 static void depths(Context& c) {
   if (c.role != Role::Initiator || c.config.revision < 2)
     throw test::Skip("shown as Initiator in revision 2");
@@ -504,13 +504,13 @@ static void depths(Context& c) {
   expect(s.remote.enhanced->ord <= 3, format("the Responder's ORD is %u, the Initiator's IRD 3", s.remote.enhanced->ord));
   expect(s.remote.enhanced->ird >= 5, format("the Responder's IRD is %u, the Initiator's ORD 5", s.remote.enhanced->ird));
   expect(!s.remote.enhanced->peerToPeer, "A is not echoed");
-  expectEqual(s.request.number("ird"), 5u, "responder_resources that the application was told");
-  expectEqual(s.request.number("ord"), 3u, "initiator_depth that the application was told");
+  expectEqual(s.request.number("ird"), 5u, "responder_resources in the application's event");
+  expectEqual(s.request.number("ord"), 3u, "initiator_depth in the application's event");
 }
 
 /* --- the peer-to-peer model --- */
 
-/** The peer as Initiator: asks with A=1 for @p offer, sends the RTR that @p segment is. */
+/** The peer as Initiator: requests A=1 with @p offer, and sends @p segment as RTR. */
 static void sendRtr(Context& c, const Enhanced& offer, const Segment& segment) {
   Options o(c.config);
   o.revision = 2;
@@ -560,7 +560,7 @@ static const WireCase table[] = {
     {"startup-rtr", asBoth, "ENH-05 ENH-06 ENH-07", "peer-to-peer model with an empty WRITE or READ first", rtr},
     {"startup-private-data", asBoth, "STA-08 STA-17", "0 to 248 octets of Private Data each way", privateData},
     {"startup-private-data-edge", asBoth, "STA-08", "251 to 255 octets of Private Data", privateDataEdge},
-    {"startup-private-data-large", asInitiator, "STA-08", "256 to 508 octets: more than the connection manager carries",
+    {"startup-private-data-large", asInitiator, "STA-08", "256 to 508 octets: more than the connection manager can carry",
      privateDataLarge},
     {"startup-cut", asBoth, "RCV-03", "the Request or the Reply cut at every octet", cutFrame},
     {"startup-first-same-segment", asBoth, "STA-19", "the first FPDU right behind the startup frame", firstSameSegment},
@@ -568,11 +568,11 @@ static const WireCase table[] = {
     {"startup-responder-waits", asInitiator, "STA-12", "the Responder sends nothing before the first FPDU", responderWaits},
     {"startup-rejects", asBoth, "STA-04 STA-10 STA-11", "a reject with Private Data", rejects},
     {"startup-wrong-key", asBoth, "STA-01 ERR-04", "wrong key", wrongKey, "STA-01 ERR-04"},
-    {"startup-same-role", asBoth, "STA-13", "both are Initiator, or a Reply comes for a Request", sameRole, "STA-13"},
+    {"startup-same-role", asBoth, "STA-13", "both are Initiator, or a Reply in place of a Request", sameRole, "STA-13"},
     {"startup-other-protocols", asBoth, "ENB-01 ENB-02", "HTTP, SSH and zeros", otherProtocols, "ENB-01 ENB-02"},
     {"startup-wrong-revision", asBoth, "STA-06", "revisions 3 and above", wrongRevision, "STA-06"},
     {"startup-too-much-data", asBoth, "STA-07", "PD_Length above 512", tooMuchPrivateData, "STA-07"},
-    {"startup-missing-data", asBoth, "STA-07", "PD_Length above what comes", missingPrivateData, "STA-07"},
+    {"startup-missing-data", asBoth, "STA-07", "PD_Length above the octets sent", missingPrivateData, "STA-07"},
     {"startup-enhanced-short", asBoth, "ENH-10", "S=1 without room for IRD and ORD", enhancedTooShort, "ENH-10"},
     {"startup-partial", asBoth, "ERR-04", "FIN within the startup frame", partialFrame, "ERR-04"},
     {"startup-silent", asBoth, "STA-14 STA-15 ENB-03", "nothing is sent at all", silent, "STA-14 STA-15 ENB-03"},

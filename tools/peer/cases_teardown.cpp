@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_teardown.cpp @brief How connections end (RFC 5044 §7.2, §8). */
+/** @file cases_teardown.cpp @brief The end of connections (RFC 5044 §7.2, §8). */
 #include "cases.hpp"
 
 namespace peer {
@@ -8,7 +8,7 @@ using test::expect;
 using test::format;
 using test::milliseconds;
 
-/** The application disconnects: everything sent before arrives, then a FIN. */
+/** The application disconnects: all data sent before it arrives, then a FIN. */
 static void deviceCloses(Context& c) {
   Session s(c, Options(c.config));
 
@@ -20,7 +20,7 @@ static void deviceCloses(Context& c) {
   expect(c.target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
 }
 
-/** The device has closed its half: the other one goes on, until the peer closes it, too. */
+/** The device has closed its half: the other half continues until the peer closes it. */
 static void halfClosed(Context& c) {
   Session s(c, Options(c.config));
 
@@ -48,7 +48,7 @@ static void peerCloses(Context& c) {
   s.expectDown();
 }
 
-/** A FIN in the same write as the last FPDU: the data counts. */
+/** A FIN in the same write as the last FPDU: the data is delivered. */
 static void dataThenFin(Context& c) {
   for (unsigned i = 0; i < 5; i++) {
     Session s(c, Options(c.config));
@@ -97,7 +97,7 @@ static void resetWithinFpdu(Context& c) {
   s.expectMemoryUntouched();
 }
 
-/** The peer goes away while the device has much to send to it. */
+/** The peer resets the connection while the device has much data to send. */
 static void resetWhileSending(Context& c) {
   Session s(c, Options(c.config));
 
@@ -106,13 +106,13 @@ static void resetWhileSending(Context& c) {
     c.target.command(format("send 1000000 %u", i));
   s.stream.abort();
   expect(c.target.expectEvent("cm").at("event") == "DISCONNECTED", "no DISCONNECTED");
-  /* 8 sends and the receives: all of them end, one way or the other. */
+  /* 8 sends and the receives: all of them complete, with success or an error. */
   const unsigned receives = c.role == Role::Initiator ? 15 : 16;
   for (unsigned i = 0; i < 8 + receives; i++)
     c.target.expectEvent("wc");
 }
 
-/** The application dies without a word. */
+/** The application destroys its QP without a disconnect. */
 static void applicationGoes(Context& c) {
   Session s(c, Options(c.config));
 
@@ -121,13 +121,13 @@ static void applicationGoes(Context& c) {
 }
 
 /**
- * The application has its completion, disconnects and destroys its QP, and the peer sends something before all has come: it gets
- * all the same, and the FIN. A socket that nobody has any more would answer with an RST, and drop what it had to send.
+ * The application gets its completion, disconnects and destroys its QP; the peer sends a message before all data has arrived. The
+ * peer still gets all data, and the FIN. A socket without an owner would answer with an RST, and drop its unsent data.
  */
 static void goneWithDataOnTheWay(Context& c) {
   Session s(c, Options(c.config));
 
-  s.stream.receiveBuffer(4096); /* the rest waits in the device's TCP */
+  s.stream.receiveBuffer(4096); /* the rest stays in the device's TCP */
   c.target.command("send 30000 4");
   s.expectCompletion("SEND");
   c.target.command("disconnect");
@@ -138,7 +138,7 @@ static void goneWithDataOnTheWay(Context& c) {
   s.expectFin();
 }
 
-/** The application dies, with SENDs completed that the peer has no room for: they arrive, and the FIN. */
+/** The application destroys its QP after SENDs have completed for which the peer has no room yet: they arrive, and the FIN. */
 static void diesWithDataOnTheWay(Context& c) {
   Session s(c, Options(c.config));
 
@@ -155,7 +155,7 @@ static void diesWithDataOnTheWay(Context& c) {
   s.expectFin();
 }
 
-/** The peer reads so slowly that the device stops waiting for its FIN: everything arrives nevertheless. */
+/** The peer reads so slowly that the device stops waiting for its FIN: all data still arrives. */
 static void slowReader(Context& c) {
   Session s(c, Options(c.config));
 
@@ -169,7 +169,7 @@ static void slowReader(Context& c) {
   s.expectFin();
 }
 
-/** The peer has closed, and reads so slowly that the device stops waiting for it: everything arrives nevertheless. */
+/** The peer has closed, and reads so slowly that the device stops waiting for it: all data still arrives. */
 static void closedSlowReader(Context& c) {
   if (c.config.markers || !c.config.crc)
     throw test::Skip("seven seconds, with one framing only");
@@ -180,7 +180,7 @@ static void closedSlowReader(Context& c) {
   s.expectCompletion("SEND");
   s.stream.finish();
   s.expectDown();
-  /* More than IWM_CLOSE_MAX_MS: nothing tells when the device gives up. */
+  /* Longer than IWM_CLOSE_MAX_MS: the end of the device's wait is not visible. */
   expect(!c.target.event("cm", test::Deadline::exactly(milliseconds(7000))), "a second event of the connection");
   s.stream.receiveBuffer(1 << 20);
   expect(s.receiveMessage() == patternData(30000, 4), "SEND came changed");
@@ -189,17 +189,17 @@ static void closedSlowReader(Context& c) {
 
 static const WireCase table[] = {
     {"end-device-closes", asBoth, "END-01 END-02", "disconnect after 100000 octets: all of them, then FIN", deviceCloses},
-    {"end-half-closed", asBoth, "END-01", "what comes behind the device's FIN is received", halfClosed},
+    {"end-half-closed", asBoth, "END-01", "data after the device's FIN is received", halfClosed},
     {"end-peer-closes", asBoth, "END-02 DDP-07", "FIN between FPDUs", peerCloses},
     {"end-data-then-fin", asBoth, "END-02 ERR-01", "FIN right behind eight FPDUs", dataThenFin},
     {"end-fin-within", asBoth, "ERR-01", "FIN within an FPDU", finWithinFpdu, "ERR-01"},
     {"end-reset", asBoth, "ERR-01", "RST", reset},
     {"end-reset-within", asBoth, "ERR-01", "RST within an FPDU", resetWithinFpdu},
     {"end-reset-while-sending", asBoth, "ERR-01 TX-08", "RST while the device sends", resetWhileSending},
-    {"end-gone-with-data", asBoth, "END-01 END-02", "the QP is destroyed with data on the way: all of it comes", goneWithDataOnTheWay},
-    {"end-dies-with-data", asBoth, "END-01", "the QP is destroyed in RTS with completed SENDs on the way: all of them come",
+    {"end-gone-with-data", asBoth, "END-01 END-02", "the QP is destroyed with data in flight: it arrives", goneWithDataOnTheWay},
+    {"end-dies-with-data", asBoth, "END-01", "the QP is destroyed in RTS with completed SENDs in flight: all of them arrive",
      diesWithDataOnTheWay},
-    {"end-slow-reader", asInitiator, "END-01", "the device gives up waiting for the peer's FIN: all of it comes", slowReader},
+    {"end-slow-reader", asInitiator, "END-01", "the device stops waiting for the peer's FIN: all data arrives", slowReader},
     {"end-closed-slow-reader", asInitiator, "END-01", "the same when the peer has closed first", closedSlowReader},
     {"end-application-goes", asBoth, "", "the application destroys its QP", applicationGoes},
 };

@@ -5,7 +5,7 @@
 
 namespace peer {
 
-/* The polynomial 0x1EDC6F41 with its bits mirrored, because the register shifts towards its low end. */
+/* The polynomial 0x1EDC6F41 with its bits reversed, because the register shifts towards its low end. */
 static constexpr std::uint32_t polynomial = 0x82f63b78;
 
 static constexpr std::array<std::uint32_t, 256> makeTable() {
@@ -31,7 +31,7 @@ Bytes Crc32c::field() const {
   const std::uint32_t crc = ~state_;
   Bytes out;
 
-  /* A mirrored register is transmitted with its low octet first. */
+  /* A bit-reversed register is transmitted low octet first. */
   for (int shift = 0; shift < 32; shift += 8)
     out.push_back(static_cast<std::uint8_t>(crc >> shift));
   return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
- * @file crc32c.h
+ * @file crc32c.hpp
  * @brief CRC32c as iSCSI and MPA use it (RFC 5044 §4.4).
  */
 #pragma once
@@ -9,12 +9,12 @@
 
 namespace peer {
 
-/** Accumulates CRC32c over pieces. */
+/** Computes CRC32c over pieces of data. */
 class Crc32c {
 public:
   void update(View octets);
 
-  /** The CRC field's four octets in the order in which they go on the wire. */
+  /** The CRC field's four octets in wire order. */
   Bytes field() const;
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file flood.cpp
- * @brief mpa-flood: any number of TCP connections to one listener that never become more than half a startup.
+ * @brief mpa-flood: any number of TCP connections to one listener that never complete a startup.
  */
 #include <fcntl.h>
 #include <iostream>
@@ -23,15 +23,15 @@ using test::milliseconds;
 const char* const help = R"(usage: mpa-flood ADDR PORT < COMMANDS
 
 One command per line, one answer per command: "= ok open=N ended=N answered=N" or "= error TEXT". ended: closed or reset by the
-other side since the command before; answered: those that were sent something first.
+other side since the previous command; answered: those that received data before.
 
-  open N [ADDR]   N more connections, one after the other, on which nothing is sent; from this local address
-  close N         a FIN on the N oldest that are open
-  wait N SECONDS  until at most N are open
-  drip SECONDS    one more octet of a correct Request on each, once a second, as long as any is open
+  open N [ADDR]   open N more connections in sequence, from local address ADDR; send nothing on them
+  close N         close the N oldest with a FIN
+  wait N SECONDS  wait until at most N are open
+  drip SECONDS    send one more octet of a correct Request on each, once a second, while any is open
 )";
 
-/** One connection, and how much of the Request it has sent. */
+/** One connection, and the number of octets of the Request that it has sent. */
 struct Victim {
   peer::Stream stream;
   std::size_t sent = 0;
@@ -81,7 +81,7 @@ private:
       } catch (const std::system_error& e) {
         if (e.code().value() != ECONNRESET)
           throw;
-        ended_++; /* it was that quick */
+        ended_++; /* the listener reset it within connect() */
       }
   }
 
@@ -89,7 +89,7 @@ private:
     victims_.erase(victims_.begin(), victims_.begin() + std::min<std::ptrdiff_t>(count, std::ssize(victims_)));
   }
 
-  /** Drops what the other side has ended. */
+  /** Drops the connections that the other side has ended. */
   void look() {
     std::erase_if(victims_, [this](Victim& v) {
       peer::Bytes answer;
@@ -107,7 +107,7 @@ private:
     for (look(); victims_.size() > most; look()) {
       if (deadline.passed())
         throw std::runtime_error(format("%zu are open still", victims_.size()));
-      std::this_thread::sleep_for(milliseconds(50)); /* thousands of descriptors: no poll(2) per look */
+      std::this_thread::sleep_for(milliseconds(50)); /* no poll(2): that is slow with thousands of descriptors */
     }
   }
 
@@ -125,7 +125,7 @@ private:
     try {
       v.stream.send(peer::View(request_).subspan(v.sent++ % request_.size(), 1));
     } catch (const std::system_error&) {
-      /* it has ended: look() will see that */
+      /* the connection has ended: look() will drop it */
     }
   }
 
@@ -135,7 +135,7 @@ private:
   unsigned ended_ = 0, answered_ = 0;
 };
 
-/** As many descriptors as the system gives. */
+/** Raises the limit of descriptors to its maximum. */
 void raiseLimit() {
   rlimit limit;
 

@@ -49,7 +49,7 @@ Bytes FpduEncoder::encode(View ulpdu, const Faults& faults) {
   octets(out, length, faults);
   octets(out, ulpdu, faults);
   octets(out, Bytes(padLength(ulpdu.size()), faults.pad), faults);
-  markerIfDue(out, faults, false); /* right after the pad: still this FPDU's, and in its CRC */
+  markerIfDue(out, faults, false); /* right after the pad: part of this FPDU and its CRC */
 
   Crc32c crc;
   crc.update(out);
@@ -63,12 +63,12 @@ Bytes FpduEncoder::encode(View ulpdu, const Faults& faults) {
 
 /* --- receiving --- */
 
-/** Steps through buffered octets, checks and takes out the Markers on the way. */
+/** Steps through buffered octets; checks and removes the Markers. */
 class FpduDecoder::Walker {
 public:
   Walker(const FpduDecoder& decoder) : markersOn_(decoder.framing_.markers), buffer_(decoder.buffer_), base_(decoder.position_) {}
 
-  /** The Marker before ULPDU_Length, if one is due. */
+  /** Handles the Marker before ULPDU_Length, if one is due. */
   bool begin() {
     if (due() && !marker(true))
       return false;
@@ -76,7 +76,7 @@ public:
     return true;
   }
 
-  /** The next octet that is no Marker's; nothing when the buffer ends. */
+  /** The next octet other than a Marker's; nothing at the end of the buffer. */
   std::optional<std::uint8_t> octet() {
     if (due() && !marker(false))
       return {};
@@ -85,7 +85,7 @@ public:
     return buffer_[at_++];
   }
 
-  /** A Marker that lies here belongs to this FPDU (it is before the CRC field). */
+  /** Handles a Marker between pad and CRC field, which belongs to this FPDU. */
   bool trailingMarker() { return !due() || marker(false); }
 
   std::size_t at() const { return at_; }

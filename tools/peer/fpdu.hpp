@@ -11,24 +11,24 @@
 
 namespace peer {
 
-/** What one half connection uses. */
+/** The settings of one half connection. */
 struct Framing {
   bool markers = false;
   bool crc = true;
 };
 
-/** What to do wrong in one FPDU. Everything is applied before the CRC is taken, except a wrong CRC itself. */
+/** Faults to inject into one FPDU. The CRC covers all of them, except a wrong CRC itself. */
 struct Faults {
   bool badCrc = false;
   std::optional<std::uint16_t> length = {}; /**< ULPDU_Length in place of the true one */
   std::optional<unsigned> marker = {};      /**< which Marker of this FPDU to change */
-  std::uint16_t markerXor = 4;              /**< what is changed in its FPDUPTR */
-  std::uint16_t reserved = 0;               /**< RESERVED of every Marker: legal to receive */
-  std::uint16_t lowBits = 0;                /**< low two bits of every FPDUPTR: legal to receive */
-  std::uint8_t pad = 0;                     /**< pad octets: legal to receive */
+  std::uint16_t markerXor = 4;              /**< XORed with its FPDUPTR */
+  std::uint16_t reserved = 0;               /**< RESERVED of every Marker: receivers ignore it */
+  std::uint16_t lowBits = 0;                /**< low two bits of every FPDUPTR: receivers ignore them */
+  std::uint8_t pad = 0;                     /**< pad octets: receivers ignore them */
 };
 
-/** One half connection's sender. */
+/** The sender of one half connection. */
 class FpduEncoder {
 public:
   explicit FpduEncoder(Framing framing) : framing_(framing) {}
@@ -41,7 +41,7 @@ public:
   void setPosition(std::uint64_t position) { position_ = position; }
   const Framing& framing() const { return framing_; }
 
-  /** Markers of the FPDU encoded last. */
+  /** The number of Markers in the last encoded FPDU. */
   unsigned markers() const { return count_; }
 
 private:
@@ -55,15 +55,15 @@ private:
   unsigned count_ = 0;
 };
 
-/** An FPDU as it was received. */
+/** A received FPDU. */
 struct Fpdu {
-  std::uint64_t position = 0; /**< of its first octet, which may be a Marker's */
+  std::uint64_t position = 0; /**< of its first octet, which may be part of a Marker */
   std::size_t wireLength = 0; /**< with Markers, pad and CRC */
   unsigned markers = 0;
   Bytes ulpdu = {};
 };
 
-/** One half connection's strict receiver: throws ProtocolError at the first thing that a sender must not do. */
+/** The strict receiver of one half connection: throws ProtocolError at the first violation by the sender. */
 class FpduDecoder {
 public:
   explicit FpduDecoder(Framing framing) : framing_(framing) {}
@@ -73,7 +73,7 @@ public:
   /** The next whole FPDU, or nothing while octets are missing. */
   std::optional<Fpdu> next();
 
-  /** True when no part of an FPDU is waiting for its rest. */
+  /** True when no part of an FPDU is buffered. */
   bool idle() const { return buffer_.empty(); }
   std::uint64_t position() const { return position_; }
 
@@ -85,7 +85,7 @@ private:
   std::uint64_t position_ = 0;
 };
 
-/** Octets that @p ulpdu octets take up on the wire when the FPDU starts at stream position @p position. */
+/** Octets on the wire of an FPDU with @p ulpdu octets that starts at stream position @p position. */
 std::size_t fpduLength(std::size_t ulpdu, std::uint64_t position, bool markers);
 
 } // namespace peer

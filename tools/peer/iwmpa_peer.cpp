@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file iwmpa_peer.cpp
- * @brief iwmpa-peer: says by requirement what an iWARP device on the network does, with a listener that accepts as the only help.
+ * @brief iwmpa-peer: tests an iWARP device over the network, and reports by requirement. On the device it needs only a listener
+ * that accepts.
  */
 #include <csignal>
 #include <fstream>
@@ -32,7 +33,7 @@ void splitTarget(Arguments& a) {
   std::erase_if(a.config.address, [](char c) { return c == '[' || c == ']'; });
 }
 
-/** Returns the exit status when there is nothing to run. */
+/** Returns the exit status when no case is to be run. */
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   auto& config = a.config;
   const auto bound = [&](const std::string& value) {
@@ -43,23 +44,23 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   };
   test::Options options(R"(usage: iwmpa-peer --target ADDRESS:PORT [OPTION]... [CASE...]
 
-Says by requirement what an iWARP device does. A program that accepts connections has to listen at the target, for instance
-"rping -s -P" (port 7174). CASE is a name that --list prints, or a prefix and *; all of them unless named.
-It sends what no correct peer does: do not use it on a device that others work with.
+Tests an iWARP device, and reports by requirement. A program that accepts connections must listen at the target, for instance
+"rping -s -P" (port 7174). CASE is a name that --list prints, or a prefix and *; without CASE, all cases run.
+It violates the protocols on purpose: do not use it on a device that others work with.
 
 )",
                         {{"target", "ADDRESS:PORT", "listener on the device under test", test::text(a.target)},
-                         {"list", nullptr, "print the cases and the requirements that they show", test::flag(a.list)},
-                         {"tap", nullptr, "results as TAP, without the table", test::flag(a.tap)},
-                         {"junit", "FILE", "results as JUnit's XML, too", test::text(a.junit)},
-                         {"markers", "0|1", "M bit that is sent: wants Markers (0)", test::number(config.markers)},
-                         {"crc", "0|1", "C bit that is sent (1)", test::number(config.crc)},
+                         {"list", nullptr, "print the cases and the requirements that they test", test::flag(a.list)},
+                         {"tap", nullptr, "print results as TAP, without the table", test::flag(a.tap)},
+                         {"junit", "FILE", "also write results as JUnit's XML", test::text(a.junit)},
+                         {"markers", "0|1", "M bit to send: ask for Markers (0)", test::number(config.markers)},
+                         {"crc", "0|1", "C bit to send: ask for CRCs (1)", test::number(config.crc)},
                          {"rev", "1|2", "MPA revision (2)", test::number(config.revision, 1, 2)},
-                         {"startup-bound", "S", "seconds within which an unfinished startup has to be cut off (30)", bound},
+                         {"startup-bound", "S", "seconds within which the device must end an unfinished startup (30)", bound},
                          {"siw", nullptr, "the device is siw: read Terminates in its bit order", test::flag(config.siw)},
                          {"trace", nullptr, "show every frame, not only those of failed cases", test::flag(config.trace)}},
                         R"(
-iwmpa-peer(8) says more. Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
+See iwmpa-peer(8). Exit status: 0 passed, 1 failed, 77 no case could run, 64 usage.
 )");
 
   if (const auto status = options.parse(argc, argv, a.patterns))
@@ -73,7 +74,7 @@ iwmpa-peer(8) says more. Exit status: 0 passed, 1 failed, 77 nothing could be ru
   return {};
 }
 
-/** The cases that need no program, as far as they are wanted. */
+/** The selected cases that need no program on the device. */
 std::vector<WireCase> wanted(const Arguments& a) {
   auto cases = allCases();
 
@@ -89,7 +90,7 @@ int list(const Arguments& a) {
   return 0;
 }
 
-/** Fails early, with one line, when nobody listens. It makes a connection as it should be: siw's listener ends with an aborted one. */
+/** Fails early, with one line, without a listener. Makes a complete connection, because an aborted one ends siw's listener. */
 void probe(Context& context, const std::string& target) {
   try {
     const Session session(context, Options(context.config));

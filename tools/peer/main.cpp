@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file main.cpp
- * @brief mpa-peer: an MPA/DDP/RDMAP endpoint in user space that tests the one on the other side of the wire.
+ * @brief mpa-peer: an MPA/DDP/RDMAP endpoint in user space that tests the endpoint on the other side of the wire.
  */
 #include <csignal>
 
@@ -21,7 +21,7 @@ struct Arguments {
   unsigned roles = asBoth;
 };
 
-/** Returns the exit status when there is nothing to run. */
+/** Returns the exit status when no case is to be run. */
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   auto& config = a.config;
   const auto bound = [&](const std::string& value) {
@@ -34,37 +34,38 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
       R"(usage: mpa-peer selftest [NAME...]
        mpa-peer list
        mpa-peer run [CASE...] --addr A --target CMD [OPTIONS]
-       mpa-peer capture FILE... [OPTIONS]     how FPDUs lie in captured TCP segments; see capture --help
+       mpa-peer capture FILE... [OPTIONS]     alignment of FPDUs in captured TCP segments; see capture --help
 
-selftest needs nothing. run talks to a device under test at address A, where CMD (a shell command, for instance
+selftest needs no device. run tests a device at address A, where CMD (a shell command, for instance
 "ip netns exec h2 rdma-target") runs the companion application. CASE is a name from `list`, or a prefix and *.
 
 )",
       {{"addr", "A", "address of the device under test", test::text(config.address)},
        {"port", "P", "port for its listener (7471)", test::text(config.port)},
        {"own-addr", "A", "address where the device reaches the peer (default: the device's own)", test::text(config.ownAddress)},
-       {"role", "R", "initiator, responder or both: what the peer is in the MPA startup (both)",
+       {"role", "R", "initiator, responder or both: the peer's role in the MPA startup (both)",
         test::choice(a.roles, {{"initiator", asInitiator}, {"responder", asResponder}, {"both", asBoth}})},
-       {"target", "CMD", "runs rdma-target (default: rdma-target)", test::text(a.target)},
-       {"markers", "0|1", "M bit that the peer sends: wants Markers in what it receives (0)", test::number(config.markers)},
+       {"target", "CMD", "command that runs rdma-target (default: rdma-target)", test::text(a.target)},
+       {"markers", "0|1", "M bit that the peer sends: asks the device for Markers (0)", test::number(config.markers)},
        {"crc", "0|1", "C bit that the peer sends (1)", test::number(config.crc)},
-       {"rev", "0|1|2", "MPA revision of the peer: 0 is the RDMA Consortium's, in Reply and Request; else that of its Request (2)",
+       {"rev", "0|1|2", "MPA revision of the peer: 0 (the RDMA Consortium's) in Reply and Request; else that of its Request (2)",
         test::number(config.revision, 0, 2)},
-       {"startup-bound", "S", "seconds within which an unfinished startup has to be cut off (30)", bound},
-       {"seed", "N", "of everything random (1)", test::number(config.seed)},
-       {"tsv", "FILE", "results, machine-readable", test::text(a.tsv)},
+       {"startup-bound", "S", "seconds within which the device must end an unfinished startup (30)", bound},
+       {"seed", "N", "seed of all random values (1)", test::number(config.seed)},
+       {"tsv", "FILE", "file for machine-readable results", test::text(a.tsv)},
        {"siw", nullptr,
-        "the device is siw: read Terminates in its bit order, with the segment's length less its header, and do\n"
-        "not ask for the QP's state, which its query_qp leaves out",
+        "the device is siw: read Terminates in its bit order and with its segment length (without the headers), and do\n"
+        "not check the QP's state, which its query_qp does not report",
         test::flag(config.siw)},
        {"gate", "CMD",
-        "holds IPv4 packets of 352 to 383 octets back: with `block` behind it those to come, with `release` it lets\n"
-        "those go that came before the last `block`. For the cases held-*, whose caller has closed the gate",
+        "holds IPv4 packets of 352 to 383 octets back: with `block` appended it holds later packets, with `release` it\n"
+        "releases those from before the last `block`. For the cases held-*; the caller has closed the gate before",
         test::text(config.gate)},
-       {"removal", "CMD", "removes the device, for the case removal-write, which is the last with it", test::text(config.removal)},
+       {"removal", "CMD", "command that removes the device, for the case removal-write, which must be the last",
+        test::text(config.removal)},
        {"trace", nullptr, "show every frame, not only those of failed cases", test::flag(config.trace)}},
       R"(
-Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
+Exit status: 0 passed, 1 failed, 77 no case could run, 64 usage.
 )");
 
   if (const auto status = options.parse(argc, argv, a.patterns))
@@ -85,7 +86,7 @@ int list() {
   return 0;
 }
 
-/** The application with its listener; made anew when a case left it dead. */
+/** The application with its listener; started again when a case has ended it. */
 class Device {
 public:
   explicit Device(const Arguments& a) : arguments_(a) {}
@@ -98,7 +99,7 @@ public:
     return *target_;
   }
 
-  /** Leaves nothing of a case behind for the next one. */
+  /** Removes all state of a case before the next one. */
   void tidy() {
     try {
       target().command("reset");

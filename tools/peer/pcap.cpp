@@ -36,7 +36,7 @@ public:
   std::uint32_t link() const { return link_; }
   std::uint64_t time() const { return field(at_) * 1000000000ULL + field(at_ + 4) * (nano_ ? 1ULL : 1000ULL); }
 
-  /** The next whole packet. A capture that was ended by force may have a part of one behind the last. */
+  /** The next whole packet. A capture that was killed may end with a partial packet. */
   std::optional<View> next() {
     if (at_)
       at_ += recordHeader + field(at_ + 8);
@@ -127,7 +127,7 @@ static bool parseIp6(View ip, TcpPacket& p) {
   return true;
 }
 
-/** False for what is not TCP. */
+/** False for packets other than TCP. */
 static bool parseFrame(std::uint32_t link, View frame, TcpPacket& p) {
   const std::size_t type = link == linkEthernet ? 12 : link == linkCooked ? 14 : 0;
   const std::size_t header = link == linkEthernet ? 14 : link == linkCooked ? 16 : 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file pcap.hpp
- * @brief TCP packets out of capture files in the classic pcap format, as tcpdump -w writes them.
+ * @brief Reads TCP packets from capture files in the classic pcap format, as tcpdump -w writes them.
  */
 #pragma once
 
@@ -11,23 +11,23 @@
 
 namespace peer {
 
-/** One IP packet that carries TCP, or a fragment of one. */
+/** One IP packet with TCP, or a fragment of one. */
 struct TcpPacket {
   std::uint64_t time = 0; /**< nanoseconds */
   std::size_t frame = 0;  /**< number in its file, from 1 */
-  std::string from, to;   /**< address and port; the address alone for a later fragment */
+  std::string from, to;   /**< address and port; only the address for a later fragment */
   bool fragment = false;
-  bool df = false; /**< may not be cut on its way; IPv6 packets never are */
+  bool df = false; /**< routers may not fragment it; always true for IPv6 */
   std::uint32_t seq = 0;
   bool syn = false, ack = false;
   std::uint16_t mss = 0; /**< option of a SYN, 0: none */
   Bytes payload = {};
 };
 
-/** Everything of TCP in the octets of a capture file; throws std::runtime_error when it is none, or has cut packets. */
+/** All TCP packets of a capture file; throws std::runtime_error when it is not one, or contains truncated packets. */
 std::vector<TcpPacket> parseCapture(View file);
 
-/** The same for the files at @p paths together, in the order of time. */
+/** The same for all files at @p paths together, in the order of time. */
 std::vector<TcpPacket> readCaptures(const std::vector<std::string>& paths);
 
 } // namespace peer

@@ -268,7 +268,7 @@ void OrderChecker::checkUntagged(const Segment& s) {
 
 void OrderChecker::checkResponse(const Segment& s) {
   if (responses_.empty())
-    throw ProtocolError("READ response that nobody asked for");
+    throw ProtocolError("READ response without a request");
   const ReadRequest& r = responses_.front();
   if (s.stag != r.sinkStag || s.to != r.sinkTo + answered_ || answered_ + s.payload.size() > r.size)
     throw ProtocolError("READ response does not match its request: " + s.describe());

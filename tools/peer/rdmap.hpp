@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file rdmap.hpp
- * @brief DDP segments (RFC 5041 §4) with the RDMAP headers in them (RFC 5040 §4).
+ * @brief DDP segments (RFC 5041 §4) and the RDMAP headers in them (RFC 5040 §4).
  */
 #pragma once
 
@@ -27,7 +27,7 @@ enum QueueNumber : std::uint32_t { queueSend = 0, queueRead = 1, queueTerminate 
 
 inline constexpr std::size_t taggedHeader = 14, untaggedHeader = 18, readHeader = 28;
 
-/** One DDP segment. It is sent as its fields are set, legal or not. */
+/** One DDP segment. Its fields are sent as they are, legal or not. */
 struct Segment {
   std::uint8_t opcode = opSend;
   bool tagged = false;
@@ -40,18 +40,18 @@ struct Segment {
   std::uint32_t stag = 0; /**< tagged */
   std::uint64_t to = 0;
 
-  std::uint32_t invalidate = 0; /**< untagged: Invalidate STag, zero unless the opcode says otherwise */
+  std::uint32_t invalidate = 0; /**< untagged: Invalidate STag, zero unless the opcode uses it */
   std::uint32_t qn = 0;
   std::uint32_t msn = 0;
   std::uint32_t mo = 0;
 
-  Bytes payload = {}; /**< what follows the DDP header, RDMAP header included */
+  Bytes payload = {}; /**< the octets behind the DDP header, including the RDMAP header */
 
   /** The ULPDU. */
   Bytes encode() const;
   /** Only the DDP header, as a Terminate quotes it. */
   Bytes header() const;
-  /** Strict about reserved fields and versions, which both have to be @p version; throws ProtocolError. */
+  /** Strict about reserved fields and versions, which must both be @p version; throws ProtocolError. */
   static Segment decode(View ulpdu, std::uint8_t version = 1);
   /** One line for the trace. */
   std::string describe() const;
@@ -98,15 +98,15 @@ Segment makeReadResponse(std::uint32_t stag, std::uint64_t to, View data, bool l
 Segment makeTerminate(const Terminate& terminate);
 
 /**
- * Checks that a half connection's segments keep the order rules: MSN per queue from 1, MO without gaps, one message at
- * a time, READ responses as they were asked for, nothing after a Terminate.
+ * Checks the order rules of a half connection's segments: MSN per queue from 1, MO without gaps, one message at
+ * a time, READ responses in the order of their requests, nothing after a Terminate.
  */
 class OrderChecker {
 public:
   /** Throws ProtocolError when @p segment is not a legal successor. */
   void check(const Segment& segment);
 
-  /** A READ request was sent to the other side: its response may come. */
+  /** Notes a READ request to the other side, so that its response is accepted. */
   void expectResponse(const ReadRequest& request) { responses_.push_back(request); }
   std::size_t responsesDue() const { return responses_.size(); }
 
@@ -119,7 +119,7 @@ private:
   std::map<std::uint32_t, std::uint32_t> nextMsn_;
   std::optional<Segment> open_; /* last segment of an unfinished message */
   std::vector<ReadRequest> responses_;
-  std::uint32_t answered_ = 0; /* octets of responses_.front() that came */
+  std::uint32_t answered_ = 0; /* octets of responses_.front() that have arrived */
   bool terminated_ = false;
 };
 

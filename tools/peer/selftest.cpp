@@ -83,7 +83,7 @@ static const MarkerRow markerRows[] = {
     {504, 6, {{8, 8}}},    /* right after the ULPDU, no pad: before the CRC field (MRK-07) */
     {504, 5, {{8, 8}}},    /* right after the pad */
     {508, 2, {{4, 4}}},
-    {4, 1500, {{508, 508}, {1020, 1020}}}, /* several point to one place (MRK-08) */
+    {4, 1500, {{508, 508}, {1020, 1020}}}, /* several Markers point to one FPDU (MRK-08) */
     {0, 1500, {{0, 0}, {512, 508}, {1024, 1020}}},
     {0xfffffffcULL, 8, {{4, 4}}}, /* position beyond 32 bits (MRK-09) */
 };
@@ -110,7 +110,7 @@ static void roundTripAt(std::uint64_t position, std::size_t length, Framing fram
   FpduEncoder encoder(framing);
   FpduDecoder decoder(framing);
 
-  /* Reach the position with an FPDU, as a stream would. */
+  /* Reach the position with a preceding FPDU, as in a stream. */
   for (std::uint64_t p = 0; p < position;) {
     decoder.feed(encoder.encode(Bytes(2)));
     expect(decoder.next().has_value(), "filler FPDU");
@@ -150,7 +150,7 @@ static void cutAnywhere(None&) {
   }
 }
 
-/** What the strict decoder must refuse. */
+/** Violations that the strict decoder must refuse. */
 static void decoderRefuses(None&) {
   const std::pair<const char*, Faults> rows[] = {
       {"bad CRC", {.badCrc = true}},     {"bad Marker", {.marker = 0}},    {"second Marker bad", {.marker = 1}},
@@ -232,15 +232,15 @@ static const test::Case<None> cases[] = {
     {"crc-figure-6", "CRC-04", "RFC 5044 Figure 6", crcFigure6},
     {"crc-draft-figure-5", "CRC-05", "Figure 5 with version-0 DDP control", crcDraft5},
     {"crc-draft-figure-6", "CRC-05", "Figure 6 with version-0 DDP control", crcDraft6},
-    {"marker-geometry", "", "where the encoder puts Markers, and what is in them", markerGeometry},
+    {"marker-geometry", "", "positions and content of the encoder's Markers", markerGeometry},
     {"round-trip", "", "encoder against decoder at every position of an interval", roundTrip},
-    {"cut-anywhere", "", "the decoder gives the same FPDUs wherever the stream is cut", cutAnywhere},
-    {"decoder-refuses", "", "each sender's mistake is found", decoderRefuses},
+    {"cut-anywhere", "", "the decoder returns the same FPDUs with any cut of the stream", cutAnywhere},
+    {"decoder-refuses", "", "each violation by a sender is detected", decoderRefuses},
     {"startup-frames", "", "Request and Reply octet by octet", startupFrames},
     {"enhanced-frames", "", "RFC 6581 data octet by octet", enhancedFrames},
     {"segments", "", "DDP headers octet by octet", segments},
     {"terminates", "", "Terminate headers octet by octet", terminates},
-    {"order", "", "order mistakes are found", order},
+    {"order", "", "wrong orders are detected", order},
 };
 
 int selftest(const std::vector<std::string>& patterns, const std::string& tsv) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file selftest.hpp @brief The peer's own tests: vectors of the RFCs and mistakes that its checks must find. */
+/** @file selftest.hpp @brief The peer's own tests: the RFCs' vectors, and violations that its checks must detect. */
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace peer {
 
 struct None {};
 
-/** Cases of the capture's reading and judging. */
+/** Cases for the reading and judging of captures. */
 std::span<const test::Case<None>> captureSelftests();
 
 /** Runs the self tests whose names match @p patterns; returns the exit status. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file selftest_capture.cpp @brief Captures made by hand, whose verdicts are known. */
+/** @file selftest_capture.cpp @brief Hand-made captures with known verdicts. */
 #include "../common/testcase.hpp"
 #include "capture.hpp"
 #include "fpdu.hpp"
@@ -13,7 +13,7 @@ using test::expectEqual;
 
 enum class Link { Ethernet, Cooked, Cooked2 };
 
-/** How the file and its packets look. */
+/** The format of the file and its packets. */
 struct Style {
   Link link = Link::Ethernet;
   bool ipv6 = false;
@@ -30,7 +30,7 @@ public:
     word(style.link == Link::Ethernet ? 1 : style.link == Link::Cooked ? 113 : 276);
   }
 
-  /** Handshake and startup frames: what the Initiator sends has Markers when @p markers. */
+  /** Handshake and startup frames; the Initiator's FPDUs have Markers when @p markers is set. */
   void start(bool markers, std::uint16_t mss = 1460, std::uint32_t isn = 0xffffff00) {
     next_[0] = isn;
     next_[1] = 77;
@@ -40,16 +40,16 @@ public:
     send(1, StartupFrame{.kind = FrameKind::Reply, .markers = markers}.encode());
   }
 
-  /** A segment with the next octets of one side. */
+  /** Adds a segment with the next octets of one side. */
   void send(unsigned side, View octets) {
     packet(side, octets, next_[side]);
     next_[side] += static_cast<std::uint32_t>(octets.size());
   }
 
-  /** Octets that were sent before, @p back octets before the next ones. */
+  /** Adds a retransmission that starts @p back octets before the Initiator's next octet. */
   void sendAgain(View octets, std::uint32_t back) { packet(0, octets, next_[0] - back); }
 
-  /** Octets that the capture does not have. */
+  /** Skips octets of the Initiator, which are then missing in the capture. */
   void lose(std::uint32_t octets) { next_[0] += octets; }
 
   void packet(unsigned side, View octets, std::uint32_t seq, bool syn = false, bool ack = true, std::uint16_t mss = 0) {
@@ -112,7 +112,7 @@ private:
       out.resize(20);
     append(out, packet);
     if (style_.link == Link::Ethernet)
-      out.resize(std::max<std::size_t>(out.size(), 60)); /* what an Ethernet fills up with is no payload */
+      out.resize(std::max<std::size_t>(out.size(), 60)); /* Ethernet's padding is not payload */
     return out;
   }
 
@@ -223,7 +223,7 @@ static void startsWithMarker(None&) {
   FpduEncoder encoder({.markers = true, .crc = true});
   Maker maker;
   maker.start(true);
-  maker.send(0, encoder.encode(data(502, 1))); /* 4 + 2 + 502 + 4: the next one starts at 512 */
+  maker.send(0, encoder.encode(data(502, 1))); /* 4 + 2 + 502 + 4: the next FPDU starts at 512 */
   expectEqual(encoder.position(), 512u, "position");
   maker.send(0, encoder.encode(data(10, 2)));
   expectEqual(initiator(maker).unaligned(), 0u, "unaligned");
@@ -237,7 +237,7 @@ static void sentAgain(None&) {
   maker.send(0, a);
   maker.send(0, b);
   maker.sendAgain(a, 2016);
-  maker.sendAgain(View(b).first(500), 1008); /* cut on its way out */
+  maker.sendAgain(View(b).first(500), 1008); /* a retransmission cut short */
   const Direction d = initiator(maker);
   expectEqual(d.again(), 2u, "sent again");
   expectEqual(d.unalignedAgain(), 1u, "unaligned of these");
@@ -249,7 +249,7 @@ static void sentAgain(None&) {
   expect(maker.judged()[0].error.find("other contents") != std::string::npos, "altered octets: " + maker.judged()[0].error);
 }
 
-/** The capture sees a later segment first, or never sees one. */
+/** The capture has a later segment first, or lacks one. */
 static void outOfOrder(None&) {
   FpduEncoder encoder({.markers = false, .crc = true});
   Maker maker;
@@ -290,7 +290,7 @@ static void strict(None&) {
   expectEqual(withoutDf.judged()[0].withoutDf, 2u, "packets without DF");
 }
 
-/** Packets that are no MPA connection, or not all of one. */
+/** Packets without an MPA connection, or with only a part of one. */
 static void nothingThere(None&) {
   Maker maker;
   maker.packet(0, data(1000, 1), 5);
@@ -306,17 +306,17 @@ static void nothingThere(None&) {
   } catch (const std::runtime_error&) {
     refused = true;
   }
-  expect(refused, "what is no capture was read");
+  expect(refused, "a file that is not a capture was accepted");
 }
 
 static const test::Case<None> cases[] = {
     {"capture-kinds", "", "Ethernet and cooked, IPv4 and IPv6, both byte orders, sequence numbers that wrap", kinds},
-    {"capture-behind-startup", "", "startup frames are no FPDUs", behindStartup},
+    {"capture-behind-startup", "", "startup frames do not count as FPDUs", behindStartup},
     {"capture-lost", "", "segments that start or end within an FPDU", lostAndRegained},
     {"capture-marker-first", "", "a Marker between FPDUs starts the next one", startsWithMarker},
-    {"capture-sent-again", "", "retransmissions, cut and altered ones", sentAgain},
+    {"capture-sent-again", "", "retransmissions, also cut and altered", sentAgain},
     {"capture-order", "", "segments out of order, and missing ones", outOfOrder},
-    {"capture-strict", "", "octets that break the protocol, super-packets, DF", strict},
+    {"capture-strict", "", "octets that violate the protocol, super-packets, DF", strict},
     {"capture-nothing", "", "captures without MPA", nothingThere},
 };
 

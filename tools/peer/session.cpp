@@ -61,14 +61,14 @@ StartupFrame startupFrame(FrameKind kind, const Options& options) {
   f.crc = options.crc;
   f.revision = options.revision;
   f.privateData = options.privateData;
-  if (options.revision == 0) /* RFC 5044 Figure 14: it knows nothing else */
+  if (options.revision == 0) /* RFC 5044 Figure 14: such a peer supports no other revision */
     f.markers = f.crc = true;
   if (options.revision >= 2)
     f.enhanced = options.enhanced;
   return f;
 }
 
-/** The kinds that both sides can do; only one of them when the options name it. */
+/** Sets the kinds that both sides support; only one of them when the options name it. */
 static void chooseRtr(Enhanced& reply, const Enhanced& request, Rtr rtr) {
   reply.peerToPeer = request.peerToPeer;
   reply.rtrSend = request.peerToPeer && (rtr == Rtr::Any ? request.rtrSend : rtr == Rtr::Send);
@@ -93,7 +93,7 @@ StartupFrame replyTo(const StartupFrame& request, const Options& options) {
 }
 
 static const char* endName(End end) {
-  static const char* const names[] = {"nothing came in time", "data", "FIN", "RST"};
+  static const char* const names[] = {"no data arrived in time", "data", "FIN", "RST"};
 
   return names[static_cast<int>(end)];
 }
@@ -173,7 +173,7 @@ Stream Session::open(const Options& options) {
   return context.role == Role::Initiator ? openAsInitiator(options) : openAsResponder(options);
 }
 
-/** RFC 5044 §7.1.1: M speaks for what its sender receives, one C turns CRCs on for both. Revision 0 has both on. */
+/** RFC 5044 §7.1.1: M applies to what its sender receives; C of either side turns CRCs on for both. Revision 0 uses both. */
 Framing Session::framing(bool markers) const {
   return {markers || version() == 0, local.crc || remote.crc};
 }
@@ -201,7 +201,7 @@ Session::Session(Context& c, const Options& options)
     hello();
 }
 
-/** RFC 6581 §9.2: the first message is empty, and of a kind that the Reply named. */
+/** RFC 6581 §9.2: the first message must be empty, and of a kind that the Reply named. */
 void Session::expectRtr() {
   const Segment s = receive();
   const Enhanced& e = *local.enhanced;
@@ -217,8 +217,8 @@ void Session::expectRtr() {
 }
 
 /**
- * Until it has validated an FPDU a Responder sends none, a Terminate neither (RFC 5044 §7.1.2-4). An empty WRITE does no harm
- * whatever its STag is, and takes none of the application's receives.
+ * A Responder sends nothing, not even a Terminate, until it has validated an FPDU (RFC 5044 §7.1.2-4). An empty WRITE is harmless
+ * with any STag, and consumes none of the application's receives.
  */
 void Session::helloAlone() {
   send(makeWrite(0, 0, {}));
@@ -358,7 +358,7 @@ End Session::drain(milliseconds budget) {
   std::size_t length = 0;
   End end;
 
-  do { /* a device that sends without an end has not closed either */
+  do { /* a device that sends without end counts as not closed */
     Bytes octets;
 
     end = stream.receive(octets, deadline);
@@ -382,7 +382,7 @@ void Session::expectRecv(std::size_t length, std::uint64_t sum) {
 
   consumed_++;
   expectEqual(wc.number("bytes"), length, "octets that the application received");
-  expectEqual(wc.number("sum"), sum, "checksum of what the application received");
+  expectEqual(wc.number("sum"), sum, "checksum of the data that the application received");
 }
 
 void Session::expectRecv(const Segment& sent) {
@@ -427,14 +427,14 @@ void Session::postRecvs(unsigned count) {
 
 /* --- Terminate --- */
 
-/** siw's length leaves out the header, and a Read Request is all header to it. */
+/** siw's length excludes the headers, and for a Read Request all octets are header. */
 static std::size_t quotedLength(const Segment& offender, bool siw) {
   if (!siw)
     return offender.encode().size();
   return offender.opcode == opReadRequest ? 0 : offender.payload.size();
 }
 
-/** What RFC 5040 Figure 10 wants quoted for an error of this kind. */
+/** Checks that the Terminate quotes the headers that RFC 5040 Figure 10 requires for its kind of error. */
 static void checkQuotation(const Terminate& t, const Segment& offender, bool siw) {
   const bool ddp = t.code.layer == 1, rdmapRemote = t.code.layer == 0 && t.code.type != 0;
 
@@ -451,7 +451,7 @@ static void checkQuotation(const Terminate& t, const Segment& offender, bool siw
   expect(t.rdmapHeader == want, "Terminate quotes the RDMAP header " + hex(t.rdmapHeader) + ", want " + hex(want));
 }
 
-/** siw's layout: layer and type in each other's place, HdrCt at the wrong end of its octet. */
+/** Converts siw's layout: layer and type are swapped, and HdrCt is at the wrong end of its octet. */
 static Bytes fromSiw(Bytes payload) {
   if (payload.size() < 4)
     return payload;

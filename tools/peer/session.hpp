@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file session.hpp
- * @brief A connection between the peer and the application on the device under test, checked strictly all along.
+ * @brief A connection between the peer and the application on the device under test, with strict checks throughout.
  */
 #pragma once
 
@@ -16,26 +16,26 @@
 
 namespace peer {
 
-/** What the peer is in the MPA startup. The device under test is the other. */
+/** The peer's role in the MPA startup. The device under test has the other one. */
 enum class Role { Initiator, Responder };
 
-/** Command line. */
+/** The options of the command line. */
 struct Config {
   std::string address; /**< of the device under test */
   std::string port = "7471";
-  std::string ownAddress; /**< where the peer listens as Responder; the device's address when empty */
+  std::string ownAddress; /**< the address where the peer listens as Responder; empty: the device's address */
   bool markers = false;   /**< the M bit that the peer sends */
   bool crc = true;        /**< the C bit that the peer sends */
   std::uint8_t revision = 2;
   std::uint64_t seed = 1;
   bool trace = false;
-  std::string gate;                       /**< shell command that holds packets back and lets them go; empty: none */
+  std::string gate;                       /**< shell command that holds back or releases packets; empty: none */
   std::string removal;                    /**< shell command that removes the device; empty: none */
-  bool siw = false;                       /**< read Terminates as siw writes them; it tells no QP state */
-  test::milliseconds startupBound{30000}; /**< a startup that does not end is cut off within this time */
+  bool siw = false;                       /**< read Terminates as siw writes them; do not check the QP state */
+  test::milliseconds startupBound{30000}; /**< time limit within which an unfinished startup must be cut off */
 };
 
-/** Readable record of what went over the wire; shown when a case fails. */
+/** A readable record of the traffic on the wire; shown when a case fails. */
 class Trace {
 public:
   explicit Trace(bool live) : live_(live) {}
@@ -48,7 +48,7 @@ private:
   std::vector<std::string> lines_;
 };
 
-/** What a case works with. */
+/** Parameters of a case. */
 struct Context {
   const Config& config;
   Role role;
@@ -67,39 +67,39 @@ struct RemoteRegion {
   static RemoteRegion parse(const Line& line);
 };
 
-/** What the Initiator sends first in the peer-to-peer model (RFC 6581 §9.2). */
+/** The Initiator's first message in the peer-to-peer model (RFC 6581 §9.2). */
 enum class Rtr { Any, Send, Write, Read };
 
-/** How a session is to be started. */
+/** The startup of a session. */
 struct Options {
   bool markers, crc;
   std::uint8_t revision;
   Bytes privateData = {}; /**< the peer's */
   Enhanced enhanced = {}; /**< sent in revision 2; as Responder, with the depths that the Request asks for */
-  Rtr rtr = Rtr::Any;     /**< as Responder: what is chosen of the kinds that the Request offers */
+  Rtr rtr = Rtr::Any;     /**< as Responder: the choice among the kinds that the Request offers */
   unsigned recvs = 16;    /**< receives that the application posts */
   std::size_t recvSize = 4096;
   std::string application = {}; /**< more options of rdma-target's accept or connect */
-  bool hello = true;            /**< exchange the first FPDU, which the Responder has to wait for */
+  bool hello = true;            /**< exchange the first FPDU, which the Responder must wait for */
   std::uint32_t sequence = 0;   /**< initial TCP sequence number, 0: any */
   End firstAttempt = End::Open; /**< as Responder: End::Fin or End::Reset ends the first connection without a Reply */
 
   explicit Options(const Config& config) : markers(config.markers), crc(config.crc), revision(config.revision) {}
 };
 
-/** Receives a startup frame; what came behind it goes to @p rest. Throws test::Failure when the connection ends. */
+/** Receives a startup frame; octets behind it go to @p rest. Throws test::Failure when the connection ends. */
 StartupFrame receiveStartup(Stream& stream, FrameKind kind, Bytes& rest, Trace& trace);
 
 /**
  * An established connection. Without a program on the device (Target::present()) the peer is Initiator, its first message is an
- * empty WRITE, and what only the application could say is left out.
+ * empty WRITE, and checks that need the application are left out.
  */
 class Session {
 public:
-  /** Connects, or is connected to, and reaches Full Operation. */
+  /** Makes the connection in the peer's role, and reaches Full Operation. */
   Session(Context& context, const Options& options);
 
-  /** The octets of an FPDU, its position taken; nothing is sent yet. */
+  /** Encodes an FPDU and advances the stream position; sends nothing yet. */
   Bytes frame(const Segment& segment, const Faults& faults = {});
   Bytes frameRaw(View ulpdu, const Faults& faults = {});
   void sendRaw(View octets, const Cuts& cuts = {});
@@ -107,7 +107,7 @@ public:
 
   /** A SEND of one segment with the next MSN; @p seed makes its data. */
   Segment nextSend(std::size_t length, std::uint64_t seed, std::uint8_t opcode = opSend);
-  /** The MSN that the next SEND has to use; taken. */
+  /** Takes the MSN for the next SEND. */
   std::uint32_t takeMsn() { return msn_++; }
 
   /** The next segment from the device; throws when the connection ends or the segment breaks a rule. */
@@ -116,34 +116,34 @@ public:
   Bytes receiveMessage(Segment* first = nullptr);
   /** The next segment is a READ request for @p length octets. @p request gets the segment. */
   ReadRequest takeReadRequest(std::size_t length, Segment* request = nullptr);
-  /** Fails when anything comes, or the connection ends, within @p time. */
+  /** Fails when data arrives or the connection ends within @p time. */
   void expectSilence(test::milliseconds time);
   /** Fails unless the device closes with a FIN and sends nothing before it. */
   void expectFin();
-  /** Waits until the device ends the connection, and says how. */
+  /** Waits until the device ends the connection; returns the kind of end. */
   End drain(test::milliseconds budget);
 
-  /** The application receives a message: its length and data are compared. */
+  /** The application receives a message; compares its length and data. */
   void expectRecv(const Segment& sent);
   void expectRecv(std::size_t length, std::uint64_t sum);
-  /** The application's other completion succeeds. */
+  /** Expects a successful completion of operation @p op. */
   Line expectCompletion(const std::string& op);
-  /** The application is told of the end, and every receive that is still posted is flushed. */
+  /** The application gets the event of the connection's end, and every posted receive is flushed. */
   void expectDown();
-  /** The memory that the application advertises (region 0), with the pages around it, is as it was at first. */
+  /** The memory that the application advertises (region 0), with the pages around it, is unchanged. */
   void expectMemoryUntouched();
 
   /** Version of DDP and RDMAP on this connection: 0 when either side speaks revision 0 (RFC 5044 Appendix C). */
   std::uint8_t version() const { return local.revision && remote.revision ? 1 : 0; }
-  /** @p segment as send() puts it on the wire: with this connection's version, unless it has one of its own. */
+  /** @p segment as send() puts it on the wire: with this connection's version, unless its own is set. */
   Segment asSent(const Segment& segment) const;
 
-  /** The next segment is this Terminate, with the quotations that RFC 5040 Figure 10 asks for. */
+  /** The next segment is this Terminate, with the quotations that RFC 5040 Figure 10 requires. */
   void expectTerminate(const std::vector<TermCode>& allowed, const Segment* offender);
-  /** expectTerminate(), then a FIN, the application told, and the memory untouched. */
+  /** expectTerminate(), then a FIN, the application's event, and unchanged memory. */
   void expectRefused(const std::vector<TermCode>& allowed, const Segment* offender);
 
-  /** One message each way, of so many octets, compared. */
+  /** One message each way, of the given lengths, compared. */
   void talk(std::size_t toDevice = 333, std::size_t fromDevice = 444);
 
   /** The application posts @p count more receives. */
@@ -153,13 +153,13 @@ public:
   StartupFrame local, remote;
   Line request; /**< the application's CONNECT_REQUEST or, as Initiator, ESTABLISHED event */
   RemoteRegion region;
-  bool mixVersions = false; /**< send segments with the versions that they have */
+  bool mixVersions = false; /**< send segments with their own versions */
 
 private:
-  Bytes rest_; /* behind the startup frame */
+  Bytes rest_; /* octets behind the startup frame */
 
 public:
-  Stream stream; /* opening it sets all of the above */
+  Stream stream; /* its initialization sets all of the above */
   OrderChecker order;
   FpduEncoder encoder;
   FpduDecoder decoder;
@@ -181,7 +181,7 @@ private:
   std::uint64_t memory_ = 0;
 };
 
-/** The pattern that SEND payloads are made of. */
+/** The pattern of SEND payloads. */
 Bytes patternData(std::size_t length, std::uint64_t seed);
 
 /** The startup frame that the peer sends in this role with these options. */

@@ -18,7 +18,7 @@ inline constexpr std::size_t startupHeader = 20;
 inline constexpr std::size_t maxPrivateData = 512;
 inline constexpr std::uint16_t notNegotiated = 0x3fff; /**< IRD or ORD, RFC 6581 §9.1 */
 
-/** The 16 octets that begin a frame of this kind. */
+/** The first 16 octets of a frame of this kind. */
 std::array<std::uint8_t, 16> startupKey(FrameKind kind);
 
 /** Enhanced connection establishment data: the first four octets of the Private Data when S is set. */
@@ -35,7 +35,7 @@ struct Enhanced {
   bool operator==(const Enhanced&) const = default;
 };
 
-/** A startup frame. It is sent as its fields are set, legal or not. */
+/** A startup frame. Its fields are sent as they are, legal or not. */
 struct StartupFrame {
   FrameKind kind = FrameKind::Request;
   bool markers = false;                  /**< M: the sender of this frame wants Markers in what it receives */
@@ -51,11 +51,11 @@ struct StartupFrame {
 
   Bytes encode() const;
 
-  /** Strict: throws ProtocolError on anything that a sender must not do. */
+  /** Strict: throws ProtocolError on every violation by the sender. */
   static StartupFrame decode(FrameKind expected, View frame);
 };
 
-/** Octets of the whole frame whose first startupHeader octets are @p header. */
+/** The length of the whole frame whose first startupHeader octets are @p header. */
 std::size_t startupLength(View header);
 
 } // namespace peer

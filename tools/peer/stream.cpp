@@ -41,7 +41,7 @@ static void setOption(const Fd& fd, int level, int name, int value, const char* 
     throwErrno(what);
 }
 
-/** TCP takes the write sequence that repair mode left behind as its initial one. */
+/** TCP's initial sequence number is the write sequence that was set in repair mode. */
 static void presetSequence(const Fd& fd, std::uint32_t sequence) {
   setOption(fd, IPPROTO_TCP, TCP_REPAIR, 1, "TCP_REPAIR");
   setOption(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, TCP_SEND_QUEUE, "TCP_REPAIR_QUEUE");
@@ -193,7 +193,7 @@ std::string Listener::port() const {
 
 Stream Listener::accept(const test::Deadline& deadline) {
   if (!test::waitFor(fd_.get(), POLLIN, deadline))
-    throw test::Failure("nobody connected");
+    throw test::Failure("no connection arrived");
   Fd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd)
     throwErrno("accept");

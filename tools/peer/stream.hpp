@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file stream.hpp
- * @brief A TCP connection of the peer: deadlines everywhere, and its stream cut wherever a case wants it.
+ * @brief A TCP connection of the peer: every wait has a deadline, and a case can cut the stream at any place.
  */
 #pragma once
 
@@ -13,14 +13,14 @@
 namespace peer {
 
 /**
- * Where to cut what is sent. Each piece is one write with Nagle off, so each leaves in a segment of its own (or several).
- * The sizes repeat when they are used up; no sizes means one write for all.
+ * The lengths of the pieces to send. Each piece is one write with Nagle off, and so has a segment (or several) of its own.
+ * The list repeats when it is used up; an empty list means one write for all.
  */
 using Cuts = std::vector<std::size_t>;
 
-/** How a receive ended. */
+/** The result of a receive call. */
 enum class End {
-  Open, /**< nothing came before the deadline */
+  Open, /**< nothing arrived before the deadline */
   Data,
   Fin,
   Reset,
@@ -37,7 +37,7 @@ public:
                         const std::string& source = {});
   explicit Stream(test::Fd fd);
 
-  /** Sends everything; throws std::system_error when the connection is gone. */
+  /** Sends all octets; throws std::system_error when the connection has ended. */
   void send(View octets, const Cuts& cuts = {});
 
   /** Waits for data and appends it to @p out. */
@@ -49,9 +49,9 @@ public:
   void abort();
   /** The next sequence number that TCP will send (needs CAP_NET_ADMIN). */
   std::uint32_t sequence() const;
-  /** Limits what the other side may have in flight towards us; call before much has come. */
+  /** Limits the octets that the other side may have in flight; call before much data has arrived. */
   void receiveBuffer(int octets);
-  /** Octets that the other side has reported behind a gap, as TCP counts: in whole segments. */
+  /** Octets that the other side has received behind a gap, as TCP counts: in whole segments. */
   std::size_t sackedOctets() const;
   /** Octets that wait to be received. */
   std::size_t waiting() const;

@@ -68,7 +68,7 @@ Target::Target(const std::string& command) {
 }
 
 Target::~Target() {
-  out_.close(); /* end of input: it cleans up and exits */
+  out_.close(); /* end of input: rdma-target cleans up and exits */
   in_.close();
   if (child_ > 0)
     waitpid(child_, nullptr, 0);

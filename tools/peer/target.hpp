@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file target.hpp
- * @brief The RDMA application on the device under test (`rdma-target`), run as a child and spoken to in lines.
+ * @brief The RDMA application on the device under test (`rdma-target`), a child process that communicates in lines.
  *
- * A command is one line and gets one answer, "= key=value ..." or "= error TEXT". Whatever happens unasked comes as
+ * A command is one line and gets one answer, "= key=value ..." or "= error TEXT". Unsolicited lines are
  * events: "! KIND key=value ...". tools/verbs/rdma_target.cpp lists both.
  */
 #pragma once
@@ -19,14 +19,14 @@
 
 namespace peer {
 
-/** An answer or an event, taken apart. */
+/** A parsed answer or event. */
 struct Line {
-  std::string kind; /**< first word: of an event its kind, of an answer "ok" or "error" */
+  std::string kind; /**< first word: an event's kind; "ok" or "error" for an answer */
   std::map<std::string, std::string> values;
   std::string text; /**< the whole line */
 
   static Line parse(const std::string& text);
-  /** The value of @p key; throws test::Failure when there is none. */
+  /** The value of @p key; throws test::Failure without it. */
   std::string at(const std::string& key) const;
   std::uint64_t number(const std::string& key) const;
 };
@@ -34,33 +34,33 @@ struct Line {
 /** A child process that speaks the line protocol. */
 class Target {
 public:
-  /** Nobody: a listener that accepts by itself. What asks it for anything is skipped. */
+  /** No child process: the device has a listener that accepts by itself. A case that sends a command is skipped. */
   Target() = default;
-  /** @param command shell command that runs rdma-target where the device under test is */
+  /** @param command shell command that runs rdma-target on the device under test */
   explicit Target(const std::string& command);
   ~Target();
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
-  /** False: only the wire can be looked at. */
+  /** False when only the wire can be observed. */
   bool present() const { return child_ > 0; }
 
   /** Sends @p command; returns the answer, throws test::Failure when it is an error. */
   Line command(const std::string& command);
 
   /**
-   * Takes the first event of @p kind out of the queue, waiting for it. Events of other kinds stay.
-   * @returns nothing when the deadline passed
+   * Waits for the first event of @p kind and takes it out of the queue. Events of other kinds stay.
+   * @returns nothing when the deadline has passed
    */
   std::optional<Line> event(const std::string& kind, const test::Deadline& deadline);
 
-  /** As event(), but of those that have come. */
+  /** As event(), but only for events that have already arrived. */
   std::optional<Line> takeEvent(const std::string& kind);
 
-  /** As event(), but its absence fails the case. */
+  /** As event(), but fails the case without the event. */
   Line expectEvent(const std::string& kind);
 
-  /** Drops all events that came so far. */
+  /** Drops all events that have arrived so far. */
   void forget() { events_.clear(); }
 
 private:

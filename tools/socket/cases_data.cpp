@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_data.cpp @brief Full Operation: one ULPDU for each call, both ways, waiting and not. */
+/** @file cases_data.cpp @brief Full Operation: one ULPDU per call, in both directions, blocking and non-blocking. */
 #include <arpa/inet.h>
 #include <netinet/ip_icmp.h>
 #include <numeric>
@@ -18,7 +18,7 @@ using peer::FpduEncoder;
 using test::expect;
 using test::expectEqual;
 
-/* A ULPDU from the client to the server, so that both may send. */
+/* Send a ULPDU from the client to the server, so that the server may send, too. */
 static void greet(const Ends& e) {
   const Bytes hello = text("hello");
 
@@ -33,7 +33,7 @@ static Ends fullEnds(const Context& c, const Wishes& wishes = {}) {
   return e;
 }
 
-/* Sizes around everything that is a border, in every mode. */
+/* Sizes around every boundary, in every mode. */
 static void records(Context& c) {
   static const std::size_t sizes[] = {0,    1,    2,    3,    4,    5,     127,   128,   500,   502,          503,
                                       504,  505,  506,  507,  508,  509,   510,   511,   512,   513,          1014,
@@ -54,7 +54,7 @@ static void records(Context& c) {
   }
 }
 
-/* As with SOCK_SEQPACKET: the rest of a ULPDU that does not fit is dropped, a look takes nothing. */
+/* As with SOCK_SEQPACKET: the part of a ULPDU that does not fit is dropped; MSG_PEEK takes nothing. */
 static void truncation(Context& c) {
   const Ends e = fullEnds(c, {.serverMarkers = true});
   const Bytes a = pattern(5000, c.seed), b = pattern(10, c.seed + 1);
@@ -101,7 +101,7 @@ static void tooLong(Context& c) {
   expectUlpdu(e.server.receive(), mulpdu, "MULPDU");
 }
 
-/* Scattered memory on both sides is one ULPDU. */
+/* Scattered memory on both sides makes one ULPDU. */
 static void scattered(Context& c) {
   const Ends e = fullEnds(c, {.serverMarkers = true});
   Bytes out = pattern(3000, c.seed), in(3000);
@@ -113,7 +113,7 @@ static void scattered(Context& c) {
   expect(in == out, "other octets");
 }
 
-/* Random sizes at full speed, both directions at once, compared. */
+/* Random sizes at full speed in both directions at once, compared. */
 static void stream(const Ends& e, std::uint64_t seed, unsigned count) {
   const auto sender = [&](const Socket& s, std::uint64_t mine) {
     std::mt19937_64 random(mine);
@@ -150,14 +150,14 @@ static void transfer(Context& c) {
            c.count ? c.count : 300);
 }
 
-/* Segments with data so far, each counted once: a slow machine sends some twice. */
+/* Number of segments with data so far, without retransmissions: a slow machine retransmits some. */
 static std::uint32_t segmentsOut(const Socket& s) {
   const tcp_info info = s.tcpInfo();
 
   return info.tcpi_data_segs_out - info.tcpi_total_retrans;
 }
 
-/* Segments that @p n short ULPDUs take, all but the last sent with @p flags. */
+/* Number of segments for @p n short ULPDUs; all but the last are sent with @p flags. */
 static std::uint32_t segmentsFor(const Context& c, unsigned n, bool packing, int noDelay, int cork, int flags) {
   const Ends e = connectEnds(c);
 
@@ -169,7 +169,7 @@ static std::uint32_t segmentsFor(const Context& c, unsigned n, bool packing, int
   greet(e);
   expectOk(e.client.set(IPPROTO_TCP, TCP_NODELAY, noDelay), "TCP_NODELAY");
   expectOk(e.client.set(IPPROTO_TCP, TCP_CORK, cork), "TCP_CORK");
-  while (e.client.tcpInfo().tcpi_unacked) /* an acknowledgement sends what MSG_MORE holds back */
+  while (e.client.tcpInfo().tcpi_unacked) /* an acknowledgement would release octets that MSG_MORE holds back */
     std::this_thread::sleep_for(test::milliseconds(1));
   const auto before = segmentsOut(e.client);
   for (unsigned i = 0; i < n; i++)
@@ -180,7 +180,7 @@ static std::uint32_t segmentsFor(const Context& c, unsigned n, bool packing, int
   return segmentsOut(e.client) - before;
 }
 
-/* How many segments short ULPDUs take is the program's choice. */
+/* The program decides in how many segments short ULPDUs are sent. */
 static void packing(Context& c) {
   expectEqual(segmentsFor(c, 40, true, 1, 0, 0), 40, "segments with TCP_NODELAY");
   expectEqual(segmentsFor(c, 40, true, 1, 0, MSG_MORE), 1, "segments with MSG_MORE");
@@ -189,7 +189,7 @@ static void packing(Context& c) {
   expectEqual(segmentsFor(c, 40, false, 1, 0, MSG_MORE), 40, "segments without packing");
 }
 
-/* A full socket does not wait when it must not, tells of room, and loses nothing. */
+/* A full non-blocking socket does not sleep, reports when it has room, and loses nothing. */
 static void nonBlocking(Context& c) {
   const Ends e = fullEnds(c, {.serverMarkers = true});
   unsigned sent = 0, received = 0;
@@ -213,7 +213,7 @@ static void nonBlocking(Context& c) {
   expect(sent > 3, "the socket was never full");
 }
 
-/* The same for a sender that waits, and one that waits no longer than it said. */
+/* The same for a sender that sleeps, and for one that sleeps until a timeout. */
 static void blocking(Context& c) {
   const Ends e = fullEnds(c);
   const timeval limit{0, 100000};
@@ -234,7 +234,7 @@ static void blocking(Context& c) {
   expectEqual(sender.result(), 60000, "the send that waited");
 }
 
-/* Octets that were accepted arrive in front of the FIN, though TCP's buffer was full. */
+/* Accepted octets arrive before the FIN, even if TCP's buffer was full. */
 static void closeLosesNothing(Context& c) {
   for (const bool shut : {false, true}) {
     Ends e = fullEnds(c);
@@ -258,10 +258,10 @@ static void closeLosesNothing(Context& c) {
   }
 }
 
-/* The sequence number of the client's first octet that is not acknowledged, when asked for after others. */
+/* The sequence number of the client's first unacknowledged octet, computed from TCP_INFO. */
 class Acknowledged {
 public:
-  /** Of a plain TCP socket that nothing is sent on. */
+  /** @p socket is plain TCP and idle. */
   explicit Acknowledged(const Socket& socket) : socket_(socket) {
     socklen_t length = sizeof(number_);
 
@@ -281,7 +281,7 @@ private:
   std::uint32_t number_ = 0;
 };
 
-/* Tells @p socket that its peer's host cannot be reached any more, as a router would. */
+/* Sends @p socket an ICMP message that its peer's host is unreachable, as a router would. */
 static void unreachable(const Socket& socket, std::uint32_t sequence) {
   struct {
     icmphdr icmp{.type = ICMP_DEST_UNREACH, .code = ICMP_HOST_UNREACH, .checksum = 0, .un = {}};
@@ -313,7 +313,7 @@ static void unreachable(const Socket& socket, std::uint32_t sequence) {
     test::throwErrno("ICMP");
 }
 
-/* What ICMP says is an error of the socket (IP_RECVERR), but TCP goes on: so does MPA, through startup and up to both FINs. */
+/* An ICMP message sets the socket's error (IP_RECVERR), but TCP continues: so does MPA, through startup and up to both FINs. */
 static void icmpErrors(Context& c) {
   const Ends e = connectEnds(c);
   const Acknowledged acknowledged(e.client);
@@ -348,7 +348,7 @@ static void icmpErrors(Context& c) {
   expect(e.client.receive().endOfStream(), "no end of the other direction");
 }
 
-/* Several ULPDUs by one call. */
+/* Several ULPDUs in one call. */
 static void batch(Context& c) {
   const Ends e = fullEnds(c);
   std::array<Bytes, 3> ulpdus{pattern(1, c.seed), pattern(0, 0), pattern(5000, c.seed)};
@@ -365,7 +365,7 @@ static void batch(Context& c) {
     expectUlpdu(e.server.receive(), ulpdu, "ULPDU");
 }
 
-/* FIONREAD is the length of the ULPDU that can be read. */
+/* FIONREAD returns the length of the ULPDU that can be read. */
 static void queued(Context& c) {
   RawEnds e = respondRaw(c, {.serverMarkers = true});
   FpduEncoder encoder({.markers = true, .crc = true});
@@ -384,7 +384,7 @@ static void queued(Context& c) {
   expectEqual(e.socket.inQueue(), 7, "FIONREAD of the second one");
 }
 
-/* FPDUs in segments of any length, and one that no window can hold. */
+/* FPDUs in segments of any length, and one FPDU larger than any window. */
 static void anyCut(Context& c) {
   for (const std::size_t cut : {1, 2, 3, 7, 511, 513}) {
     RawEnds e = respondRaw(c, {.serverMarkers = true});
@@ -413,7 +413,7 @@ static void smallWindow(Context& c) {
   }
 }
 
-/* Edge-triggered: one event for what came, the next for what comes then. */
+/* Edge-triggered epoll: one event for the data that has arrived, and another for later data. */
 static void epollEdge(Context& c) {
   const Ends e = fullEnds(c);
   test::Fd ep(epoll_create1(0));
@@ -421,7 +421,7 @@ static void epollEdge(Context& c) {
 
   e.server.nonBlocking(true);
   expectOk(epoll_ctl(ep.get(), EPOLL_CTL_ADD, e.server.fd(), &event), "epoll_ctl");
-  expectEqual(epoll_wait(ep.get(), &got, 1, 0), 0, "events before anything came");
+  expectEqual(epoll_wait(ep.get(), &got, 1, 0), 0, "events before any data");
   for (int i = 0; i < 3; i++) {
     expectOk(e.client.send(text("one")), "send");
     expectEqual(epoll_wait(ep.get(), &got, 1, 20000), 1, "events");
@@ -437,7 +437,7 @@ static void epollEdge(Context& c) {
 
 std::span<const SocketCase> dataCases() {
   static const SocketCase cases[] = {
-      {"data-records", "DDP-01 DDP-05 FRM-02 FRM-03 MRK-12 CRC-09", "each size around a border, every mode", records},
+      {"data-records", "DDP-01 DDP-05 FRM-02 FRM-03 MRK-12 CRC-09", "each size around a boundary, every mode", records},
       {"data-truncation", "DDP-01 DDP-05", "MSG_TRUNC, MSG_PEEK, MSG_EOR, empty ULPDUs", truncation},
       {"data-too-long", "DDP-03 DDP-04", "64769 octets are refused, 64768 are not", tooLong},
       {"data-scattered", "DDP-01", "scattered memory is one ULPDU", scattered},
@@ -445,10 +445,10 @@ std::span<const SocketCase> dataCases() {
       {"data-icmp", "TX-08 END-01", "ICMP errors (IP_RECVERR) in startup and before each FIN", icmpErrors},
       {"data-transfer", "RCV-03 TX-08 DDP-05", "random sizes both ways at once, every mode", transfer},
       {"data-packing", "TX-02 TX-06 TX-09 RDC-07", "segments with TCP_NODELAY, MSG_MORE, TCP_CORK, no packing", packing},
-      {"data-nonblocking", "TX-03 TX-08", "a full socket, poll, and nothing is lost", nonBlocking},
-      {"data-blocking", "TX-03", "a full socket that waits; SO_SNDTIMEO, SO_RCVTIMEO", blocking},
-      {"data-close", "TX-08 END-01", "what was accepted is in front of the FIN", closeLosesNothing},
-      {"data-queued", "RCV-02 DDP-05", "FIONREAD and poll know whole ULPDUs only", queued},
+      {"data-nonblocking", "TX-03 TX-08", "a full non-blocking socket, poll, no data lost", nonBlocking},
+      {"data-blocking", "TX-03", "a full blocking socket; SO_SNDTIMEO, SO_RCVTIMEO", blocking},
+      {"data-close", "TX-08 END-01", "accepted octets arrive before the FIN", closeLosesNothing},
+      {"data-queued", "RCV-02 DDP-05", "FIONREAD and poll count whole ULPDUs only", queued},
       {"data-any-cut", "RCV-03 RCV-02", "segments of 1 to 513 octets", anyCut},
       {"data-small-window", "RCV-06", "ULPDUs of 64768 octets, a window of a few KiB", smallWindow},
       {"data-epoll-edge", "DDP-05", "edge-triggered epoll", epollEdge},

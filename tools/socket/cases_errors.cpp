@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_errors.cpp @brief The errors of RFC 5044 section 8, and the two ways that a connection ends. */
+/** @file cases_errors.cpp @brief The errors of RFC 5044 section 8, and the two kinds of end of a connection. */
 #include "socket.hpp"
 
 namespace sockets {
@@ -10,7 +10,7 @@ using peer::FpduEncoder;
 using test::expect;
 using test::expectEqual;
 
-/* The receive direction is at its end for good: nothing that follows is delivered, and each call says why. */
+/* The receive direction has ended permanently: later FPDUs are not delivered, and each call returns the error. */
 static void expectEnded(RawEnds& e, FpduEncoder& encoder, int error, int rfc, const std::string& what) {
   e.raw.send(encoder.encode(text("too late")));
   for (int i = 0; i < 3; i++)
@@ -22,7 +22,7 @@ static void expectEnded(RawEnds& e, FpduEncoder& encoder, int error, int rfc, co
   expect(e.socket.poll(POLLIN) & POLLIN, what + ": no POLLIN");
 }
 
-/* TCP is up, and a last message goes the other way. */
+/* TCP is still up, and one more message can be sent in the other direction. */
 static void expectSendable(RawEnds& e, FpduDecoder& decoder, const std::string& what) {
   const Bytes last = text("terminate");
 
@@ -66,7 +66,7 @@ static void badMarker(Context& c) {
   fault(c, {"Marker", {.marker = 3, .markerXor = 0x8000}, EILSEQ, 3}, 3000);
 }
 
-/* A wrong ULPDU_Length is an FPDU with a wrong CRC. */
+/* A wrong ULPDU_Length shows as a wrong CRC. */
 static void badLength(Context& c) {
   fault(c, {"length", {.length = 90}, EBADMSG, 2}, 100);
 }
@@ -87,8 +87,8 @@ static void finInside(Context& c) {
 }
 
 /*
- * The same where TCP is short of memory, so that the octets leave its queue at once, and the FIN with them. They begin with a
- * Marker, which is no length, although the FIN has a sequence number.
+ * The same when TCP is short of memory, so that the octets and the FIN leave its queue at once. The octets begin with a Marker, not
+ * with ULPDU_Length, and the FIN takes a sequence number.
  */
 static void finBehindStash(Context& c) {
   const Ends other = connectEnds(c);
@@ -96,7 +96,7 @@ static void finBehindStash(Context& c) {
   const TcpMemory little("1 1 1000000");
 
   expectOk(other.client.set(SOL_SOCKET, SO_SNDBUFFORCE, 64 << 20), "SO_SNDBUFFORCE");
-  expectEqual(other.client.send(much, MSG_DONTWAIT | MSG_NOSIGNAL), much.size(), "octets that nobody reads");
+  expectEqual(other.client.send(much, MSG_DONTWAIT | MSG_NOSIGNAL), much.size(), "octets that are not read");
   for (const bool crc : {true, false}) {
     RawEnds e = initiateRaw(c, {.clientMarkers = true, .serverMarkers = true, .crc = crc});
     FpduEncoder encoder({.markers = true, .crc = crc});
@@ -108,7 +108,7 @@ static void finBehindStash(Context& c) {
   }
 }
 
-/* FIN behind whole FPDUs: all are read first, then the end, which is an orderly one. */
+/* FIN behind whole FPDUs: the program reads all of them, then an orderly end. */
 static void orderly(Context& c) {
   RawEnds e = initiateRaw(c);
   FpduEncoder encoder({});
@@ -131,7 +131,7 @@ static void orderly(Context& c) {
   expectEqual(static_cast<int>(e.raw.readToEnd(rest)), static_cast<int>(End::Fin), "our FIN");
 }
 
-/* A reset is told apart from a FIN, also when someone has asked SO_ERROR before. */
+/* A reset differs from a FIN, even after the program has read SO_ERROR. */
 static void reset(Context& c) {
   for (const bool asked : {false, true}) {
     RawEnds e = initiateRaw(c);
@@ -139,39 +139,39 @@ static void reset(Context& c) {
     const Bytes good = pattern(100, c.seed);
 
     e.raw.send(encoder.encode(good));
-    expect(e.socket.poll(POLLIN) & POLLIN, "nothing came");
+    expect(e.socket.poll(POLLIN) & POLLIN, "no data arrived");
     e.raw.abort();
     expect(e.socket.poll(0) & POLLHUP, "no POLLHUP");
     if (asked)
       expectEqual(e.socket.soError(), ECONNRESET, "SO_ERROR");
-    expectUlpdu(e.socket.receive(), good, "what came before");
+    expectUlpdu(e.socket.receive(), good, "the data before the reset");
     expectErrno(e.socket.receive().result, ECONNRESET, "reset");
     expectEqual(e.socket.status().error, 1, "RFC error");
     expectErrno(e.socket.send(good), EPIPE, "send");
   }
 }
 
-/* Closing with ULPDUs unread is a reset, as with TCP: the peer learns that something was lost. */
+/* Closing with unread ULPDUs sends a reset, as with TCP: the peer learns that data was lost. */
 static void unread(Context& c) {
   RawEnds e = initiateRaw(c);
   FpduEncoder encoder({});
   Bytes rest;
 
   e.raw.send(encoder.encode(pattern(100, c.seed)));
-  expect(e.socket.poll(POLLIN) & POLLIN, "nothing came");
+  expect(e.socket.poll(POLLIN) & POLLIN, "no data arrived");
   e.socket.close();
   expectEqual(static_cast<int>(e.raw.readToEnd(rest)), static_cast<int>(End::Reset), "end");
 }
 
 std::span<const SocketCase> errorCases() {
   static const SocketCase cases[] = {
-      {"error-crc", "ERR-02 ERR-05 ERR-06 CRC-08 RCV-01", "error 2: EBADMSG, for good; sending goes on", badCrc},
-      {"error-marker", "ERR-03 ERR-05 ERR-06 MRK-13", "error 3: EILSEQ, for good; sending goes on", badMarker},
+      {"error-crc", "ERR-02 ERR-05 ERR-06 CRC-08 RCV-01", "error 2: EBADMSG, permanently; sending still works", badCrc},
+      {"error-marker", "ERR-03 ERR-05 ERR-06 MRK-13", "error 3: EILSEQ, permanently; sending still works", badMarker},
       {"error-length", "ERR-02 ERR-05 ERR-06", "a wrong ULPDU_Length", badLength},
       {"error-fin-inside", "ERR-01", "FIN inside of an FPDU: ECONNRESET", finInside},
       {"error-fin-stashed", "ERR-01 RCV-06", "the same, with TCP short of memory", finBehindStash},
       {"error-orderly", "END-01 END-02 DDP-07", "FIN behind whole FPDUs: all of them, then 0", orderly},
-      {"error-reset", "ERR-01 END-02", "RST: what came before, then ECONNRESET", reset},
+      {"error-reset", "ERR-01 END-02", "RST: the data before it, then ECONNRESET", reset},
       {"error-unread", "END-01", "closing with ULPDUs unread", unread},
   };
   return cases;

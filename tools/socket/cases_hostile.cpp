@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_hostile.cpp @brief Programs that do what they should not: wrong moments, wrong lengths, wrong memory, threads. */
+/** @file cases_hostile.cpp @brief Programs that misuse the API: wrong moments, wrong lengths, bad memory, concurrent threads. */
 #include <atomic>
 #include <fcntl.h>
 #include <fstream>
@@ -27,7 +27,7 @@ using peer::StartupFrame;
 using test::expect;
 using test::expectEqual;
 
-/* Memory that cannot be read or written, with a page in front of it that can. */
+/* An inaccessible page behind an accessible one. */
 class Hole {
 public:
   Hole() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
@@ -39,7 +39,7 @@ public:
   Hole(const Hole&) = delete;
   Hole& operator=(const Hole&) = delete;
 
-  /** The last @p n octets that are there. */
+  /** The last @p n accessible octets. */
   void* before(std::size_t n) const { return static_cast<char*>(base_) + page_ - n; }
 
 private:
@@ -47,7 +47,7 @@ private:
   void* base_;
 };
 
-/* A page that comes when it is let come: a call that reads it sleeps until then. */
+/* A page that is missing until come() provides it: a call that reads it sleeps until then. */
 class Missing {
 public:
   Missing()
@@ -74,7 +74,7 @@ public:
 
   void* address() const { return base_; }
 
-  /** Waits until @p n threads sleep. */
+  /** Waits until @p n threads sleep on the page. */
   void awaitSleepers(unsigned n) const {
     const test::Deadline deadline(patience);
     uffd_msg message;
@@ -101,7 +101,7 @@ private:
   void* base_;
 };
 
-/* This thread, and those that it starts, on one processor. */
+/* Binds this thread and those that it starts to one CPU. */
 class OneProcessor {
 public:
   OneProcessor() {
@@ -128,7 +128,7 @@ static Ends fullEnds(const Context& c, const Wishes& wishes = {}) {
   return e;
 }
 
-/* Sockets that MPA cannot be attached to, and those that it is attached to already. */
+/* Sockets that MPA cannot be attached to, and sockets that already have it. */
 static void attaching(Context& c) {
   const Socket fresh(test::Fd(socket(AF_INET, SOCK_STREAM, 0)));
   const Socket listener(test::Fd(socket(AF_INET, SOCK_STREAM, 0)));
@@ -149,7 +149,7 @@ static void attaching(Context& c) {
   expectErrno(e.client.attach(), EEXIST, "after the peer's FIN");
 }
 
-/* Each option with values and lengths that it does not have. */
+/* Each option with invalid values and lengths. */
 static void wrongOptions(Context& c) {
   const Ends e = connectEnds(c);
   const Socket& s = e.client;
@@ -177,7 +177,7 @@ static void wrongOptions(Context& c) {
   expectErrno(s.set(SOL_MPA, MPA_RESPOND, hole.before(8), 9), EFAULT, "a last message that ends");
   expectEqual(s.status().state, MPA_STATE_STREAMING, "state");
   for (const int name : {MPA_INITIATE, MPA_ACCEPT, MPA_REJECT, MPA_START_RDMAC})
-    expectErrno(s.start(name, View(big).first(4)), EINVAL, "a value where there is none");
+    expectErrno(s.start(name, View(big).first(4)), EINVAL, "a value where none exists");
   for (const int name : {0, 9, 15, 21, MPA_STATUS, MPA_PEER, -1, 1 << 30})
     expectErrno(s.wish(name, 0), ENOPROTOOPT, "no such option");
   expectErrno(s.start(MPA_ACCEPT), ENOTCONN, "MPA_ACCEPT of nothing");
@@ -188,7 +188,7 @@ static int get(const Socket& s, int name, void* value, socklen_t& length) {
   return getsockopt(s.fd(), SOL_MPA, name, value, &length) ? -errno : 0;
 }
 
-/* A value is cut to the caller's buffer, and nothing behind it is written. */
+/* A value is cut to the length of the caller's buffer; nothing behind the buffer is written. */
 static void wrongReads(Context& c) {
   const Ends e = connectEnds(c);
   const Hole hole;
@@ -210,7 +210,7 @@ static void wrongReads(Context& c) {
     expectErrno(get(e.client, name, room.data(), length), EINVAL, "a negative length");
   }
   socklen_t length = 1000;
-  expectErrno(get(e.client, MPA_PEER, room.data(), length), ENOTCONN, "MPA_PEER before there is one");
+  expectErrno(get(e.client, MPA_PEER, room.data(), length), ENOTCONN, "MPA_PEER before the peer's frame");
   expectErrno(get(e.client, MPA_INITIATE, room.data(), length), ENOPROTOOPT, "reading an action");
 }
 
@@ -245,7 +245,7 @@ static void wrongMoments(Context& c) {
   expectErrno(shut.client.start(MPA_INITIATE), ENOTCONN, "MPA_INITIATE after a shutdown");
 }
 
-/* Without CRCs only where the administrator has said so, or may. */
+/* CRCs can be turned off only if the administrator has allowed it, or by a privileged program. */
 static void crcPermission(Context& c) {
   const Ends e = connectEnds(c);
 
@@ -259,7 +259,7 @@ static void crcPermission(Context& c) {
   expectOk(e.client.wish(MPA_CRC, 0), "a privileged one");
 }
 
-/* Memory that faults in the middle of a ULPDU: nothing is sent, nothing is lost. */
+/* Memory that faults in the middle of a ULPDU: no part of it is sent, and no data is lost. */
 static void faults(Context& c) {
   for (const bool markers : {false, true}) {
     const Ends e = fullEnds(c, {.serverMarkers = markers});
@@ -276,7 +276,7 @@ static void faults(Context& c) {
   }
 }
 
-/* Other calls on a TCP socket are refused, or work, in Full Operation. */
+/* In Full Operation other calls on a TCP socket either work or are refused. */
 static void otherCalls(Context& c) {
   const Ends e = fullEnds(c);
   test::Fd zero(open("/dev/zero", O_RDONLY));
@@ -307,7 +307,7 @@ static void otherCalls(Context& c) {
   expectUlpdu(e.server.receive(), text("still there"), "after all that");
 }
 
-/* In streaming mode all of this is TCP's. */
+/* In streaming mode TCP handles all of these calls. */
 static void streamingCalls(Context& c) {
   const Ends e = connectEnds(c);
   int pipes[2];
@@ -328,7 +328,7 @@ static void streamingCalls(Context& c) {
   expectEqual(e.server.poll(POLLPRI) & POLLPRI, POLLPRI, "POLLPRI");
 }
 
-/* Urgent data of a peer is an octet of the stream like any other. */
+/* The peer's urgent data is an ordinary octet of the stream. */
 static void urgent(Context& c) {
   RawEnds e = initiateRaw(c, {.clientMarkers = true});
   FpduEncoder encoder({.markers = true, .crc = true});
@@ -342,13 +342,13 @@ static void urgent(Context& c) {
   expectUlpdu(e.socket.receive(), ulpdu, "the next one");
 }
 
-/* A call that is within TCP would take octets of MPA's: MPA does not start before it is back. */
+/* A call within TCP could take octets that belong to MPA: MPA does not start until the call has returned. */
 static void busyStream(Context& c) {
   const Ends e = connectEnds(c);
   const test::Deadline deadline(patience);
 
   expectOk(e.client.attach(), "TCP_ULP");
-  /* Too much Private Data: as long as the reader is not within its call this is what a start fails with. */
+  /* A start fails because of too much Private Data until the reader has entered its call. */
   expectOk(e.client.wish(MPA_REVISION, 2), "MPA_REVISION");
   expectOk(e.client.data(pattern(509, c.seed)), "MPA_PRIVATE_DATA");
   Call reader(e, [&] { return e.client.receive(); });
@@ -359,11 +359,11 @@ static void busyStream(Context& c) {
   expectErrno(e.client.start(MPA_START_RDMAC), EBUSY, "MPA_START_RDMAC while a thread reads");
   expectEqual(e.client.status().state, MPA_STATE_STREAMING, "state");
   expectOk(e.server.send(text("go on")), "send");
-  expectOctets(reader.result(), text("go on"), "what the reader waited for");
+  expectOctets(reader.result(), text("go on"), "the reader's data");
   expectOk(e.client.start(MPA_START_RDMAC), "MPA_START_RDMAC");
 }
 
-/* A start that comes to nothing is nobody else's business: to all other calls the socket is a streaming one throughout. */
+/* A failing start does not affect other calls: to them the socket is a streaming one throughout. */
 static void failingStarts(Context& c) {
   const Ends e = connectEnds(c);
   std::atomic<bool> done = false;
@@ -392,7 +392,7 @@ static void failingStarts(Context& c) {
   starter.result();
 }
 
-/* Threads that wait are woken by another one's shutdown, and by the peer's end. */
+/* Another thread's shutdown wakes threads that wait, and so does the peer's end. */
 static void wokenByShutdown(Context& c) {
   for (const int how : {SHUT_RD, SHUT_RDWR}) {
     const Ends e = fullEnds(c);
@@ -405,7 +405,7 @@ static void wokenByShutdown(Context& c) {
   const Ends e = fullEnds(c);
   while (e.client.send(pattern(60000, 0), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
     ;
-  Call sender(e, [&] { /* what is full may have room once more, when the peer's TCP has taken some */
+  Call sender(e, [&] { /* a full socket gets room again when the peer's TCP takes octets */
     auto result = e.client.send(pattern(60000, 0));
 
     while (result > 0)
@@ -417,7 +417,7 @@ static void wokenByShutdown(Context& c) {
   expectErrno(sender.result(), EPIPE, "send");
 }
 
-/* Closing while others are in calls, at any moment of a connection's life. */
+/* Close the socket while other threads are in calls, at any moment of a connection's life. */
 static void closedUnderThreads(Context& c) {
   std::mt19937_64 random(c.seed);
 
@@ -437,7 +437,7 @@ static void closedUnderThreads(Context& c) {
 
     std::this_thread::sleep_for(pause);
     e.client.close();
-    e.server.close(); /* this is what ends them */
+    e.server.close(); /* this ends the other threads' calls */
     starter.result();
     reader.result();
     writer.result();
@@ -460,7 +460,7 @@ static void expectTimedOut(const Socket& s, const char* what) {
   expectEqual(s.status().err, ETIMEDOUT, std::string(what) + ": errno of the startup");
 }
 
-/* A program may sleep with its socket locked for as long as it likes. Startups of others on that processor go on. */
+/* A program may sleep with its socket locked for any time. Startups of other sockets on that CPU continue. */
 static void heldSockets(Context& c) {
   static constexpr int timeout = 2000;
   const unsigned count = c.count ? c.count : 300;
@@ -475,14 +475,14 @@ static void heldSockets(Context& c) {
   }
   page.awaitSleepers(count);
   expectTimedOut(unanswered(c, timeout).client, "the last startup");
-  /* Now the time of all those is over. */
+  /* The held sockets' timeouts have also expired. */
   fullEnds(c);
   page.come();
   for (const auto& e : held)
     expectTimedOut(e.client, "a startup on a socket that was held");
 }
 
-/* An option whose value does not come keeps nobody else from the socket. */
+/* A call that sleeps while it reads an option's value does not block other calls on the socket. */
 static void missingValue(Context& c) {
   const Ends e = connectEnds(c);
   std::vector<std::jthread> setters;
@@ -501,14 +501,14 @@ static void missingValue(Context& c) {
   expectOk(e.server.shutdown(SHUT_RDWR), "shutdown"); /* MPA_RESPOND waits for a Request */
 }
 
-/* Nothing is on its way, and nothing may be sent. */
+/* No octets are in flight, and the window does not allow any. */
 static bool windowIsShut(const Socket& s) {
   const tcp_info info = s.tcpInfo();
 
   return !info.tcpi_unacked && !info.tcpi_snd_wnd;
 }
 
-/* Leaves much in a streaming socket that nobody reads: the buffer's size is no limit, and the counter of memory has moved. */
+/* Fill a streaming socket beyond its buffer size; its peer does not read. This also updates the counter of TCP's memory. */
 static void fillBuffer(const Socket& s) {
   const test::Deadline deadline(patience);
   const Bytes much = pattern(6 << 20, 0);
@@ -521,7 +521,7 @@ static void fillBuffer(const Socket& s) {
   }
 }
 
-/* Uses up what a socket has got already. */
+/* Use up the memory that the socket has already been granted. */
 static void useUpMemory(const Socket& s) {
   ssize_t n;
 
@@ -530,7 +530,7 @@ static void useUpMemory(const Socket& s) {
   expectErrno(n, EAGAIN, "send without memory");
 }
 
-/* Calls that wait by themselves say ENOMEM when there is none: EAGAIN would mean that the socket is non-blocking. */
+/* Blocking calls return ENOMEM when memory is short: EAGAIN would mean that the socket is non-blocking. */
 static void noMemory(Context& c) {
   const Ends e = connectEnds(c);
 
@@ -545,7 +545,7 @@ static void noMemory(Context& c) {
   expect(e.client.poll(0) & POLLHUP, "still connected");
 }
 
-/** A memory cgroup with a limit. This process is in it between enter() and leave(). */
+/** A memory cgroup with a limit. This process belongs to it between enter() and leave(). */
 class MemoryCgroup {
 public:
   explicit MemoryCgroup(const char* limit) {
@@ -561,9 +561,9 @@ public:
 
   void enter() const { expect(write(std::string(path_) + "/cgroup.procs", "0"), "the cgroup takes no process"); }
   void leave() const { write("/sys/fs/cgroup/cgroup.procs", "0"); }
-  /** The most octets that were ever charged. */
+  /** The maximum of octets charged so far. */
   std::uint64_t peak() const { return number("/memory.peak", ""); }
-  /** How often the limit has refused a charge. */
+  /** The number of charges that the limit has refused. */
   std::uint64_t refused() const { return number("/memory.events", "max"); }
 
 private:
@@ -583,7 +583,7 @@ private:
   static constexpr const char* path_ = "/sys/fs/cgroup/socket-test";
 };
 
-/* Waits until @p done says so. */
+/* Waits until @p done returns true. */
 template <class F> static void await(const Socket& s, const std::string& what, F done) {
   for (const test::Deadline deadline(patience); !done(); s.poll(0, test::milliseconds(10)))
     expect(!deadline.passed(), what);
@@ -596,9 +596,9 @@ static bool allAcknowledged(const Socket& s) {
 }
 
 /*
- * Frames that are longer than the window, each on a connection of its own, whose beginnings are more than the program's cgroup may
- * hold. What does not fit stays with the peers. A connection that waits for memory still learns of its end, and goes on when others
- * have gone.
+ * Frames longer than the window, each on its own connection; together their beginnings exceed the limit of the program's cgroup.
+ * The excess stays with the peers. A connection that waits for memory still notices a reset, and continues when other connections
+ * have been closed.
  */
 static void fullCgroup(Context& c) {
   static constexpr std::size_t limit = 4 << 20, first = 8400, second = 30000, left = 20;
@@ -620,7 +620,7 @@ static void fullCgroup(Context& c) {
   for (const Ends& e : ends)
     expectEqual(e.server.send(View(frame).first(first)), first, "send");
   for (const Ends& e : ends)
-    await(e.client, "what fits is not taken", [&] { return allAcknowledged(e.server); });
+    await(e.client, "octets that fit are not accepted", [&] { return allAcknowledged(e.server); });
 
   for (const Ends& e : ends)
     expectEqual(e.server.send(View(frame).subspan(first, second)), second, "send");
@@ -638,7 +638,7 @@ static void fullCgroup(Context& c) {
   expect(group.peak() <= limit, "more is charged than the cgroup may have");
 }
 
-/* A last message that memory ends in is no message: the peer must not take it for one. */
+/* Memory runs out within a last message: the connection must end, so that the peer does not take the part for a message. */
 static void partOfMessage(Context& c) {
   Ends e = connectEnds(c);
 
@@ -654,8 +654,8 @@ static void partOfMessage(Context& c) {
 }
 
 /*
- * Startups one after the other with a peer that takes nothing: what they send is kept in pages, and no more of those than the socket may
- * hold.
+ * Repeated startups with a peer that does not read: the octets that they send are kept in pages, and the number of pages is
+ * limited by the socket's send buffer.
  */
 static void untakenStartups(Context& c) {
   RawEnds e = connectRaw(c);
@@ -676,7 +676,7 @@ static void untakenStartups(Context& c) {
     if (result == -ENOBUFS)
       break;
     expectErrno(result, EINPROGRESS, "MPA_RESPOND");
-    expect(pages * 4096 < room, "it goes on and on");
+    expect(pages * 4096 < room, "the pages have no limit");
     e.raw.send(request);
     expect(e.socket.poll(POLLIN) & POLLIN, "no Request");
     expectOk(e.socket.start(MPA_REJECT), "MPA_REJECT");
@@ -688,7 +688,7 @@ static void untakenStartups(Context& c) {
   expectErrno(e.socket.start(MPA_RESPOND, last), EINPROGRESS, "MPA_RESPOND when all was taken");
 }
 
-/* A child that has inherited the socket receives what the parent does not. */
+/* A child that has inherited the socket receives the data that the parent does not. */
 static void forked(Context& c) {
   const Ends e = fullEnds(c);
   const Bytes ulpdu = pattern(100, c.seed);
@@ -722,8 +722,8 @@ static void addressForm(Context& c) {
 }
 
 /*
- * The kernel's sockets that AF_SMC gives to programs when the peer speaks plain TCP: the kernel goes on to use them as SMC's.
- * TCP_FASTOPEN_NO_COOKIE makes it give up SMC at once.
+ * AF_SMC gives programs a TCP socket of the kernel when the peer speaks plain TCP, and keeps using that socket itself.
+ * TCP_FASTOPEN_NO_COOKIE makes it abandon SMC at once.
  */
 static void smcChild(Context&) {
   for (const bool at_once : {false, true}) {
@@ -746,7 +746,7 @@ static void smcChild(Context&) {
   }
 }
 
-/* One random thing to a socket. */
+/* Makes one random call on a socket. */
 static void anything(const Socket& s, std::mt19937_64& random, const Bytes& memory) {
   const auto some = [&](std::size_t most) { return View(memory).first(random() % (most + 1)); };
   static const int actions[] = {MPA_INITIATE, MPA_RESPOND, MPA_ACCEPT, MPA_REJECT, MPA_START_RDMAC};
@@ -791,7 +791,7 @@ static void anything(const Socket& s, std::mt19937_64& random, const Bytes& memo
   }
 }
 
-/* Random calls in random order to both ends: nothing has to work, nothing may break. */
+/* Random calls in random order on both ends: none has to succeed, and none may break the kernel. */
 static void randomCalls(Context& c) {
   const Bytes memory = pattern(70000, c.seed);
 
@@ -813,27 +813,27 @@ static void randomCalls(Context& c) {
 std::span<const SocketCase> hostileCases() {
   static const SocketCase cases[] = {
       {"hostile-attach", "", "sockets that MPA cannot be attached to", attaching},
-      {"hostile-options", "STA-08", "values and lengths that options do not have", wrongOptions},
-      {"hostile-reads", "", "getsockopt with any room", wrongReads},
+      {"hostile-options", "STA-08", "options with invalid values and lengths", wrongOptions},
+      {"hostile-reads", "", "getsockopt with buffers of any length", wrongReads},
       {"hostile-moments", "", "each action in the wrong state", wrongMoments},
-      {"hostile-crc", "CRC-06", "no CRCs is the administrator's choice", crcPermission},
+      {"hostile-crc", "CRC-06", "CRCs off: by permission of the administrator only", crcPermission},
       {"hostile-faults", "TX-08", "memory that faults within a ULPDU", faults},
-      {"hostile-calls", "", "what else can be done to a TCP socket", otherCalls},
+      {"hostile-calls", "", "other calls on a TCP socket", otherCalls},
       {"hostile-streaming", "STA-16", "the same in streaming mode, where it works", streamingCalls},
       {"hostile-urgent", "MRK-03", "urgent data inside of an FPDU", urgent},
       {"hostile-busy", "STA-16", "a start while another thread reads the stream", busyStream},
       {"hostile-failing", "STA-16", "starts that fail beside calls on the stream", failingStarts},
-      {"hostile-shutdown", "END-01", "threads that wait are woken", wokenByShutdown},
+      {"hostile-shutdown", "END-01", "shutdown wakes waiting threads", wokenByShutdown},
       {"hostile-close", "", "closing under calls of other threads", closedUnderThreads},
-      {"hostile-held", "", "a startup beside hundreds of sockets that their owners keep locked", heldSockets},
-      {"hostile-value", "", "options whose value does not come", missingValue},
-      {"hostile-memory", "", "calls that wait, without memory for TCP", noMemory},
-      {"hostile-cgroup", "RCV-06", "a memory cgroup that is full of what has come", fullCgroup},
-      {"hostile-startups", "", "startups that a peer does not take", untakenStartups},
-      {"hostile-part", "", "memory that ends within the last streaming message", partOfMessage},
+      {"hostile-held", "", "a startup beside hundreds of sockets that stay locked", heldSockets},
+      {"hostile-value", "", "option values whose page is missing", missingValue},
+      {"hostile-memory", "", "blocking calls without memory for TCP", noMemory},
+      {"hostile-cgroup", "RCV-06", "a memory cgroup full of received data", fullCgroup},
+      {"hostile-startups", "", "startups with a peer that does not read", untakenStartups},
+      {"hostile-part", "", "memory runs out within the last streaming message", partOfMessage},
       {"hostile-fork", "", "a child that has inherited the socket", forked},
       {"hostile-addrform", "", "an IPv6 socket that would become IPv4", addressForm},
-      {"hostile-smc", "", "a socket of the kernel's that AF_SMC gives away", smcChild},
+      {"hostile-smc", "", "a kernel socket that AF_SMC gives to a program", smcChild},
       {"hostile-random", "", "random calls by a seed", randomCalls},
   };
   return cases;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_startup.cpp @brief Starting MPA on a stream, at an exact octet; being refused; not starting at all. */
+/** @file cases_startup.cpp @brief Starting MPA on a stream, at an exact octet; refused startups; streams without MPA. */
 #include <thread>
 
 #include "socket.hpp"
@@ -27,7 +27,7 @@ static void expectData(const Socket& s, View want, const std::string& what) {
   expect(std::equal(want.begin(), want.end(), frame->data), what + ": other Private Data");
 }
 
-/* Both sides can still do what TCP can. */
+/* Both sides can still use the socket as plain TCP. */
 static void expectStreaming(const Ends& e, const std::string& what) {
   const Bytes there = text("there"), back = text("and back");
 
@@ -38,7 +38,7 @@ static void expectStreaming(const Ends& e, const std::string& what) {
   expectEqual(e.client.status().state, MPA_STATE_STREAMING, what + ": state");
 }
 
-/* A ULPDU there and one back. */
+/* Sends a ULPDU in each direction. */
 static void expectFull(const Ends& e, std::uint64_t seed, const std::string& what) {
   const Bytes there = pattern(3000, seed), back = pattern(5000, seed + 1);
 
@@ -48,7 +48,7 @@ static void expectFull(const Ends& e, std::uint64_t seed, const std::string& wha
   expectUlpdu(e.client.receive(), back, what);
 }
 
-/* Private Data of every length, both ways, at the first octets of the connection (Figure 10). */
+/* Private Data of every length in both directions, at the first octets of the connection (Figure 10). */
 static void immediate(Context& c) {
   for (const std::size_t n : {0, 1, 4, 511, 512}) {
     const Ends e = connectEnds(c);
@@ -85,7 +85,7 @@ static void delayed(Context& c) {
   expectFull(e, c.seed, "Full Operation");
 }
 
-/* The last message is as long as it may be, and the socket is full already: it goes out all the same, in front of MPA. */
+/* A last message of the maximum length on a full socket: it is sent in full, before MPA starts. */
 static void lastMessage(Context& c) {
   RawEnds e = connectRaw(c);
   const Bytes last = pattern(MPA_LAST_MESSAGE_MAX, c.seed);
@@ -105,7 +105,7 @@ static void lastMessage(Context& c) {
   e.raw.readFrame(FrameKind::Reply);
 }
 
-/* Streaming octets, the Request and FPDUs in one segment: each goes where it belongs. */
+/* Streaming octets, the Request and FPDUs in one segment: each reaches its own receiver. */
 static void oneSegmentResponder(Context& c) {
   RawEnds e = connectRaw(c);
   const Bytes line = text("MPA, please\n"), a = pattern(100, c.seed), b = pattern(0, 0), d = pattern(700, c.seed + 1);
@@ -126,7 +126,7 @@ static void oneSegmentResponder(Context& c) {
     expectUlpdu(e.socket.receive(), *ulpdu, "ULPDU");
 }
 
-/* A Reply and FPDUs in one segment, and perhaps the end of the peer's stream. */
+/* A Reply and FPDUs in one segment, optionally with the peer's FIN. */
 static void oneSegmentInitiator(Context& c, bool finished) {
   RawEnds e = connectRaw(c);
   const Bytes a = pattern(100, c.seed), b = pattern(65000 - 300, c.seed + 1);
@@ -148,7 +148,7 @@ static void oneSegmentInitiator(Context& c, bool finished) {
     expectEqual(e.socket.receive().result, 0, "behind the last ULPDU");
 }
 
-/* The peer's stream has ended and there is no Reply: TCP is lost, which is not to be refused. */
+/* The peer's stream has ended without a Reply: that is a lost connection, not a refusal. */
 static void finishedBefore(Context& c) {
   RawEnds e = connectRaw(c);
 
@@ -182,7 +182,7 @@ static void rejected(Context& c) {
   expectFull(e, c.seed, "Full Operation after all");
 }
 
-/* Who has not asked for SO_ERROR may start again, too. */
+/* A program that has not read SO_ERROR may also start again. */
 static void againWithoutAsking(Context& c) {
   const Ends e = connectEnds(c);
 
@@ -199,7 +199,7 @@ static void againWithoutAsking(Context& c) {
   expectFull(e, c.seed, "Full Operation after all");
 }
 
-/* R=1, and streaming octets right behind it in the segment; the Initiator did not wait. */
+/* R=1 with streaming octets right behind it in the segment; the Initiator is non-blocking. */
 static void rejectedWithData(Context& c) {
   RawEnds e = connectRaw(c);
   const Bytes line = text("let us talk without MPA\n");
@@ -243,7 +243,7 @@ static std::vector<BadFrame> badFrames(FrameKind kind) {
   };
 }
 
-/* The socket ends as error 4 demands: TCP is reset, and every call says so. */
+/* The socket ends as error 4 requires: TCP is reset, and every call returns the error. */
 static void expectInvalid(RawEnds& e, const BadFrame& bad) {
   const mpa_status s = e.socket.status();
   Bytes rest;
@@ -278,7 +278,7 @@ static void invalidRequest(Context& c) {
   }
 }
 
-/* The same without waiting: SO_ERROR and poll() tell. */
+/* The same on a non-blocking socket: SO_ERROR and poll() report the error. */
 static void invalidLater(Context& c) {
   RawEnds e = connectRaw(c);
 
@@ -294,7 +294,7 @@ static void invalidLater(Context& c) {
   expectEqual(e.socket.soError(), EPROTO, "SO_ERROR");
 }
 
-/* Two Initiators know each other by the key; two Responders by the timeout. */
+/* Two Initiators detect each other by the key, two Responders by the timeout. */
 static void sameRole(Context& c) {
   const Ends initiators = connectEnds(c);
 
@@ -316,7 +316,7 @@ static void sameRole(Context& c) {
   expectEqual(responders.server.status().error, 1, "RFC error of a timeout");
 }
 
-/* A peer that drips a frame, octet by octet, does not outlast the timeout. */
+/* A peer that sends a frame octet by octet does not delay the timeout. */
 static void drip(Context& c) {
   RawEnds e = connectRaw(c);
   const Bytes request = StartupFrame{.privateData = pattern(400, c.seed)}.encode();
@@ -330,12 +330,12 @@ static void drip(Context& c) {
       std::this_thread::sleep_for(test::milliseconds(20));
     }
   } catch (const std::system_error&) {
-    /* reset meanwhile: that is what this is about */
+    /* the expected reset, before the whole frame was sent */
   }
   expectErrno(responder.result(), ETIMEDOUT, "MPA_RESPOND");
 }
 
-/* The peer goes while the Responder makes up its mind. */
+/* The peer resets the connection while the Responder is undecided. */
 static void goneWhileUndecided(Context& c) {
   RawEnds e = connectRaw(c);
 
@@ -348,7 +348,7 @@ static void goneWhileUndecided(Context& c) {
   expectErrno(e.socket.start(MPA_ACCEPT), ECONNRESET, "MPA_ACCEPT");
 }
 
-/* A Responder sends nothing before it has a valid FPDU; then a sender that waits goes on without any read. */
+/* A Responder sends nothing before it has a valid FPDU; after that, a sleeping sender continues without a read. */
 static void responderWaits(Context& c) {
   RawEnds e = respondRaw(c);
   const Bytes ulpdu = pattern(100, c.seed);
@@ -364,7 +364,7 @@ static void responderWaits(Context& c) {
   expect(e.raw.readFpdu(decoder).ulpdu == ulpdu, "another ULPDU");
 }
 
-/* An FPDU with a wrong CRC does not let it send. */
+/* An FPDU with a wrong CRC does not permit the Responder to send. */
 static void responderWaitsForValid(Context& c) {
   RawEnds e = respondRaw(c);
   FpduEncoder encoder({});
@@ -379,7 +379,7 @@ static void responderWaitsForValid(Context& c) {
   expect(rest.empty(), "the Responder has sent something");
 }
 
-/* No frames: Markers and CRC both ways from an agreed octet on, version 0 above, and either side may begin. */
+/* No startup frames: Markers and CRC in both directions from an agreed octet on, DDP and RDMAP version 0; either side may begin. */
 static void rdmac(Context& c) {
   const Ends e = connectEnds(c);
   RawEnds r = connectRaw(c);
@@ -410,7 +410,7 @@ static void rdmac(Context& c) {
   expectUlpdu(r.socket.receive(), ulpdu, "from the wire");
 }
 
-/* Revision 2 carries the depths, and Private Data is four octets less. */
+/* Revision 2 carries the depths, and has four octets less for Private Data. */
 static void enhanced(Context& c) {
   const Ends e = connectEnds(c);
   const mpa_depths client{4, 12}, server{10, 3};
@@ -433,7 +433,7 @@ static void enhanced(Context& c) {
   expectFull(e, c.seed, "Full Operation");
 }
 
-/* The settings in force follow from both frames, and MPA_STATUS tells them. */
+/* Both frames determine the settings in force, and MPA_STATUS reports them. */
 static void negotiated(Context& c) {
   for (int bits = 0; bits < 8; bits++) {
     const Wishes w{.clientMarkers = !!(bits & 1), .serverMarkers = !!(bits & 2), .crc = !!(bits & 4)};
@@ -461,22 +461,22 @@ std::span<const SocketCase> startupCases() {
   static const SocketCase cases[] = {
       {"start-immediate", "STA-08 STA-17 STA-09", "Private Data of 0 to 512 octets both ways", immediate},
       {"start-delayed", "STA-16 STA-18", "after streaming data, with a last streaming message (Figure 9)", delayed},
-      {"start-last-message", "STA-18", "64 KiB of last message on a socket that is full", lastMessage},
+      {"start-last-message", "STA-18", "a last message of 64 KiB on a full socket", lastMessage},
       {"start-one-segment-r", "STA-16 STA-19", "streaming octets, Request and FPDUs in one segment", oneSegmentResponder},
       {"start-one-segment-i", "STA-19", "Reply and FPDUs in one segment", [](Context& c) { oneSegmentInitiator(c, false); }},
-      {"start-finished-i", "STA-19 ERR-01", "the same with a FIN before the Request", [](Context& c) { oneSegmentInitiator(c, true); }},
+      {"start-finished-i", "STA-19 ERR-01", "the same, with a FIN before the Request", [](Context& c) { oneSegmentInitiator(c, true); }},
       {"start-finished", "ERR-01", "a FIN before the Request, and no Reply", finishedBefore},
       {"start-rejected", "STA-10 STA-11 STA-08", "refused three times, streaming between, then accepted", rejected},
-      {"start-again", "STA-10", "refused without waiting, SO_ERROR not read, then accepted", againWithoutAsking},
+      {"start-again", "STA-10", "non-blocking, refused, SO_ERROR not read, then accepted", againWithoutAsking},
       {"start-rejected-data", "STA-11 STA-19", "streaming octets behind a Reply that refuses", rejectedWithData},
       {"start-invalid-reply", "STA-01 STA-06 STA-07 STA-11 ERR-04", "TCP is reset, error 4", invalidReply},
       {"start-invalid-request", "STA-01 STA-06 STA-07 STA-09 ERR-04", "TCP is reset, error 4", invalidRequest},
-      {"start-invalid-later", "ERR-04 ENB-01", "the same without waiting, from a mail server", invalidLater},
+      {"start-invalid-later", "ERR-04 ENB-01", "non-blocking, with a mail server's greeting", invalidLater},
       {"start-same-role", "STA-13 STA-14", "two Initiators, two Responders", sameRole},
-      {"start-drip", "STA-15", "a Request that comes octet by octet meets the timeout", drip},
-      {"start-gone", "ERR-01", "the Initiator goes while the Responder makes up its mind", goneWhileUndecided},
-      {"start-responder-waits", "STA-12", "no FPDU of the Responder before one has come", responderWaits},
-      {"start-responder-valid", "STA-12 ERR-02", "nor after one that is not valid", responderWaitsForValid},
+      {"start-drip", "STA-15", "a Request sent octet by octet does not delay the timeout", drip},
+      {"start-gone", "ERR-01", "the Initiator resets while the Responder is undecided", goneWhileUndecided},
+      {"start-responder-waits", "STA-12", "the Responder sends no FPDU before it has received one", responderWaits},
+      {"start-responder-valid", "STA-12 ERR-02", "nor after an invalid one", responderWaitsForValid},
       {"start-rdmac", "RDC-06", "no frames: from an agreed octet, Markers and CRC both ways", rdmac},
       {"start-enhanced", "ENH-02 ENH-03 STA-08", "revision 2: depths, 508 octets of Private Data", enhanced},
       {"start-negotiated", "DDP-02 DDP-06 DDP-08 MRK-11 CRC-07 SIZ-01 SIZ-02", "every choice of Markers and CRC", negotiated},

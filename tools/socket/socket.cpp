@@ -107,7 +107,7 @@ int Socket::shutdown(int how) const {
   return orErrno(::shutdown(fd(), how));
 }
 
-/* Address of the context, any port. */
+/* The context's address with port 0. */
 static socklen_t address(const Context& c, sockaddr_storage& a) {
   auto* v4 = reinterpret_cast<sockaddr_in*>(&a);
   auto* v6 = reinterpret_cast<sockaddr_in6*>(&a);
@@ -123,7 +123,7 @@ static socklen_t address(const Context& c, sockaddr_storage& a) {
   return sizeof(*v6);
 }
 
-/* Both ends of a TCP connection: the one that connected, then the one that was accepted. */
+/* The two ends of a TCP connection: the connecting one, then the accepted one. */
 static std::pair<Fd, Fd> connectFds(const Context& c) {
   sockaddr_storage a;
   socklen_t length = address(c, a);
@@ -146,7 +146,7 @@ Ends connectEnds(const Context& c) {
   return {Socket(std::move(client)), Socket(std::move(server))};
 }
 
-/* Stream wants its reads not to block. */
+/* Stream requires non-blocking reads. */
 RawEnds connectRaw(const Context& c) {
   auto [client, server] = connectFds(c);
 

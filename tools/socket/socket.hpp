@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file socket.hpp
- * @brief A program's socket with TCP_ULP "mpa" (linux/mpa.h), and what the cases share.
+ * @brief A program's socket with TCP_ULP "mpa" (linux/mpa.h), and code that the cases share.
  *
- * Calls return what the system call returned, or a negative errno: most cases are about which one comes.
+ * Calls return the system call's result, or a negative errno, because most cases check the exact errno.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ namespace sockets {
 using peer::Bytes;
 using peer::View;
 
-/** What every case gets. */
+/** Parameters of every case. */
 struct Context {
   std::string address = "127.0.0.1";
   std::uint64_t seed = 1;
@@ -39,20 +39,20 @@ std::span<const SocketCase> dataCases();
 std::span<const SocketCase> errorCases();
 std::span<const SocketCase> hostileCases();
 
-/** How long any wait in these cases may take. */
+/** The maximum length of any wait in these cases. */
 inline constexpr test::milliseconds patience{20000};
 
-/** What a call to receive gave. */
+/** The result of a receive call. */
 struct Received {
   ssize_t result = 0; /**< octets, or a negative errno */
   int flags = 0;      /**< msg_flags */
-  Bytes data = {};    /**< what lies in the buffer */
+  Bytes data = {};    /**< the octets in the buffer */
 
-  /** An orderly end, not an empty ULPDU. */
+  /** True for an orderly end, false for an empty ULPDU. */
   bool endOfStream() const { return result == 0 && !(flags & MSG_EOR); }
 };
 
-/** A connected TCP socket, which MPA may be started on. */
+/** A connected TCP socket on which MPA can be started. */
 class Socket {
 public:
   explicit Socket(test::Fd fd) : fd_(std::move(fd)) {}
@@ -63,24 +63,24 @@ public:
   int attach() const;
   int set(int level, int name, const void* value, std::size_t length) const;
   int set(int level, int name, int value) const { return set(level, name, &value, sizeof(value)); }
-  /** An int option of level SOL_MPA. */
+  /** Sets an int option of level SOL_MPA. */
   int wish(int name, int value) const { return set(SOL_MPA, name, value); }
   int data(View octets) const { return set(SOL_MPA, MPA_PRIVATE_DATA, octets.data(), octets.size()); }
-  /** MPA_INITIATE and the like. */
+  /** Sets MPA_INITIATE or another option that starts or answers. */
   int start(int name, View value = {}) const { return set(SOL_MPA, name, value.data(), value.size()); }
   void nonBlocking(bool on) const;
 
   mpa_status status() const;
-  /** The peer's frame, or the errno of asking for it. */
+  /** The peer's frame, or nothing with errno set. */
   std::optional<mpa_peer> peerFrame() const;
 
   ssize_t send(View octets, int flags = MSG_NOSIGNAL) const;
   Received receive(std::size_t room = 70000, int flags = 0) const;
 
-  /** Waits for one of @p events; returns what poll() said, 0 at the end of @p budget. */
+  /** Waits for one of @p events; returns the result of poll(), 0 at the end of @p budget. */
   short poll(short events, test::milliseconds budget = patience * test::patience()) const;
   int soError() const;
-  /** TCP_INFO; throws std::system_error when there is none. */
+  /** TCP_INFO; throws std::system_error when getsockopt() fails. */
   tcp_info tcpInfo() const;
   int inQueue() const;
   int shutdown(int how) const;
@@ -95,8 +95,8 @@ struct Ends {
 };
 
 /**
- * A call that may sleep, in a thread of its own. result() waits for it, and throws what it has thrown. A case that fails before
- * that, or the call itself when it throws, shuts the sockets down, so that whatever sleeps on them ends.
+ * A call that may sleep, in a thread of its own. result() waits for it, and rethrows its exception. When a case fails before
+ * result(), or the call itself throws, the sockets are shut down to end every call that sleeps on them.
  */
 template <class F> class Call {
 public:
@@ -119,7 +119,7 @@ private:
           try {
             return f();
           } catch (const std::exception& e) {
-            std::fprintf(stderr, "in a thread: %s\n", e.what()); /* the case may fail before it asks */
+            std::fprintf(stderr, "in a thread: %s\n", e.what()); /* the case may fail before it calls result() */
             shutdown(sockets);
             throw;
           }
@@ -140,7 +140,7 @@ template <class F> Call(const Ends&, F) -> Call<F>;
 /** A TCP connection over the context's address, plain. */
 Ends connectEnds(const Context& c);
 
-/** What an MPA connection between two sockets asks for. */
+/** The options of an MPA connection between two sockets. */
 struct Wishes {
   bool clientMarkers = false, serverMarkers = false; /**< M of the two frames */
   bool crc = true;
@@ -150,16 +150,16 @@ struct Wishes {
 /** An MPA connection in Full Operation: the client is the Initiator. The Responder has not received an FPDU yet. */
 Ends startEnds(const Context& c, const Wishes& wishes = {});
 
-/** Starts the Responder's and the Initiator's side; fails the case unless both end well. */
+/** Starts MPA on the Responder's and the Initiator's side; fails the case unless both succeed. */
 void startBoth(const Ends& ends);
 
-/** A raw TCP stream, played by the wire peer's classes, which share no code with the kernel's. */
+/** A raw TCP stream driven by the wire peer's classes, which share no code with the kernel. */
 class Raw {
 public:
   explicit Raw(test::Fd fd) : number_(fd.get()), stream_(std::move(fd)) {}
 
   void send(View octets, const peer::Cuts& cuts = {}) { stream_.send(octets, cuts); }
-  /** Sends octets of which TCP marks the last as urgent. */
+  /** Sends octets; TCP marks the last one as urgent. */
   void urgent(View octets);
   void finish() { stream_.finish(); }
   /** Sends octets and the FIN in one segment. */
@@ -168,13 +168,13 @@ public:
   /** Reads exactly @p n octets. */
   Bytes read(std::size_t n);
   peer::StartupFrame readFrame(peer::FrameKind kind);
-  /** Reads the next FPDU of a half connection; strict. */
+  /** Reads the next FPDU of a half connection with strict checks. */
   peer::Fpdu readFpdu(peer::FpduDecoder& decoder);
-  /** Reads until the stream ends, and says how. */
+  /** Reads until the stream ends, and returns the kind of end. */
   peer::End readToEnd(Bytes& out);
 
 private:
-  int number_; /* of the descriptor, which is the stream's */
+  int number_; /* of the file descriptor that stream owns */
   peer::Stream stream_;
   Bytes left_;
 };
@@ -187,12 +187,12 @@ struct RawEnds {
 
 RawEnds connectRaw(const Context& c);
 
-/** Full Operation against a raw Responder; both directions with what @p reply says. */
+/** Full Operation against a raw Responder, with @p wishes for both directions. */
 RawEnds initiateRaw(const Context& c, const Wishes& wishes = {});
 /** Full Operation against a raw Initiator. */
 RawEnds respondRaw(const Context& c, const Wishes& wishes = {});
 
-/** Other limits for the memory of all of TCP (tcp_mem), as long as this lives; skips the case where they cannot be set. */
+/** Changes the limits of TCP's memory (tcp_mem) during its lifetime; skips the case when they cannot be set. */
 class TcpMemory {
 public:
   explicit TcpMemory(const char* limits);
@@ -212,7 +212,7 @@ void expectErrno(ssize_t got, int want, const std::string& what);
 void expectOk(ssize_t got, const std::string& what);
 /** Octets of a stream, all in one piece. */
 void expectOctets(const Received& got, View want, const std::string& what);
-/** A whole ULPDU that is @p want, with MSG_EOR and without MSG_TRUNC. */
+/** A whole ULPDU equal to @p want, with MSG_EOR and without MSG_TRUNC. */
 void expectUlpdu(const Received& got, View want, const std::string& what);
 
 } // namespace sockets

@@ -14,7 +14,7 @@ struct Arguments {
   std::vector<std::string> patterns;
 };
 
-/** Returns the exit status when there is nothing to run. */
+/** Returns the exit status when no case is to be run. */
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   return test::Options(R"(usage: socket-test list
        socket-test run [CASE...] [OPTIONS]
@@ -23,11 +23,11 @@ CASE is a name from `list`, or a prefix and *. Both ends run in this process.
 
 )",
                        {{"addr", "A", "address of this machine (127.0.0.1)", test::text(a.context.address)},
-                        {"seed", "N", "of everything random (1)", test::number(a.context.seed)},
-                        {"count", "N", "how often, for cases that repeat something", test::number(a.context.count)},
-                        {"tsv", "FILE", "results, machine-readable", test::text(a.tsv)}},
+                        {"seed", "N", "seed of all random values (1)", test::number(a.context.seed)},
+                        {"count", "N", "number of repetitions, for cases that repeat", test::number(a.context.count)},
+                        {"tsv", "FILE", "file for machine-readable results", test::text(a.tsv)}},
                        R"(
-Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
+Exit status: 0 passed, 1 failed, 77 no case could run, 64 usage.
 )")
       .parse(argc, argv, a.patterns);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file main.cpp @brief iwmpa-top: what iwmpa's devices and their connections do. */
+/** @file main.cpp @brief iwmpa-top: shows the activity of iwmpa's devices and connections. */
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -24,22 +24,22 @@ struct Arguments {
   unsigned count = 0;
 };
 
-/** Returns the exit status when there is nothing to show. */
+/** Returns the exit status when no snapshot is to be shown. */
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   std::vector<std::string> operands;
-  test::Options options("usage: iwmpa-top [OPTION]...\n\nShows what iwmpa's devices and their connections do.\n\n",
-                        {{"json", nullptr, "one JSON object a snapshot, each on a line", test::flag(a.json), 'j'},
-                         {"csv", nullptr, "a line for each counter and each fact of a connection", test::flag(a.csv), 'c'},
+  test::Options options("usage: iwmpa-top [OPTION]...\n\nShows the activity of iwmpa's devices and their connections.\n\n",
+                        {{"json", nullptr, "one JSON object per snapshot and line", test::flag(a.json), 'j'},
+                         {"csv", nullptr, "a line for each counter and each property of a connection", test::flag(a.csv), 'c'},
                          {"interval", "SECONDS", "time between two snapshots (2)", test::number(a.interval, 0, 86400), 'i'},
                          {"count", "N", "end after N snapshots (1; on a terminal: until q)", test::number(a.count, 1), 'n'}},
-                        "\nRates and the part of the time that a connection was blocked are known from the second snapshot on.\n"
-                        "Keys: q leaves, arrows and page keys scroll. iwmpa-top(8) says what the columns mean.\n"
+                        "\nRates, and the share of time in which a connection was blocked, appear from the second snapshot on.\n"
+                        "Keys: q quits, arrow and page keys scroll. iwmpa-top(8) explains the columns.\n"
                         "Exit status: 0, 1 when a snapshot failed, 64 usage.\n");
 
   if (const auto status = options.parse(argc, argv, operands))
     return status;
   if (!operands.empty())
-    throw std::invalid_argument("'" + operands.front() + "' is no option; see --help");
+    throw std::invalid_argument("'" + operands.front() + "' is not an option; see --help");
   if (a.json && a.csv)
     throw std::invalid_argument("--json or --csv, not both");
   if (a.interval < 0.1)
@@ -63,7 +63,7 @@ public:
     if (arguments_.csv)
       std::puts(csvHeader);
     for (unsigned n = 1;; n++) {
-      /* Slow snapshots do not shift those that follow, and none are made up for: the program may have been stopped. */
+      /* A slow snapshot does not shift the later ones. Missed snapshots are not made up for: the program may have been stopped. */
       next_ += std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(arguments_.interval));
       next_ = std::max(next_, steady_clock::now());
       Sample now = takeSample();
@@ -76,7 +76,7 @@ public:
   }
 
 private:
-  /** Shows it, and waits for the next snapshot unless it is the @p last; false when the user wants to leave. */
+  /** Shows the change, and waits for the next snapshot unless it is the @p last; false when the user quits. */
   bool show(const Change& change, bool last) {
     if (interactive_) {
       if (!screen_)
@@ -100,7 +100,7 @@ private:
   const bool interactive_;
   steady_clock::time_point next_ = steady_clock::now();
   std::optional<Sample> before_;
-  std::unique_ptr<Screen> screen_; /* made when the first snapshot has succeeded: messages stay readable */
+  std::unique_ptr<Screen> screen_; /* made after the first snapshot has succeeded, so that error messages stay readable */
 };
 
 } // namespace

@@ -9,7 +9,7 @@ namespace top {
 
 namespace {
 
-/** The difference, unless the counter has begun anew. */
+/** The difference, unless the counter was reset. */
 std::optional<double> growth(const Device& before, const Device& now, const std::string& counter) {
   const auto old = before.counters.find(counter), current = now.counters.find(counter);
 

@@ -38,7 +38,7 @@ std::string tableRow(const Change& change, const Device& d) {
                 human(static_cast<double>(errorsOf(d))).c_str());
 }
 
-/** Which errors the sum is made of; empty without any. */
+/** Lists the errors that make up the sum; empty without errors. */
 std::string errorRow(const Device& d) {
   std::string row;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file output.hpp
- * @brief A change as lines for people, as JSON, as CSV.
+ * @brief Formats a change as lines for readers, as JSON, as CSV.
  */
 #pragma once
 
@@ -17,10 +17,10 @@ Json json(const Change& change);
 
 /** The names of CSV's columns. */
 inline constexpr auto csvHeader = "time,device,qp,name,value,rate";
-/** A row for each counter of a device and for all that is known of a connection. */
+/** One row for each counter of a device and for each property of a connection. */
 std::vector<std::string> csv(const Change& change);
 
-/** At most six characters: 999, 1.50k, 12.3M. A dash where nothing is known. */
+/** At most six characters: 999, 1.50k, 12.3M; a dash for an unknown value. */
 std::string human(std::optional<double> value);
 
 } // namespace top

@@ -10,7 +10,7 @@ namespace top {
 
 Screen::Screen() {
   std::setlocale(LC_CTYPE, "");
-  initscr(); /* it also gives the terminal back when a signal ends the program */
+  initscr(); /* also restores the terminal when a signal ends the program */
   cbreak();
   noecho();
   curs_set(0);
@@ -38,10 +38,10 @@ bool Screen::show(const std::string& title, const std::vector<std::string>& line
   for (;;) {
     draw(title, lines);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
-    timeout(static_cast<int>(std::max<decltype(left)>(left, 0))); /* keys count when it is late, too */
+    timeout(static_cast<int>(std::max<decltype(left)>(left, 0))); /* read pending keys even after the deadline */
     const auto page = static_cast<std::size_t>(std::max(1, LINES - 2));
     switch (getch()) {
-    case ERR: /* the time is over */
+    case ERR: /* timeout */
       return true;
     case 'q':
       return false;
@@ -57,7 +57,7 @@ bool Screen::show(const std::string& title, const std::vector<std::string>& line
     case KEY_PPAGE:
       first_ -= std::min(first_, page);
       break;
-    default: /* the window has another size, or a key without meaning */
+    default: /* the window was resized, or the key has no function */
       break;
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file screen.hpp @brief The terminal, as long as it is ours. */
+/** @file screen.hpp @brief The terminal while the program uses it. */
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace top {
 
-/** A screen full of lines, which arrow keys and page keys scroll. The terminal is given back as it was. */
+/** A screen full of lines; arrow and page keys scroll. The destructor restores the terminal. */
 class Screen {
 public:
   Screen();
@@ -16,7 +16,7 @@ public:
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  /** Shows @p title and @p lines until @p end; returns false when the user wants to leave. */
+  /** Shows @p title and @p lines until @p end; returns false when the user quits. */
   bool show(const std::string& title, const std::vector<std::string>& lines, std::chrono::steady_clock::time_point end);
 
 private:

@@ -17,7 +17,7 @@ namespace top {
 
 namespace {
 
-/* Each for one device, whose name follows: rdma gives all up at the first that has no counters, or goes meanwhile. */
+/* Run for each device, with its name appended: for all devices at once, rdma fails if one has no counters or has disappeared. */
 constexpr auto showCounters = "rdma -j statistic show link ";
 constexpr auto showLink = "rdma -j link show ";
 constexpr auto showQps = "rdma -j -dd resource show qp link ";
@@ -25,7 +25,7 @@ constexpr auto showIds = "rdma -j resource show cm_id link ";
 constexpr auto showSockets = "ss -tniOH";
 constexpr auto devicesFolder = "/sys/class/infiniband";
 
-/** What @p command prints; nothing when it fails. */
+/** Returns the output of @p command; nothing when it fails. */
 std::optional<std::string> run(const std::string& command) {
   std::FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "re");
   char chunk[4096];
@@ -41,19 +41,19 @@ std::optional<std::string> run(const std::string& command) {
   return status ? std::nullopt : std::optional(text);
 }
 
-/** The same of a command that does not fail. */
+/** The same for a command that must not fail. */
 std::string output(const std::string& command) {
   if (const auto text = run(command))
     return *text;
   throw std::runtime_error("'" + command + "' fails: run it by hand to see why");
 }
 
-/** What @p command prints of the port @p link; nothing when it has none of it, or has gone. */
+/** Returns the output of @p command for the port @p link; nothing when the port lacks this data, or is gone. */
 std::string ofLink(const char* command, const std::string& link) {
   return run(command + link).value_or("");
 }
 
-/** @p name as the shell takes it for one word. */
+/** Quotes @p name for the shell. */
 std::string quoted(std::string name) {
   for (std::size_t i = 0; (i = name.find('\'', i)) != name.npos; i += 4)
     name.replace(i, 1, "'\\''");
@@ -61,8 +61,8 @@ std::string quoted(std::string name) {
 }
 
 /**
- * What a program calls itself can be any octets, and rdma prints most of them as they are: none that JSON does not allow, and none
- * that a terminal acts upon.
+ * A program's name can contain any octets, and rdma prints most of them unchanged. Removes those that JSON does not allow and those
+ * that control a terminal.
  */
 std::string printable(std::string text) {
   for (char& c : text)
@@ -94,7 +94,7 @@ std::uint64_t number(const Json& object, const char* name) {
   return it != object.end() && it->is_number_unsigned() ? it->get<std::uint64_t>() : 0;
 }
 
-/** ADDRESS:PORT as ss and rdma both have it: without brackets, and an IPv4 address as such. */
+/** ADDRESS:PORT in a form common to ss and rdma: without brackets, and without the IPv6 mapping of an IPv4 address. */
 std::string endpoint(std::string address) {
   std::erase_if(address, [](char c) { return c == '[' || c == ']'; });
   return address.starts_with("::ffff:") ? address.substr(7) : address;
@@ -105,7 +105,7 @@ std::string owner(const Json& object) {
   return pid.empty() ? name : name + "[" + pid + "]";
 }
 
-/** Members that the RDMA core gives every queue pair. */
+/** True for members that the RDMA core reports for every queue pair. */
 bool isCore(const std::string& name) {
   static constexpr std::array<std::string_view, 16> names{"ifindex", "ifname", "port",   "lqpn", "rqpn",           "type",
                                                           "state",   "rq-psn", "sq-psn", "pdn",  "path-mig-state", "subtype",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The benchmark's host part: what guests print, what fio reports, selections, profiles by layer, and the documents' tables.
+// The benchmark's host part: the output of guests and of fio, selections, profiles by layer, and the documents' tables.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace bench {
 namespace {
 
-/** As much of fio's report as is read. */
+/** The fields of fio's report that bench_tool reads. */
 std::string fioReport(const std::string& error, int reads, int writes) {
   const auto direction = [](int ios) {
     return R"({"total_ios" : )" + std::to_string(ios) + R"(, "runtime" : 300, "io_bytes" : )" + std::to_string(4096 * ios) +
@@ -37,7 +37,7 @@ std::vector<std::string> textsOf(const std::vector<Row>& rows) {
   return texts;
 }
 
-/** A folder that goes with the test. */
+/** A temporary folder, removed with the test. */
 class Folder {
 public:
   Folder() {
@@ -339,7 +339,7 @@ TEST(Report, WorseIsWhatCostsMoreThanTolerated) {
     before[row.text()].value = 100;
     now[row.text()].value = row.operation->name == "read" ? 103.5 : row.operation->name == "send" ? 50 : 102.5;
   }
-  now["iwmpa 1500 crc=0 markers=0 cpus-write-1"].value = 1000; // not the same at every run
+  now["iwmpa 1500 crc=0 markers=0 cpus-write-1"].value = 1000; // not repeatable
   std::ostringstream out;
   EXPECT_EQ(writeWorse(out, rows, before, now, 0.03), 1u);
   EXPECT_NE(out.str().find("worse: iwmpa 1500 crc=1 markers=0 read: 100.00 -> 103.50"), std::string::npos) << out.str();

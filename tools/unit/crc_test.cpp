@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the CRC covers: RFC 5044 section 4.4. The images are put together with the pure files' geometry, and an independent
-// CRC32c is taken over them; mpa/crc.c, a wrapper of the kernel's crypto API, has the same vectors under KUnit.
+// Coverage of the CRC: RFC 5044 section 4.4. The pure files' geometry gives the images, and an independent CRC32c is computed over
+// them; KUnit tests mpa/crc.c, a wrapper of the kernel's crypto API, with the same vectors.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,14 +11,14 @@
 namespace unit {
 namespace {
 
-/** An FPDU made of mpa_marker_gap(), mpa_fpdu_pad() and mpa_marker_encode(), without its CRC field. */
+/** An FPDU built with mpa_marker_gap(), mpa_fpdu_pad() and mpa_marker_encode(), without its CRC field. */
 Octets image(const Octets& ulpdu, std::uint32_t start) {
   const Octets content = bigEndian(ulpdu.size(), 2) + ulpdu + Octets(mpa_fpdu_pad(static_cast<std::uint32_t>(ulpdu.size())));
   Octets out;
   std::size_t done = 0;
   for (;;) {
     const auto position = static_cast<std::uint32_t>(start + out.size());
-    if (mpa_marker_gap(position) == 0) { // also behind the pad, before the CRC field
+    if (mpa_marker_gap(position) == 0) { // also between the pad and the CRC field
       const __be32 marker = mpa_marker_encode(position, start);
       Octets octets(4);
       std::memcpy(octets.data(), &marker, 4);
@@ -116,7 +116,7 @@ TEST(Crc, CRC_02_ImageEqualsReference) {
     }
 }
 
-// Table of what a changed octet does: everything but the CRC field itself is covered.
+// A change of any octet before the CRC field changes the CRC.
 TEST(Crc, FRM_04_MRK_02_CRC_08_EveryOctetCounts) {
   const Fpdu fpdu = Framer(true, 512 - 20).frame(Octets(39, 0x11));
   for (std::size_t i = 0; i < fpdu.crcImage.size(); i++)

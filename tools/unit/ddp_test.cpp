@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// DDP segments: RFC 5041 sections 4, 5.2 and 7, RFC 5040 section 4. Each fault has the code that the Terminate must carry.
+// DDP segments: RFC 5041 sections 4, 5.2 and 7, RFC 5040 section 4. Each fault yields the code for the Terminate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace unit {
 namespace {
 
-/** Layer, type and code of RFC 5040 Figure 9 and RFC 5041 section 7.2, by their numbers. */
+/** Layer, type and code of RFC 5040 Figure 9 and RFC 5041 section 7.2, as numbers. */
 struct Code {
   int layer, etype, ecode;
 };
@@ -25,7 +25,7 @@ constexpr Code invalidMo{1, 2, 0x04};
 constexpr Code tooLong{1, 2, 0x05};
 constexpr Code untaggedVersion{1, 2, 0x06};
 
-/** A segment as this file writes it, field by field. */
+/** A segment that this file encodes field by field. */
 struct Wire {
   int ddp_ctrl, rdmap_ctrl;
   std::uint32_t stag = 0;
@@ -201,7 +201,7 @@ TEST(DdpParse, RFC5040_4_ReservedBitsAreIgnored) {
     wire.ddp_ctrl |= 0x3c;
     wire.rdmap_ctrl |= 0x30;
     if (!isTagged(opcode))
-      wire.stag = 0xffffffff; // no Invalidate STag, or a value for the caller to check
+      wire.stag = 0xffffffff; // ignored, or an Invalidate STag, which the caller checks
     const Parsed parsed(wire);
     EXPECT_EQ(parsed.result, 0) << opcode;
     EXPECT_EQ(parsed.segment.opcode, opcode);
@@ -341,7 +341,7 @@ TEST(DdpParse, RFC5041_7_TerminateInPieces) {
   expectCode(Parsed(wire), unspecified);
 }
 
-// Of two faults the lower layer's is reported.
+// With two faults, the lower layer's is reported.
 TEST(DdpParse, RFC5040_7_2_DdpIsCheckedBeforeRdmap) {
   Wire wire{.ddp_ctrl = 0x42, .rdmap_ctrl = 0x8f, .qn = 9};
   expectCode(Parsed(wire), untaggedVersion);
@@ -372,7 +372,7 @@ TEST(DdpParse, RDC_03_Version0) {
   expectCode(Parsed(hex("40 03 00000000 00000000 00000001 00000000"), 42, 1), untaggedVersion);
 }
 
-// Whatever two control octets and a queue say, a segment that is let through keeps the rules.
+// For all values of the two control octets and the queue number, every accepted segment complies with the rules.
 TEST(DdpParse, RFC5040_4_EveryControlOctet) {
   for (int ddp = 0; ddp < 256; ddp++)
     for (int rdmap = 0; rdmap < 256; rdmap++)

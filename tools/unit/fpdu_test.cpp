@@ -33,7 +33,7 @@ TEST(Fpdu, FRM_03_FRM_05_ContentIsHeaderUlpduPadAndCrc) {
   }
 }
 
-// Figures 4, 5 and 6 of the RFC, and the first FPDU that Figure 6 speaks of.
+// Figures 4, 5 and 6 of the RFC, and the first FPDU that the text of Figure 6 mentions.
 TEST(Fpdu, MRK_03_WireLengthOfTheFigures) {
   EXPECT_EQ(mpa_fpdu_wire_len(16, true, 500), 28u); // Figure 4: a Marker 12 octets in
   EXPECT_EQ(mpa_fpdu_wire_len(42, true, 0), 0x34u);
@@ -99,7 +99,7 @@ TEST(Mulpdu, DDP_02_NeverAbove64768) {
   EXPECT_EQ(mpa_fpdu_mulpdu(65535, true), 64768u);
 }
 
-// What SIZ-04 relies on: whatever EMSS becomes, one FPDU of that MULPDU fits one segment at every position.
+// SIZ-04 relies on this: for every EMSS, one FPDU of its MULPDU fits into one segment at every position.
 TEST(Mulpdu, SIZ_04_FitsTheSegmentAtEveryPosition) {
   for (std::uint32_t emss = 144; emss < 9100; emss += emss < 1600 ? 1 : 97)
     for (std::uint32_t position = 0; position < 512; position += 4) {
@@ -108,7 +108,7 @@ TEST(Mulpdu, SIZ_04_FitsTheSegmentAtEveryPosition) {
     }
 }
 
-/** Octets of stream for each FPDU without Markers of 8, 12, 16... octets at @p position, counted one word at a time. */
+/** Octets of stream for FPDUs at @p position that are 8, 12, 16... octets long without Markers, counted word by word. */
 std::map<std::uint32_t, std::uint32_t> streamLengths(std::uint32_t position, std::uint32_t limit) {
   std::map<std::uint32_t, std::uint32_t> lengths;
   std::uint32_t used = 0;
@@ -146,7 +146,7 @@ TEST(Room, SIZ_05_IsExactWithoutMarkers) {
     ASSERT_EQ(mpa_fpdu_room(room, false, 508), room / 4 * 4 - 6) << room;
 }
 
-// The property itself, for rooms of many Markers: it fits, and four octets more do not.
+// Checks the property itself for rooms of many Markers: the ULPDU fits, and one with four octets more does not.
 TEST(Room, SIZ_05_FourOctetsMoreDoNotFit) {
   for (std::uint32_t position = 0; position < 512; position += 4)
     for (std::uint32_t room = 16; room < 65000; room += room < 4200 ? 4 : 1021) {

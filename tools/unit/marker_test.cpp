@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where Markers lie and what they hold: RFC 5044 sections 4.2 and 4.3.
+// Positions and content of Markers: RFC 5044 sections 4.2 and 4.3.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ TEST(Marker, MRK_13_BetweenFpdusMustBeZero) {
   EXPECT_FALSE(accepted(hex("0000 0200"), 512, 512));
 }
 
-/** All Markers of an FPDU at once: each may be the wrong one, in what counts of it. */
+/** Compares all Markers of an FPDU at once; then each is corrupted in turn, in its significant bits. */
 void compareAll(const Fpdu& fpdu, std::uint32_t position) {
   Octets wire = fpdu.wire;
   const auto good = [&] { return mpa_marker_check_all(wire.data(), wire.size(), position); };
@@ -110,7 +110,7 @@ void compareAll(const Fpdu& fpdu, std::uint32_t position) {
   }
 }
 
-/** Everything about the Markers of one FPDU against the reference. */
+/** Compares all functions for the Markers of one FPDU with the reference. */
 void compare(std::uint32_t position, std::uint32_t ulpdu) {
   SCOPED_TRACE(testing::Message() << "position " << position << " ULPDU " << ulpdu);
   const Fpdu fpdu = Framer(true, position).frame(Octets(ulpdu));
@@ -145,7 +145,7 @@ TEST(MarkerReference, MRK_09_AcrossTheWrap) {
       compare(position, ulpdu);
 }
 
-// A stream of FPDUs: where one ends the next begins, and every 512th octet is a Marker.
+// A stream of FPDUs: each begins at the end of the one before it, and every 512th octet is a Marker.
 TEST(MarkerReference, MRK_03_MRK_10_Stream) {
   Framer framer(true, 0u - 4096);
   std::uint32_t position = framer.position();
@@ -166,7 +166,7 @@ TEST(MarkerReference, MRK_03_MRK_10_Stream) {
   }
 }
 
-/* Every Marker of FPDUs of many lengths leads back to where its FPDU starts. */
+/* Every Marker of FPDUs of many lengths points to the start of its FPDU. */
 TEST(Marker, RCV_04_FindsTheFpdu) {
   for (const std::uint32_t first : {0u, 8u, 508u, 0xfffff000u}) {
     Framer framer(true, first);
@@ -174,7 +174,7 @@ TEST(Marker, RCV_04_FindsTheFpdu) {
       Framer fresh(true, first);
       for (const Fpdu& fpdu : {framer.frame(Octets(length)), fresh.frame(Octets(length))})
         for (const auto& marker : fpdu.markers)
-          /* Reserved half and low bits say nothing. */
+          /* The reserved half and the low bits are ignored. */
           for (const std::uint32_t noise : {0u, 3u, 0xffff0000u}) {
             std::uint32_t start = 1;
             EXPECT_TRUE(mpa_marker_find(cpu_to_be32(marker.pointer | noise), marker.position, &start));
@@ -184,7 +184,7 @@ TEST(Marker, RCV_04_FindsTheFpdu) {
   }
 }
 
-/* No ULPDU_Length can be where a Marker is. */
+/* ULPDU_Length cannot be at the position of a Marker. */
 TEST(Marker, RCV_04_PointerToAMarker) {
   std::uint32_t start;
   for (std::uint32_t pointer = 512; pointer < 0x10000; pointer += 512)

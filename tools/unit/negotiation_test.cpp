@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What Request and Reply make of each other: RFC 5044 section 7.1 and Appendix C, RFC 6581 sections 9 and 10.
+// The result of Request and Reply: RFC 5044 section 7.1 and Appendix C, RFC 6581 sections 9 and 10.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -44,7 +44,7 @@ struct Conclusion {
   Conclusion(const mpa_offer& sent, const mpa_offer& reply) { result = mpa_startup_conclude(&sent, &reply, &agreed); }
 };
 
-/** RFC 5044 Figure 14: an RDMA Consortium peer, and ours with rdmac=N and rdmac=Y. */
+/** RFC 5044 Figure 14: an RDMA Consortium peer, and our side with rdmac=N and rdmac=Y. */
 enum Kind { RDMAC, NON_PERMISSIVE, PERMISSIVE };
 
 constexpr int CLOSE = -1;
@@ -83,13 +83,13 @@ void expectFraming(const mpa_agreed& agreed, const FigureRow& row, bool isInitia
   EXPECT_EQ(agreed.tx_markers, isInitiator ? row.toResponder : row.toInitiator);
   if (row.version)
     return;
-  EXPECT_TRUE(agreed.crc); // whatever C said
+  EXPECT_TRUE(agreed.crc); // with any value of C
   EXPECT_FALSE(agreed.p2p);
   EXPECT_EQ(agreed.ird, 8);
   EXPECT_EQ(agreed.ord, 8);
 }
 
-/** Our Responder's part of a row. Of what it answers an RDMAC Initiator takes revision 0 only. */
+/** Tests a row with us as Responder. An RDMAC Initiator accepts our answer only in revision 0. */
 void figureAsResponder(const FigureRow& row, bool crc, __u8 rev) {
   const mpa_offer request = rnic(row.initiator, row.initiatorM, crc, rev);
   const Answer answer(rnic(row.responder, row.responderM, crc, 2), request);
@@ -114,7 +114,7 @@ void figureAsResponder(const FigureRow& row, bool crc, __u8 rev) {
   expectFraming(end.agreed, row, true);
 }
 
-/** Our Initiator's part of a row with an RDMAC Responder, which always answers the same. */
+/** Tests a row with us as Initiator and an RDMAC Responder, which always answers the same. */
 void figureAsInitiator(const FigureRow& row, bool crc, __u8 rev) {
   const Conclusion end(rnic(row.initiator, row.initiatorM, crc, rev), rnic(RDMAC, true, true, 0));
   EXPECT_EQ(end.result, row.version == CLOSE ? -EPROTONOSUPPORT : 0);
@@ -134,7 +134,7 @@ TEST(Negotiation, RDC_01_RDC_02_RDC_03_RDC_04_RDC_05_DDP_08_STA_02_MRK_10_MRK_11
       }
 }
 
-// A revision 0 frame that does not say M or C: its sender uses both all the same (Figure 14).
+// A revision 0 frame without M or C: its sender uses both regardless (Figure 14).
 TEST(Negotiation, RDC_01_RDC_03_FlagsOfRevision0DoNotCount) {
   for (const bool markers : {false, true})
     for (const bool crc : {false, true}) {
@@ -178,7 +178,7 @@ TEST(Negotiation, CRC_07_STA_03_OneSideIsEnough) {
       EXPECT_EQ(answer.agreed.crc, initiator || responder);
       EXPECT_EQ(end.agreed.crc, initiator || responder);
       EXPECT_EQ(answer.reply.crc, initiator || responder);
-      // A Responder that says only what it wishes itself comes to the same.
+      // A Responder that states only its own wish gives the same result.
       EXPECT_EQ(Conclusion(request, plain(false, responder)).agreed.crc, initiator || responder);
     }
 }
@@ -237,7 +237,7 @@ TEST(Negotiation, ENH_01_ReplyMustMatchTheRequest) {
   EXPECT_EQ(Conclusion(depths(1, 1), refusedEnhanced).result, -ECONNREFUSED);
 }
 
-// Both sides' depths in one table: what the Responder answers, and what holds on both sides.
+// Both sides' depths in one table: the Responder's answer, and the depths agreed on both sides.
 TEST(Negotiation, ENH_03_ENH_04_Depths) {
   const struct {
     const char* what;
@@ -327,10 +327,10 @@ TEST(Negotiation, ENH_06_ENH_08_NoCommonKind) {
   const Answer answer(kinds(write | read), kinds(send));
   ASSERT_EQ(answer.result, 0);
   EXPECT_TRUE(answer.reply.p2p);
-  EXPECT_EQ(answer.reply.rtr, write | read); // at least one that it has
+  EXPECT_EQ(answer.reply.rtr, write | read); // at least one kind that the Responder has
   EXPECT_EQ(answer.agreed.rtr, 0);
   EXPECT_EQ(Conclusion(kinds(send), answer.reply).result, -ENOPROTOOPT);
-  // A Request that names none at all.
+  // A Request that names no kind.
   EXPECT_EQ(Answer(kinds(write), kinds(0)).reply.rtr, write);
 }
 
@@ -358,7 +358,7 @@ TEST(Negotiation, ENH_05_ModelIsEchoed) {
   EXPECT_EQ(Conclusion(depths(8, 8), kinds(write)).result, -ENOPROTOOPT);
 }
 
-// Section 9.1: an IRD of 0 is raised for a Read that is the RTR.
+// Section 9.1: an IRD of 0 is raised when the RTR is a Read.
 TEST(Negotiation, ENH_03_ENH_06_ReadAsRtrNeedsAPlace) {
   const Answer raised(kinds(read, 0, 0), kinds(read, 0, 0));
   EXPECT_EQ(raised.reply.ird, 1);

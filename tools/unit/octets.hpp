@@ -16,7 +16,7 @@ namespace unit {
 
 using Octets = std::vector<std::uint8_t>;
 
-/** The octets that @p text names in hexadecimal; blanks separate as one likes. */
+/** The octets of the hexadecimal @p text; blanks may separate digits anywhere. */
 inline Octets hex(std::string_view text) {
   Octets out;
   int high = -1;
@@ -49,7 +49,7 @@ inline Octets bigEndian(std::uint64_t value, std::size_t width) {
   return out;
 }
 
-/** A copy on the heap that ends exactly behind its last octet, so that ASan sees every octet read beyond it. */
+/** A copy on the heap without slack behind its last octet, so that ASan detects every read beyond it. */
 class Exact {
 public:
   Exact(const Octets& from, std::size_t length) : octets_(new std::uint8_t[length]) {

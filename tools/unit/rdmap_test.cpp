@@ -64,7 +64,7 @@ TEST(Terminate, RFC5040_4_8_LongestFillsTheRoom) {
   EXPECT_EQ(RDMAP_TERM_MAX_LEN, 52u);
 }
 
-// Figure 10: which of the headers that are at hand go in.
+// Figure 10: which of the available headers the Terminate includes.
 TEST(Terminate, RFC5040_Figure10) {
   const struct {
     const char* what;

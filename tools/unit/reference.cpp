@@ -63,7 +63,7 @@ Fpdu Framer::frame(const Octets& ulpdu) {
     put(octet);
   for (std::size_t length = 2 + ulpdu.size(); length % 4; length++)
     put(0);
-  // The CRC covers a Marker right behind the pad, so that one has to come first.
+  // The CRC covers a Marker right behind the pad, so that Marker must precede the CRC.
   if (markers_ && position_ % 512 == 0)
     putMarker();
   fpdu_.crcImage = fpdu_.wire;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /**
  * @file reference.hpp
- * @brief A second, slow opinion: RFC 5044's framing octet by octet, and CRC32c by table.
+ * @brief An independent, slow reference: RFC 5044's framing octet by octet, and CRC32c by table.
  *
  * Written from the RFC's text alone; it shares nothing with mpa/, not even constants.
  */
@@ -14,7 +14,7 @@
 
 namespace unit {
 
-/** CRC32c (polynomial 0x1EDC6F41, reflected, all ones before and after), as RFC 3720 has it. */
+/** CRC32c (polynomial 0x1EDC6F41, reflected, all ones before and after), as RFC 3720 defines it. */
 std::uint32_t crc32c(const Octets& octets);
 
 /** The CRC field of an FPDU: iSCSI's octet order puts the least significant octet first. */
@@ -27,8 +27,8 @@ struct Fpdu {
     std::uint32_t pointer;
   };
 
-  Octets wire;          ///< everything, the CRC field included
-  Octets crcImage;     ///< what the CRC covers
+  Octets wire;          ///< the whole FPDU with its CRC field
+  Octets crcImage;     ///< the octets that the CRC covers
   std::vector<Marker> markers;
   std::uint32_t start;  ///< stream position of wire's first octet
   std::uint32_t lengthPosition; ///< stream position of ULPDU_Length

@@ -21,7 +21,7 @@ Octets reply(const std::string& rest) {
   return hex(replyKey + rest);
 }
 
-/** What mpa_startup_parse() says about the first @p have octets; it gets no more than those. */
+/** The result of mpa_startup_parse() for the first @p have octets; the parser gets no others. */
 struct Parsed {
   int result;
   mpa_offer offer{};
@@ -55,7 +55,7 @@ Octets ascending(std::size_t length) {
   return out;
 }
 
-/** Every shorter piece of @p frame wants more, and the whole is its own length with or without octets behind it. */
+/** Every prefix of @p frame needs more octets, and the whole frame gives its own length with or without octets behind it. */
 void expectCompleteAtTheEnd(const Octets& frame, bool isReply) {
   for (std::size_t have = 0; have < frame.size(); have++)
     ASSERT_EQ(Parsed(frame, have, isReply).result, -EAGAIN) << "after " << have << " octets";
@@ -63,7 +63,7 @@ void expectCompleteAtTheEnd(const Octets& frame, bool isReply) {
   EXPECT_EQ(Parsed(frame + hex("00000000 002a 4143"), isReply).result, static_cast<int>(frame.size()));
 }
 
-/** The frame is refused with @p error at its octet @p at (counted from 0), and not before. */
+/** The frame is refused with @p error at octet @p at (counted from 0), not earlier. */
 void expectRefusedAt(const Octets& frame, bool isReply, std::size_t at, int error, std::uint8_t maxRev = 2) {
   for (std::size_t have = 0; have <= at; have++)
     ASSERT_EQ(Parsed(frame, have, isReply, maxRev).result, -EAGAIN) << "after " << have << " octets";
@@ -245,7 +245,7 @@ TEST(StartupParse, ENH_02_PrivateDataBehindTheEnhancedData) {
 TEST(StartupParse, STA_01_WrongKeyIsSeenAtItsFirstWrongOctet) {
   for (std::size_t i = 0; i < 16; i++)
     for (const std::uint8_t flip : {0x01, 0x20, 0x80, 0xff}) {
-      // Octet 9 with its lowest bit flipped is the other key; that case has tests of its own.
+      // Octet 9 with its lowest bit flipped makes the other key, which has its own tests.
       if (i == 9 && flip == 0x01)
         continue;
       SCOPED_TRACE(testing::Message() << "octet " << i << " flipped by " << int{flip});
@@ -295,7 +295,7 @@ TEST(StartupParse, STA_06_RefusedRevisionIsReported) {
   EXPECT_EQ(Parsed(request("c0 07 0000"), false).offer.rev, 7);
 }
 
-// Whether revision 0 is served is decided when all of it has come: a refusal is an answer, too.
+// Support for revision 0 is checked only when the whole frame has arrived, because a refusal is also an answer.
 TEST(StartupParse, RDC_01_RDC_04_Revision0IsReadAnyhow) {
   expectCompleteAtTheEnd(request("c0 00 0003 aabbcc"), false);
   expectCompleteAtTheEnd(reply("c0 00 0000"), true);

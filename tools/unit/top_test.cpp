@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// iwmpa-top: what rdma and ss say, rates between two snapshots, and how they are shown.
+// iwmpa-top: parsing the output of rdma and ss, rates between two snapshots, and the output formats.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// As iproute2 6.1 prints them; rd9 is no device of ours, and the last three members are a driver's.
+// In the format of iproute2 6.1; rd9 is not an iwmpa device, and the last three members are a driver's.
 constexpr auto qps = R"([{"ifindex":0,"ifname":"rd1","port":1,"lqpn":77,"rqpn":0,"type":"RC","state":"RTS","rq-psn":0,"sq-psn":0,
 "path-mig-state":"MIGRATED","pdn":1,"pid":166,"comm":"rping","mpa_rev":2,"crc":1,"note":"a b"},
 {"ifindex":0,"ifname":"rd1","port":1,"lqpn":78,"type":"RC","state":"INIT","comm":"nvme_rdma"},
@@ -117,7 +117,7 @@ TEST(TopChange, ADeviceOrConnectionThatBeganAnewHasNoRate) {
   const Change change(&before, now);
 
   EXPECT_FALSE(change.rate(now.devices[0], "rx_octets"));
-  EXPECT_FALSE(change.ratio(now.devices[0], "rx_fpdus", "rx_passes")); // nothing by nothing
+  EXPECT_FALSE(change.ratio(now.devices[0], "rx_fpdus", "rx_passes")); // 0 / 0
   EXPECT_FALSE(change.blocked(now.connections[0]));
 }
 
@@ -140,7 +140,7 @@ TEST(TopOutput, TheTableNamesTheErrors) {
   EXPECT_EQ(list[1].substr(0, 10), "rd1       ");
   EXPECT_EQ(list[2], "  rx_crc_errors 2");
   EXPECT_NE(list[5].find("  mulpdu 1432"), std::string::npos);
-  EXPECT_EQ(lines(Change(nullptr, Sample{})).size(), 1u); // says how to make one
+  EXPECT_EQ(lines(Change(nullptr, Sample{})).size(), 1u); // tells the user how to make a device
 }
 
 TEST(TopOutput, JsonHoldsAllAndNullForWhatIsNotKnown) {

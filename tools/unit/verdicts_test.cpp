@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// iwmpa-peer's results as a table, as TAP and as XML.
+// Formats of iwmpa-peer's results: table, TAP and XML.
 #include <gtest/gtest.h>
 
 #include "../peer/verdicts.hpp"

@@ -21,7 +21,7 @@ Bytes pattern(std::size_t length, std::uint64_t seed) {
   return data;
 }
 
-/** Private Data of every length that rdma_conn_param can say, each way. */
+/** Private Data of every length that rdma_conn_param can express, in each direction. */
 void privateData(Context& c) {
   for (const std::size_t length : {0u, 1u, 4u, 56u, 196u, 248u, 251u, 252u, 255u}) {
     EndOptions client, server;
@@ -61,7 +61,7 @@ void reject(Context& c) {
   expect(event.privateData == data, format("Private Data of the reject: %zu octets", event.privateData.size()));
 }
 
-/** The server's program ends between the request and its answer. */
+/** The server's program ends between the Request and its answer. */
 void serverGoes(Context& c) {
   Channel channel;
   std::unique_ptr<End> end;
@@ -72,7 +72,7 @@ void serverGoes(Context& c) {
     const Id id(server.request().id);
   }
   const auto event = channel.next(Deadline(defaultBudget));
-  expect(event && event->type != RDMA_CM_EVENT_ESTABLISHED, "the client was told nothing");
+  expect(event && event->type != RDMA_CM_EVENT_ESTABLISHED, "the client got no event");
 }
 
 /** The client's program ends before it is answered. */
@@ -88,10 +88,10 @@ void clientGoes(Context& c) {
   End answer(std::move(id), {});
   rdma_conn_param param = connectParam({});
   if (rdma_accept(answer.id->get(), &param))
-    return;  /* told at once */
-  for (;;) { /* ESTABLISHED may come first; the end has to be told in any case */
+    return;  /* the call itself reports the end */
+  for (;;) { /* ESTABLISHED may come first; an event for the end must follow */
     const auto event = server.channel.next(Deadline(defaultBudget));
-    expect(event.has_value(), "the server was told nothing");
+    expect(event.has_value(), "the server got no event");
     if (event->type != RDMA_CM_EVENT_ESTABLISHED)
       return;
   }
@@ -106,15 +106,15 @@ void nobodyListens(Context& c) {
   }
   const auto end = tryConnect(c, channel, port);
   const auto event = channel.next(Deadline(defaultBudget));
-  expect(event && event->type != RDMA_CM_EVENT_ESTABLISHED, "connected to nobody");
+  expect(event && event->type != RDMA_CM_EVENT_ESTABLISHED, "connected without a listener");
 }
 
 /**
- * The ring is the program's: what it writes there before it connects waits for the end of startup, when it is known how many READs
- * the peer takes.
+ * The ring is the program's: work requests that it writes there before it connects wait until startup has ended and the peer's
+ * limit of outstanding READs is known.
  */
 void postedEarly(Context& c) {
-  Pair other(c.place); /* for a region that the server lends before it is asked */
+  Pair other(c.place); /* owns a region that the peer can READ before the connection is requested */
   Region source(other.server->pd(), page);
   EndOptions serverOptions;
   Channel channel;
@@ -139,7 +139,7 @@ void postedEarly(Context& c) {
   check(rdma_accept(answer.id->get(), &param), "rdma_accept");
   channel.expect(RDMA_CM_EVENT_ESTABLISHED);
   expectWc(client.sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "the READ");
-  expectSame(sink.memory.span(), source.memory.span(), "what was read");
+  expectSame(sink.memory.span(), source.memory.span(), "the data that was read");
 }
 
 /** Everything posted before a disconnect arrives. */
@@ -158,7 +158,7 @@ void graceful(Context& c) {
   pair.expectDown();
 }
 
-/** The QP is destroyed without a disconnect: the other side is told all the same. */
+/** The QP is destroyed without a disconnect: the other side still gets an event. */
 void abortive(Context& c) {
   Pair pair(c.place);
 
@@ -207,7 +207,7 @@ std::unique_ptr<Id> udpId(const Channel& channel, const Place& place, const std:
   return id;
 }
 
-/** rdma_cm gives out the same port in each of its spaces: whoever has it in another one gets none of a server's Requests. */
+/** rdma_cm's port spaces are separate: an id with the same port in another space gets none of a server's Requests. */
 void otherSpace(Context& c) {
   Channel channel, clients;
   Place any = wildcardPlace(c);
@@ -264,11 +264,11 @@ void manyConnections(Context& c) {
 const VerbsCase table[] = {
     {"private-data", "STA-08", "0 to 255 octets of Private Data each way", privateData},
     {"reject", "STA-10 STA-11", "a reject with Private Data", reject},
-    {"server-goes", "ERR-01", "the server goes before it answers", serverGoes},
-    {"client-goes", "ERR-01", "the client goes before it is answered", clientGoes},
-    {"nobody-listens", "", "connect to a port where nobody listens", nobodyListens},
+    {"server-goes", "ERR-01", "the server's program ends before it answers", serverGoes},
+    {"client-goes", "ERR-01", "the client's program ends before the answer", clientGoes},
+    {"nobody-listens", "", "connect to a port without a listener", nobodyListens},
     {"posted-early", "ENH-03", "a READ in the ring before the connect", postedEarly},
-    {"graceful", "END-01 END-02", "what was sent before a disconnect arrives", graceful},
+    {"graceful", "END-01 END-02", "data sent before a disconnect arrives", graceful},
     {"abortive", "", "the QP is destroyed without a disconnect", abortive},
     {"both-disconnect", "END-01", "both sides disconnect at once", bothDisconnect},
     {"wildcard", "", "a listener on the wildcard address", wildcard},

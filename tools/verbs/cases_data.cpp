@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_data.cpp @brief Data that goes through a connection comes out the same. */
+/** @file cases_data.cpp @brief Data arrives unchanged. */
 #include <algorithm>
 #include <deque>
 
@@ -27,7 +27,7 @@ struct Piece {
   std::size_t length, source, sink;
 };
 
-/** All payloads of 1 to 64 octets that touch or cross the boundary in source or sink, with every split. */
+/** All payloads of 1 to 64 octets that touch or cross the page boundary in source or sink, at every position. */
 std::vector<Piece> boundaryPieces() {
   std::vector<Piece> all;
 
@@ -41,7 +41,7 @@ std::vector<Piece> boundaryPieces() {
   return all;
 }
 
-/** A batch of pieces in flight at once, each with slots of its own. */
+/** A batch of pieces in flight at once; each has its own slots. */
 class Boundary {
 public:
   static constexpr std::size_t depth = 32, slot = 2 * page, window = 160;
@@ -61,7 +61,7 @@ public:
     if (op_ == Op::Send)
       receives(pieces);
     if (op_ == Op::Write)
-      pair_.sync(); /* a message behind the WRITEs tells that they are placed */
+      pair_.sync(); /* the arrival of a message shows that the WRITEs before it have been placed */
     for (std::size_t i = 0; i < pieces.size(); i++)
       compare(i, pieces[i]);
   }
@@ -70,7 +70,7 @@ private:
   Region& source() { return op_ == Op::Read ? server_ : client_; }
   Region& sink() { return op_ == Op::Read ? client_ : server_; }
 
-  /** The part of a slot that a piece could reach, and some more on both sides. */
+  /** The part of a slot that a piece can reach, with a margin on both sides. */
   std::span<std::uint8_t> around(Region& region, std::size_t i) { return region.memory.span(i * slot + page - window, 2 * window); }
 
   void clear(std::size_t i) { std::ranges::fill(around(sink(), i), 0xee); }
@@ -135,7 +135,7 @@ void boundaryRead(Context& c) {
 constexpr std::size_t sizes[] = {0,    1,    2,    3,    4,    5,    63,    1000,  1385,   1386,
                                  1448, 1460, 4095, 4096, 4097, 8960, 65535, 65536, 100001, 1 << 20};
 
-/** One transfer of @p length octets from an odd offset to another, compared. */
+/** Transfers @p length octets between odd offsets, and compares them. */
 void transfer(Pair& pair, Op op, Region& client, Region& server, std::size_t length, std::uint64_t seed) {
   Region& source = op == Op::Read ? server : client;
   Region& sink = op == Op::Read ? client : server;
@@ -170,7 +170,7 @@ void allSizes(Context& c) {
 
 /* --- random traffic --- */
 
-/** What a transfer in flight has to look like when it is done. */
+/** A transfer in flight, and its expected result. */
 struct Pending {
   std::size_t sink, length;
   std::uint64_t seed;
@@ -224,7 +224,7 @@ void integrity(Context& c) {
   }
 }
 
-/** Both sides send at once: neither may wait for the other to be read. */
+/** Both sides send at once: neither may wait until the other receives. */
 void bothWays(Context& c) {
   constexpr std::size_t length = 256 * 1024, count = 8;
   Pair pair(c.place);
@@ -244,7 +244,7 @@ void bothWays(Context& c) {
   expectSame(client.memory.span(length, length), server.memory.span(0, length), "to the client");
 }
 
-/** One direction at a time, more than TCP takes at once. */
+/** One direction at a time, more than TCP accepts at once. */
 void bulk(Context& c) {
   constexpr std::size_t length = 512 * 1024;
   Pair pair(c.place);
@@ -254,7 +254,7 @@ void bulk(Context& c) {
     transfer(pair, op, client, server, length, c.seed);
 }
 
-/* --- inline, lists of SGEs, nothing at all --- */
+/* --- inline data, lists of SGEs, no data --- */
 
 void inlineData(Context& c) {
   EndOptions options;
@@ -264,7 +264,7 @@ void inlineData(Context& c) {
   Bytes data(81);
 
   for (std::uint32_t length = 0; length <= 80; length++) {
-    const ibv_sge sge{reinterpret_cast<std::uintptr_t>(data.data()), length, 0}; /* no key: it is copied when posted */
+    const ibv_sge sge{reinterpret_cast<std::uintptr_t>(data.data()), length, 0}; /* no key: posting copies the data */
 
     test::fill(data, length);
     const Bytes want(data.begin(), data.begin() + length);
@@ -284,7 +284,7 @@ void inlineData(Context& c) {
   expect(pair.client->tryPost(wr, {{reinterpret_cast<std::uintptr_t>(data.data()), 81, 0}}) != 0, "81 octets inline were taken");
 }
 
-/** Gathers from up to six pieces, scatters over up to six others, of other lengths. */
+/** Gathers from up to six pieces, and scatters to up to six pieces of other lengths. */
 void sgeLists(Context& c) {
   Pair pair(c.place);
   Region client(pair.client->pd(), 16 * page), server(pair.server->pd(), 16 * page);
@@ -325,7 +325,7 @@ void sgeLists(Context& c) {
   }
 }
 
-/** Operations without data: no SGE at all, an SGE of no length, and remote keys that do not matter then. */
+/** Operations without data: no SGE at all, an SGE of length 0, and remote keys, which are then ignored. */
 void zeroLength(Context& c) {
   Pair pair(c.place);
   Region client(pair.client->pd(), page), server(pair.server->pd(), page);
@@ -359,7 +359,7 @@ const VerbsCase table[] = {
     {"both-ways", "", "2 MiB of WRITEs each way at once", bothWays},
     {"inline", "", "0 to 80 octets inline; 81 are refused", inlineData},
     {"sge-lists", "", "gather from 1 to 6 pieces, scatter to 6", sgeLists},
-    {"zero-length", "", "SEND, WRITE and READ of nothing", zeroLength},
+    {"zero-length", "", "SEND, WRITE and READ without data", zeroLength},
 };
 
 } // namespace

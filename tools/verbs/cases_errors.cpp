@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file cases_errors.cpp @brief Errors are told to both sides, with the right status, and leave memory alone. */
+/** @file cases_errors.cpp @brief Errors are reported to both sides with the right status, and memory stays unchanged. */
 #include <algorithm>
 #include <functional>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-/** Both ends of a pair with a page of memory each and a receive posted, to be broken. */
+/** A pair for the cases to break; each end has a page of memory and a posted receive. */
 struct Victim {
   explicit Victim(const Context& c, const EndOptions& clientOptions = {}, const EndOptions& serverOptions = {})
       : pair(c.place, clientOptions, serverOptions), client(pair.client->pd(), 2 * page), server(pair.server->pd(), 2 * page) {
@@ -26,7 +26,7 @@ struct Victim {
     pair.server->postRecv(71, {server.sge(0, 64)});
   }
 
-  /** Both ends are told, both receives are flushed, both QPs are in error, and the server's memory is as it was. */
+  /** Both ends get an event, both receives are flushed, both QPs are in error, and the server's memory is unchanged. */
   void expectEnd(ibv_wc_status serverReceive = IBV_WC_WR_FLUSH_ERR) {
     pair.expectDown();
     expectWc(pair.client->recvs().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "the client's receive");
@@ -42,8 +42,8 @@ struct Victim {
 };
 
 /**
- * A WRITE that the other side refuses: it may have completed here when it left for TCP (RFC 5040 §5.5-14), but what was
- * posted behind it does not.
+ * A WRITE that the other side refuses: it may have completed when TCP took it (RFC 5040 §5.5-14), but a work request posted after
+ * the error is flushed.
  */
 void refusedWrite(Context& c, const std::function<void(Victim&)>& post) {
   Victim v(c);
@@ -56,7 +56,7 @@ void refusedWrite(Context& c, const std::function<void(Victim&)>& post) {
   expectWc(v.pair.client->sends().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "SEND after the error");
 }
 
-/** A READ that the other side refuses completes with its status; what is behind it is flushed. */
+/** A READ that the other side refuses completes with an error status; the work requests behind it are flushed. */
 void refusedRead(Context& c, const std::function<void(Victim&)>& post) {
   Victim v(c);
 
@@ -131,7 +131,7 @@ void localBounds(Context& c) {
   v.expectEnd();
 }
 
-/** A receive whose memory may not be used: its completion says so, and the sender's connection ends. */
+/** A receive whose memory may not be used: it completes with an error, and the sender's connection ends. */
 void receiveKey(Context& c) {
   Pair pair(c.place);
   Region client(pair.client->pd(), page), server(pair.server->pd(), page);
@@ -159,7 +159,7 @@ void readSinkRights(Context& c) {
 
 /* --- the receiver's queue --- */
 
-/** A message longer than the receive that it meets. */
+/** A message longer than the receive that it consumes. */
 void tooLong(Context& c) {
   Victim v(c);
 
@@ -168,9 +168,9 @@ void tooLong(Context& c) {
   v.expectEnd(IBV_WC_LOC_LEN_ERR);
 }
 
-/* --- memory that goes while it is used --- */
+/* --- memory that is deregistered in use --- */
 
-/** After ibv_dereg_mr() has returned, nothing of the other side's WRITEs arrives any more. */
+/** After ibv_dereg_mr() has returned, none of the other side's WRITEs is placed. */
 void deregister(Context& c) {
   constexpr std::size_t length = 65536;
   Pair pair(c.place);
@@ -182,15 +182,15 @@ void deregister(Context& c) {
     pair.client->postWrite(i, {client.sge(0, length)}, rkey, server.memory.address());
   server.deregister();
   const auto before = test::checksum(server.memory.span());
-  test::fill(client.memory.span(), 1); /* so that what arrives from now on shows */
+  test::fill(client.memory.span(), 1); /* so that data placed from now on is visible */
   pair.client->postWrite(50, {client.sge(0, length)}, rkey, server.memory.address());
   pair.expectDown();
   expectEqual(test::checksum(server.memory.span()), before, "memory after its registration was taken away");
 }
 
 /**
- * Region after region, each used and deregistered at once: more than any memory of recent lookups holds, so that
- * one that is gone is met again there if it was left. The last one is refused like the first.
+ * Regions in sequence, each used and deregistered at once: more than any cache of lookups holds, so that a stale entry would be
+ * found again. A WRITE to the last region is refused, as to any before it.
  */
 void deregisterMany(Context& c) {
   constexpr std::size_t length = 4096;
@@ -245,12 +245,12 @@ void flush(Context& c) {
     expectWc(wc, IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "receive");
     expectEqual(wc.wr_id, i, "order of flushed receives");
   }
-  /* A receive posted now is seen by nobody: the user library rings no bell for it. */
+  /* Not a receive: the kernel would not see it, because the user library rings no doorbell for receives. */
   v.pair.client->postSend(51, {v.client.sge(0, 64)});
   expectWc(v.pair.client->sends().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "SEND posted afterwards");
 }
 
-/** Much is under way when the QP is moved to the error state: all of it completes, in order, good ones first. */
+/** The QP is moved to the error state while many READs are outstanding: all complete in order, and no success follows an error. */
 void errorUnderLoad(Context& c) {
   constexpr std::size_t length = 1 << 20, count = 40;
   Pair pair(c.place);
@@ -270,8 +270,7 @@ void errorUnderLoad(Context& c) {
   pair.expectDown();
 }
 
-/** SEND with Invalidate: the message arrives, and the rkey is good for nothing any more. */
-/** A peer may end only what a kernel consumer has lent it: user space's regions stay, and the stream ends (RFC 5040 §5.3). */
+/** A peer may invalidate only kernel consumers' regions: regions of user space stay valid, and the stream ends (RFC 5040 §5.3). */
 void sendInvalidate(Context& c) {
   Victim v(c);
   ibv_send_wr wr{};
@@ -283,7 +282,7 @@ void sendInvalidate(Context& c) {
   wr.opcode = IBV_WR_SEND_WITH_INV;
   wr.send_flags = IBV_SEND_SIGNALED;
   wr.invalidate_rkey = v.server.rkey();
-  wr.wr.rdma.rkey = v.server.rkey(); /* where siw's user library looks for it */
+  wr.wr.rdma.rkey = v.server.rkey(); /* siw's user library takes the key from here */
   if (v.pair.client->tryPost(wr, {v.client.sge(0, 8)}))
     throw test::Skip("the user library refuses IBV_WR_SEND_WITH_INV");
   expectWc(v.pair.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_SEND, "SEND with Invalidate");
@@ -305,7 +304,7 @@ const VerbsCase table[] = {
     {"deregister-many", "", "600 sinks, each used and deregistered", deregisterMany},
     {"deregister-source", "", "the source of WRITEs is deregistered", deregisterSource},
     {"flush", "", "flushed receives, and posting afterwards", flush},
-    {"error-under-load", "", "40 MiB of READs under way when the QP fails", errorUnderLoad},
+    {"error-under-load", "", "40 MiB of READs outstanding when the QP fails", errorUnderLoad},
     {"send-invalidate", "", "SEND with Invalidate of a user region is refused", sendInvalidate},
 };
 

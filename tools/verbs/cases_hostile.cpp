@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file cases_hostile.cpp
- * @brief Misuse: memory that may not be registered, keys that are not good, overflows, a peer that dies, a QP
- * of another user's. Another connection on the same device goes on with right data in each.
+ * @brief Misuse: memory that may not be registered, invalid keys, overflows, a peer that dies, a QP of another user. In each case
+ * another connection on the same device keeps transferring correct data.
  */
 #include <algorithm>
 #include <atomic>
@@ -39,7 +39,7 @@ public:
     exchange();
   }
 
-  /** A WRITE and a message: right data, every time anew. */
+  /** Transfers a WRITE and a message with new data, and compares them. */
   void exchange() {
     test::fill(from_.memory.span(), ++seed_);
     pair_.client->postWrite(1, {from_.sge(0, 16 * page)}, to_.rkey(), to_.memory.address());
@@ -58,7 +58,7 @@ private:
 
 /* --- registration --- */
 
-/** Octets that the kernel has on this process's account as pinned. */
+/** Octets that the kernel accounts to this process as pinned. */
 std::uint64_t pinned() {
   std::ifstream status("/proc/self/status");
 
@@ -68,7 +68,7 @@ std::uint64_t pinned() {
   throw test::Failure("/proc/self/status has no VmPin");
 }
 
-/** The process with a limit on locked memory, for as long as it lives. */
+/** Sets a limit on locked memory for this process during its own lifetime. */
 class Limited {
 public:
   explicit Limited(std::uint64_t octets) {
@@ -87,7 +87,7 @@ private:
   rlimit before_;
 };
 
-/** A process with the capability has no limit, and cannot give it up: the device refuses a process whose credentials change. */
+/** A process with CAP_IPC_LOCK has no limit, and cannot drop it: the device refuses a process whose credentials change. */
 bool mayLockAll() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2]{};
@@ -97,7 +97,7 @@ bool mayLockAll() {
   return data[0].effective & CAP_TO_MASK(CAP_IPC_LOCK);
 }
 
-/** Registers, and returns the error; 0 when it went well, with the region in @p mr. */
+/** Registers memory; returns 0 with the region in @p mr, or the error. */
 int tryRegister(ibv_pd* pd, Memory& memory, int access, MrHandle& mr) {
   errno = 0;
   mr.reset(ibv_reg_mr(pd, memory.data(), memory.size(), access));
@@ -131,7 +131,7 @@ void memlock(Context& c) {
   expectEqual(pinned(), before, "pinned at the end");
 }
 
-/** Memory that this process can only read is not to be written by others either. */
+/** Memory that this process may only read cannot be registered for writing by peers. */
 void readOnlyMapping(Context& c) {
   Bystander bystander(c);
   Pair pair(c.place);
@@ -146,7 +146,7 @@ void readOnlyMapping(Context& c) {
   expectEqual(tryRegister(pair.server->pd(), memory, IBV_ACCESS_REMOTE_READ, mr), 0, "registered for reading: error");
   pair.client->postRead(1, {client.sge(0, 2 * page)}, mr->rkey, memory.address());
   expectWc(pair.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "READ of it");
-  expectSame(client.memory.span(), memory.span(), "what was read");
+  expectSame(client.memory.span(), memory.span(), "the data that was read");
   test::fill(client.memory.span(), 6);
   pair.client->postWrite(2, {client.sge(0, page)}, mr->rkey, memory.address());
   pair.expectDown();
@@ -157,7 +157,7 @@ void readOnlyMapping(Context& c) {
 
 /* --- keys --- */
 
-/** READ and WRITE of @p length octets, on a connection each, are refused. */
+/** READ and WRITE of @p length octets are refused, each on its own connection. */
 void expectRefused(const Context& c, ibv_mr* (*make)(ibv_pd*, Memory&), std::uint64_t address, std::size_t length, bool revoke = false) {
   for (const bool read : {true, false}) {
     Pair pair(c.place);
@@ -185,7 +185,7 @@ ibv_mr* plainRegion(ibv_pd* pd, Memory& memory) {
   return ibv_reg_mr(pd, memory.data(), memory.size(), remoteAll);
 }
 
-/** Its last octet has the last address that there is. */
+/** A region whose last octet has the highest address. */
 ibv_mr* topRegion(ibv_pd* pd, Memory& memory) {
   return ibv_reg_mr_iova(pd, memory.data(), memory.size(), std::uint64_t{0} - page, remoteAll);
 }
@@ -199,7 +199,7 @@ void keys(Context& c) {
   bystander.exchange();
 }
 
-/** Up to the last address all is well. */
+/** Access up to the highest address succeeds. */
 void lastAddress(Context& c) {
   Pair pair(c.place);
   Region client(pair.client->pd(), page);
@@ -210,7 +210,7 @@ void lastAddress(Context& c) {
   pair.client->postWrite(1, {client.sge(0, page)}, mr->rkey, std::uint64_t{0} - page);
   expectWc(pair.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, "WRITE up to the last address");
   pair.sync();
-  expectSame(memory.span(), client.memory.span(), "what was written");
+  expectSame(memory.span(), client.memory.span(), "the data that was written");
   Region back(pair.client->pd(), page);
   pair.client->postRead(2, {back.sge(0, 1)}, mr->rkey, std::uint64_t{0} - 1);
   expectWc(pair.client->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "READ of the last octet");
@@ -218,8 +218,8 @@ void lastAddress(Context& c) {
 }
 
 /**
- * STags cannot be guessed from one another (RFC 5040 §8.1.1-8): those of regions made one after the other are far apart, and none
- * comes again at once.
+ * An STag cannot be derived from another (RFC 5040 §8.1.1-8): consecutive registrations get STags that are far apart, and no STag
+ * is reused at once.
  */
 void stags(Context& c) {
   constexpr unsigned count = 256, near = 1 << 16;
@@ -238,9 +238,9 @@ void stags(Context& c) {
     again += next == last;
     last = next;
   }
-  /* Of 256 two are neighbours by chance. */
+  /* About two of 256 are neighbours by chance. */
   expect(neighbours < count / 8, format("%u of %u STags are near the one before", neighbours, count));
-  expectEqual(again, 0U, "STags that come again at once");
+  expectEqual(again, 0U, "STags that are reused at once");
 }
 
 /* --- queues --- */
@@ -254,8 +254,8 @@ void overflow(End& end, const Region& from, const Region& to) {
 }
 
 /**
- * What is in the queue is right or flushed, and so is what is posted now. The flush of what overflowed it may go on behind
- * DISCONNECTED and lose what is posted meanwhile: then it is posted once more.
+ * Work requests in the queue, and new ones, succeed or are flushed. The flush after the overflow may continue after DISCONNECTED
+ * and lose the completion of a work request posted meanwhile: then it is posted again.
  */
 void expectFlushed(End& end, const Region& memory) {
   constexpr std::uint64_t last = 1000;
@@ -275,7 +275,7 @@ void expectFlushed(End& end, const Region& memory) {
   throw test::Failure("a SEND that is posted afterwards does not complete");
 }
 
-/** A completion that is lost takes its QP into error, and nobody else: a QP that shares the queue goes on. */
+/** A lost completion moves only its own QP to error: other QPs on the same CQ continue. */
 void cqOverflow(Context& c) {
   Bystander bystander(c);
   Pair user(c.place);
@@ -297,7 +297,7 @@ void cqOverflow(Context& c) {
   bystander.exchange();
 }
 
-/** QPs and their queue go while the overflow is being dealt with, before it is known or after. */
+/** Destroys the QPs and their queue while the overflow is handled, before its event or after. */
 void cqOverflowDestroy(Context& c) {
   const unsigned count = c.count ? c.count : 20;
   Bystander bystander(c);
@@ -314,7 +314,7 @@ void cqOverflowDestroy(Context& c) {
   bystander.exchange();
 }
 
-/** No receive posted: iWARP has no RNR, the connection ends (RFC 5041 §7.1-2), and what the sender has posted is flushed. */
+/** Without a posted receive the connection ends (RFC 5041 §7.1-2), as iWARP has no RNR; the sender's work requests are flushed. */
 void receiverNotReady(Context& c) {
   Bystander bystander(c);
   Pair pair(c.place);
@@ -337,7 +337,7 @@ void receiverNotReady(Context& c) {
 
 /* --- rings --- */
 
-/** The QP of a connection whose rings are written to by hand. They are the only ones of their sizes in this process. */
+/** A connection's QP whose rings this program writes directly. No other rings in this process have the same sizes. */
 class Scribbler {
 public:
   explicit Scribbler(const Context& c)
@@ -345,7 +345,7 @@ public:
              {.cap = {.max_send_wr = sends, .max_recv_wr = receives, .max_send_sge = 6, .max_recv_sge = 6, .max_inline_data = 0}}),
         region(pair.client->pd(), page), sends_(ring<siw_sqe>(sends)), receives_(ring<siw_rqe>(receives)) {}
 
-  /** Puts @p entry where the device looks next, and rings the doorbell. Once for a Scribbler. */
+  /** Stores @p entry at the device's next position, and rings the doorbell. Only once per Scribbler. */
   void send(siw_sqe entry) {
     hand(sends_, entry);
     struct {
@@ -388,7 +388,7 @@ private:
     return found;
   }
 
-  /** The flag that gives it to the device goes last. */
+  /** Stores the flag VALID, which passes the entry to the device, last. */
   template <typename Entry> static void hand(Entry* ring, Entry entry) {
     const auto flags = static_cast<std::uint16_t>(entry.flags | SIW_WQE_VALID);
 
@@ -401,7 +401,7 @@ private:
   siw_rqe* receives_;
 };
 
-/** Work requests that no library would write: each ends its own connection, with the right error. */
+/** Work requests that no library writes: each ends its own connection, with the right error. */
 void malformedSends(Context& c) {
   constexpr std::uint64_t id = 77, nowhere = 0xdead000000000100;
   struct Row {
@@ -449,7 +449,7 @@ void malformedSends(Context& c) {
   bystander.exchange();
 }
 
-/** Receives that no library would write: each ends its own connection, unless what the peer sends fits. */
+/** Receives that no library writes: each ends its own connection, unless the peer's message fits. */
 void malformedReceives(Context& c) {
   constexpr std::uint64_t id = 78;
   struct Row {
@@ -487,7 +487,7 @@ void malformedReceives(Context& c) {
 
 /* --- memory in the kernel --- */
 
-/** Octets that this process's memory cgroup is charged with. */
+/** Octets charged to this process's memory cgroup. */
 std::uint64_t charged() {
   std::ifstream self("/proc/self/cgroup");
   std::string group;
@@ -501,7 +501,7 @@ std::uint64_t charged() {
   return octets;
 }
 
-/** The kernel's memory for a user's objects is charged to the user: all but a tenth, for CPUs charge in batches. */
+/** The kernel's memory for a user's objects is charged to that user; a tenth may be missing, because CPUs charge in batches. */
 void accounted(Context& c) {
   const Pair pair(c.place);
   ibv_context* const device = pair.client->id->context();
@@ -547,10 +547,10 @@ template <typename T> T get(int fd, const Deadline& deadline) {
   return value;
 }
 
-/** A process of its own, joined to this one by a socket. It is killed in the end. */
+/** A child process, connected to this one by a socket. The destructor kills it. */
 class Process {
 public:
-  /** To be made before this process has anything of the device's. @p run has the socket. */
+  /** Create it before this process uses the device. @p run gets the socket. */
   template <typename Function> explicit Process(Function run) {
     int ends[2];
 
@@ -599,7 +599,7 @@ std::uint16_t portOf(const Server& server) {
   return static_cast<std::uint16_t>(std::stoul(server.port()));
 }
 
-/** Accepts a connection, posts receives and waits to be killed. */
+/** Accepts a connection, posts receives and waits until it is killed. */
 void victim(Place place, int link) {
   place.port = "0";
   Server server(place);
@@ -648,9 +648,9 @@ void peerKilled(Context& c) {
   bystander.exchange();
 }
 
-/* --- somebody else's QP --- */
+/* --- another user's QP --- */
 
-/** Both users are on the server's device. */
+/** A place with both users on the server's device. */
 Place serverOnly(const Context& c) {
   Place place = c.place;
 
@@ -659,7 +659,7 @@ Place serverOnly(const Context& c) {
   return place;
 }
 
-/** Settles in the server's namespace for good, as a user without any rights. */
+/** Enters the server's namespace permanently, as a user without privileges. */
 void becomeNobody(Place& place) {
   constexpr uid_t nobody = 65534;
 
@@ -667,10 +667,10 @@ void becomeNobody(Place& place) {
   place.clientNs = place.serverNs = "";
   if (setgroups(0, nullptr) || setresgid(nobody, nobody, nobody) || setresuid(nobody, nobody, nobody))
     test::throwErrno("setresuid");
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* another user's process has lost it */
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* the change of user has cleared it */
 }
 
-/** A user who names a QP of another's: the id of a connection has none. Says how that went. */
+/** Makes a call with another user's QP number, on an id without a QP; sends the result to the parent. */
 template <typename Function> void nameIt(Function call, const Id& id, std::uint32_t qpn, int link) {
   rdma_conn_param param = connectParam({});
 
@@ -678,7 +678,7 @@ template <typename Function> void nameIt(Function call, const Id& id, std::uint3
   put(link, call(id.get(), &param) ? errno : 0);
 }
 
-/** Is told a port and a QP number, and connects. */
+/** Gets a port and a QP number from the parent, and connects. */
 void connectForeign(Place place, int link) {
   becomeNobody(place);
   const Deadline deadline(defaultBudget);
@@ -691,7 +691,7 @@ void connectForeign(Place place, int link) {
   nameIt(rdma_connect, id, qpn, link);
 }
 
-/** Says its port, is told a QP number, and accepts. */
+/** Sends its port to the parent, gets a QP number, and accepts. */
 void acceptForeign(Place place, int link) {
   becomeNobody(place);
   Server server(place);
@@ -702,7 +702,7 @@ void acceptForeign(Place place, int link) {
   nameIt(rdma_accept, id, qpn, link);
 }
 
-/** Nothing has happened to the QP, and its own user connects it. */
+/** The QP is unchanged, and its owner can connect it. */
 void expectUntouched(End& end, Channel& channel, Server& server) {
   rdma_conn_param param = connectParam({});
 
@@ -744,7 +744,7 @@ void foreignAccept(Context& c) {
   expectUntouched(*end, channel, server);
 }
 
-/** How many rings of one page can be mapped through @p fd, an open device. */
+/** The number of one-page rings that can be mapped through @p fd, an open device. */
 unsigned ringsOf(int fd) {
   constexpr off_t offsets = 4096;
   unsigned found = 0;
@@ -759,7 +759,7 @@ unsigned ringsOf(int fd) {
   return found;
 }
 
-/** Is told when to look for rings, and says how many there were on all devices. Those that librdmacm has open may be the parent's. */
+/** When the parent asks, counts the mappable rings of all devices. Opens them anew: those open in librdmacm may be the parent's. */
 void mapForeign(Place place, int link) {
   becomeNobody(place);
   get<char>(link, Deadline(defaultBudget));
@@ -775,7 +775,7 @@ void mapForeign(Place place, int link) {
   put(link, found);
 }
 
-/** The offsets of rings can be guessed: they lead nowhere but in the process that has the rings. */
+/** The offsets of rings can be guessed, but they can be mapped only through the process's own device file. */
 void foreignRings(Context& c) {
   const Place place = serverOnly(c);
   Process stranger([&](int link) { mapForeign(place, link); });
@@ -792,17 +792,17 @@ void foreignRings(Context& c) {
 }
 
 const VerbsCase table[] = {
-    {"memlock", "", "registration past RLIMIT_MEMLOCK, and what it leaves on the account", memlock},
+    {"memlock", "", "registration beyond RLIMIT_MEMLOCK, and its accounting", memlock},
     {"accounted", "", "CQs, SRQs and QPs are charged to the process's memory cgroup", accounted},
     {"read-only-mapping", "", "a read-only mapping registered for writing, and for reading", readOnlyMapping},
-    {"keys", "", "revoked, and past the last address", keys},
-    {"stags", "", "STags do not follow from one another", stags},
+    {"keys", "", "keys: revoked, and beyond the last address", keys},
+    {"stags", "", "STags cannot be derived from one another", stags},
     {"last-address", "", "a region that ends with the last address", lastAddress},
     {"cq-overflow", "", "a completion queue overflows", cqOverflow},
-    {"cq-overflow-destroy", "", "its QPs and the queue are destroyed at once", cqOverflowDestroy},
+    {"cq-overflow-destroy", "", "its QPs and the queue are destroyed during the overflow", cqOverflowDestroy},
     {"malformed-sends", "", "send queue entries that no library writes", malformedSends},
     {"malformed-receives", "", "receive queue entries that no library writes", malformedReceives},
-    {"receiver-not-ready", "", "a SEND without a receive, behind one with", receiverNotReady},
+    {"receiver-not-ready", "", "a SEND without a receive, after one with a receive", receiverNotReady},
     {"peer-killed", "", "the other process is killed", peerKilled},
     {"foreign-connect", "", "another user connects with a QP that is not its own", foreignConnect},
     {"foreign-accept", "", "another user accepts with a QP that is not its own", foreignAccept},

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-/** An armed CQ tells of solicited messages only, when that was asked for. */
+/** A CQ armed for solicited messages raises a notification only for these. */
 void solicited(Context& c) {
   Pair pair(c.place);
   Region client(pair.client->pd(), page), server(pair.server->pd(), page);
@@ -34,11 +34,11 @@ void solicited(Context& c) {
   pair.client->postSend(3, {client.sge(0, 8)});
   expect(cq.notified(Deadline(defaultBudget)), "not notified of the next message");
   cq.arm(true);
-  pair.server->fail(); /* an error is always told: the last receive is flushed */
+  pair.server->fail(); /* an error always raises a notification: the last receive is flushed */
   expect(cq.notified(Deadline(defaultBudget)), "not notified of an error");
 }
 
-/** One notification for one arming, however many messages come. */
+/** One arming raises one notification, however many messages arrive. */
 void armedOnce(Context& c) {
   Pair pair(c.place);
   Region client(pair.client->pd(), page), server(pair.server->pd(), page);
@@ -55,7 +55,7 @@ void armedOnce(Context& c) {
   expectEqual(cq.wait(8).size(), 8u, "completions");
 }
 
-/** Requests without a completion use their places again; the ring wraps many times. */
+/** Unsignalled work requests free their ring entries without completions; the ring wraps many times. */
 void unsignalled(Context& c) {
   EndOptions options;
   options.signalAll = false;
@@ -74,7 +74,7 @@ void unsignalled(Context& c) {
   expect(pair.client->sends().poll().empty(), "an unsignalled request completed");
 }
 
-/** A full send queue refuses more, and loses nothing of what it took. */
+/** A full send queue refuses further work requests, and loses none that it accepted. */
 void queueFull(Context& c) {
   EndOptions options;
   options.cap.max_send_wr = 8;
@@ -116,7 +116,7 @@ void receiveQueueFull(Context& c) {
   expect(taken >= 8 && taken < 1000, format("%zu receives were taken", taken));
 }
 
-/** More READs than the peer may have outstanding are posted: they wait, and complete in order. */
+/** More READs than the peer allows outstanding are posted: they wait, and complete in order. */
 void manyReads(Context& c) {
   EndOptions few;
   few.connect = {.responderResources = 4, .initiatorDepth = 4};
@@ -136,7 +136,7 @@ void manyReads(Context& c) {
     expectSame(client.memory.span(i * page, length), server.memory.span(i * page, length), format("READ %zu", i));
 }
 
-/** READ depths are the connection's: what a program asks for afterwards changes nothing, READs under way least of all. */
+/** READ depths belong to the connection: changing them afterwards has no effect, in particular not on outstanding READs. */
 void depthsStay(Context& c) {
   constexpr unsigned depth = 4, count = 60;
   EndOptions few;
@@ -150,12 +150,12 @@ void depthsStay(Context& c) {
     for (End* end : {pair.client.get(), pair.server.get()}) {
       ibv_qp_attr attr{};
       attr.max_rd_atomic = attr.max_dest_rd_atomic = static_cast<std::uint8_t>(i);
-      (void)ibv_modify_qp(end->qp(), &attr, IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC); /* it may say no */
+      (void)ibv_modify_qp(end->qp(), &attr, IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC); /* may be refused */
     }
   }
   for (const auto& wc : pair.client->sends().wait(count))
     expectWc(wc, IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "READ");
-  expectSame(client.memory.span(), server.memory.span(), "what was read");
+  expectSame(client.memory.span(), server.memory.span(), "the data that was read");
   for (End* end : {pair.client.get(), pair.server.get()}) {
     ibv_qp_attr attr{};
     ibv_qp_init_attr init{};
@@ -165,7 +165,7 @@ void depthsStay(Context& c) {
   }
 }
 
-/** A request behind a READ completes behind it, although it was done before. */
+/** A work request behind a READ completes after it, even if it was executed earlier. */
 void readOrder(Context& c) {
   Pair pair(c.place);
   Region client(pair.client->pd(), 1 << 20), server(pair.server->pd(), 1 << 20);
@@ -235,7 +235,7 @@ void sharedCq(Context& c) {
   }
 }
 
-/** A queue pair in error says that it takes no more from its SRQ. Whoever drains one waits for that, whatever it was before. */
+/** A QP in error raises an event when it takes no more from its SRQ. A program that drains it waits for that, from any state. */
 void lastOfShared(Context& c) {
   Pair pair(c.place);
   const CqHandle cq(check(ibv_create_cq(pair.server->id->context(), 16, nullptr, nullptr, 0), "ibv_create_cq"));
@@ -314,7 +314,7 @@ void sharedReceives(Context& c) {
   }
 }
 
-/** An SRQ keeps its size: a program that asks for another one is refused, and all that it has posted is used. */
+/** An SRQ keeps its size: a request for another size is refused, and all posted receives are used. */
 void sharedKeepsSize(Context& c) {
   constexpr unsigned entries = 16;
   const Pair probe(c.place);
@@ -340,7 +340,7 @@ void sharedKeepsSize(Context& c) {
     expectWc(wc, IBV_WC_SUCCESS, IBV_WC_RECV, "receive");
 }
 
-/** Receive buffers belong to the SRQ's protection domain, whatever that of the queue pair is. */
+/** Receive buffers must be in the SRQ's protection domain; the QP's own does not matter. */
 void sharedElsewhere(Context& c) {
   Pair probe(c.place);
   ibv_srq_init_attr attr{};
@@ -362,7 +362,7 @@ void sharedElsewhere(Context& c) {
   expectWc(send(foreign), IBV_WC_LOC_PROT_ERR, IBV_WC_RECV, "into the QP's domain");
 }
 
-/** Messages one by one, each waited for by notification: a lost wake-up stalls this. */
+/** Single messages, each awaited by notification: a lost wake-up stalls this. */
 void pingPong(Context& c) {
   Pair pair(c.place);
   Region client(pair.client->pd(), page), server(pair.server->pd(), page);
@@ -383,7 +383,7 @@ void pingPong(Context& c) {
   }
 }
 
-/** Small SENDs posted in one call. In how few TCP segments they leave is for a capture to say. */
+/** Small SENDs posted in one call. A capture shows in how few TCP segments they leave. */
 void postedTogether(Context& c) {
   constexpr unsigned count = 64;
   constexpr std::size_t length = 64;
@@ -419,16 +419,16 @@ const VerbsCase table[] = {
     {"solicited", "", "notification of solicited messages only", solicited},
     {"armed-once", "", "one notification for one arming", armedOnce},
     {"unsignalled", "", "requests without completions", unsignalled},
-    {"send-queue-full", "", "a full send queue refuses more and loses nothing", queueFull},
+    {"send-queue-full", "", "a full send queue refuses more and loses no request", queueFull},
     {"receive-queue-full", "", "a full receive queue refuses more", receiveQueueFull},
     {"many-reads", "ENH-03", "100 READs where 4 may be outstanding", manyReads},
-    {"depths-stay", "", "a program that sets other READ depths while READs are under way", depthsStay},
+    {"depths-stay", "", "a program that sets other READ depths while READs are outstanding", depthsStay},
     {"read-order", "", "completions in order behind READs", readOrder},
     {"fence", "", "a fenced WRITE waits for the READ before it", fence},
     {"shared-cq", "", "one CQ for both queues of two connections", sharedCq},
-    {"srq-last", "", "a QP that was never connected takes no more from its SRQ", lastOfShared},
+    {"srq-last", "", "LAST_WQE_REACHED of a QP that was never connected", lastOfShared},
     {"srq-domain", "", "an SRQ of another protection domain than the QP's", sharedElsewhere},
-    {"srq-size", "", "an SRQ that is to have another size", sharedKeepsSize},
+    {"srq-size", "", "a request for another size of an SRQ", sharedKeepsSize},
     {"srq", "", "one SRQ for two connections, with its limit event", sharedReceives},
     {"posted-together", "TX-02 TX-09", "64 SENDs of 64 octets posted in one call", postedTogether},
     {"ping-pong", "", "messages one by one, by notification (--count)", pingPong},

@@ -26,7 +26,7 @@ InNamespace::InNamespace(const std::string& name) {
 
 InNamespace::~InNamespace() {
   if (before_ && setns(before_.get(), CLONE_NEWNET))
-    std::abort(); /* nothing sensible can be done in the wrong namespace */
+    std::abort(); /* the process cannot go on in the wrong namespace */
 }
 
 /* --- one end --- */

@@ -9,14 +9,14 @@
 
 namespace rdma {
 
-/** Where the two ends are. */
+/** The addresses and namespaces of the two ends. */
 struct Place {
   std::string address;            /**< the server's */
   std::string port = "7472";      /**< the server's */
-  std::string clientNs, serverNs; /**< names below /run/netns, empty: the one that the process is in */
+  std::string clientNs, serverNs; /**< names below /run/netns, empty: the process's own namespace */
 };
 
-/** Puts the calling thread into a network namespace for as long as it lives. */
+/** Moves the calling thread into a network namespace during this object's lifetime. */
 class InNamespace {
 public:
   explicit InNamespace(const std::string& name);
@@ -28,7 +28,7 @@ private:
   test::Fd before_;
 };
 
-/** What an end is made of. */
+/** Properties of an end. */
 struct EndOptions {
   ibv_qp_cap cap = {128, 128, 6, 6, 0};
   bool signalAll = true;
@@ -38,7 +38,7 @@ struct EndOptions {
   ConnectOptions connect = {};
 };
 
-/** One end: id, QP, PD and CQs, and short ways to post. */
+/** One end: id, QP, PD and CQs, and short forms for posting. */
 class End {
 public:
   End(std::unique_ptr<Id> id, const EndOptions& options);
@@ -69,13 +69,13 @@ private:
   ibv_pd* sharedPd_;
   std::unique_ptr<Cq> sendCq_, recvCq_;
   Cq* sharedCq_;
-  std::unique_ptr<Region> nothing_; /* for receives of no data */
+  std::unique_ptr<Region> nothing_; /* for receives without data */
 
 public:
-  std::unique_ptr<Id> id; /* last: its QP goes first */
+  std::unique_ptr<Id> id; /* last, so that its QP is destroyed first */
 };
 
-/** A listener that makes server ends. */
+/** A listener that creates server ends. */
 class Server {
 public:
   explicit Server(const Place& place);
@@ -95,16 +95,16 @@ class Pair {
 public:
   explicit Pair(const Place& place, const EndOptions& client = {}, const EndOptions& server = {});
 
-  /** Both ends learn of the end of the connection. */
+  /** Both ends get the event of the connection's end. */
   void expectDown();
-  /** One message each way: everything before it has been placed at both ends. */
+  /** Sends one message each way: everything sent before them has then been placed at both ends. */
   void sync();
 
   Server listener;
   Channel clientChannel;
   std::unique_ptr<End> client, server;
-  Event request;  /**< what the server was asked with */
-  Event accepted; /**< what the client was answered with */
+  Event request;  /**< the server's CONNECT_REQUEST */
+  Event accepted; /**< the client's event with the answer */
 };
 
 /** Waits for an asynchronous event of this type on the device; others are dropped. */

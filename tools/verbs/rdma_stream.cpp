@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file rdma_stream.cpp
- * @brief rdma-stream: an endless transfer between two processes, compared as it arrives, for tests that take something away
+ * @brief rdma-stream: a continuous transfer between two processes, compared on arrival, for tests that remove a device or a module
  * meanwhile.
  */
 #include <algorithm>
@@ -24,27 +24,27 @@ struct Arguments {
   bool stubborn = false;
 };
 
-/** Returns the exit status when there is nothing to do. */
+/** Returns the exit status when no transfer is to be run. */
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   test::Options options(
       R"(usage: rdma-stream listen ADDR PORT [OPTIONS]
        rdma-stream connect ADDR PORT [OPTIONS]
 
-The connecting side SENDs, the listening one compares what it receives.
+The connecting side SENDs; the listening side compares the messages that it receives.
 
 )",
       {{"size", "N", "octets of a message, the same on both sides (16384)", test::number(a.size)},
-       {"depth", "N", "messages under way, even, the same on both sides (16)", test::number(a.depth)},
-       {"seconds", "N", "how long the connecting side sends, 0: until the connection ends (0)", test::number(a.seconds)},
+       {"depth", "N", "messages outstanding; an even number, the same on both sides (16)", test::number(a.depth)},
+       {"seconds", "N", "time for which the connecting side sends, 0: until the connection ends (0)", test::number(a.seconds)},
        {"messages", "N",
-        "how many messages the connecting side sends, in half depths, 0: any number (0); it ends when all have been compared",
+        "messages that the connecting side sends, a multiple of half the depth, 0: no limit (0); it ends when all are compared",
         test::number(a.messages)},
-       {"stubborn", nullptr, "when the connection or the device goes, keep everything and poll on, until killed",
+       {"stubborn", nullptr, "when the connection or the device is gone, keep all objects and continue to poll, until killed",
         test::flag(a.stubborn)}},
       R"(
-Says "first" when the first message has arrived or left, and how it ended: time, sent, disconnected, removed, or a completion's
-status.
-Exit status: 0 it ended in an orderly way, 1 data differs or an error that no removal explains, 64 usage.
+Prints "first" when the first message has arrived or left, and the reason for the end: time, sent, disconnected, removed, or a
+completion's status.
+Exit status: 0 orderly end, 1 data differs or an error without a removal as its cause, 64 usage.
 )");
   std::vector<std::string> operands;
 
@@ -60,12 +60,12 @@ Exit status: 0 it ended in an orderly way, 1 data differs or an error that no re
   return {};
 }
 
-/** Messages have one of a few contents, in turn, so that one which is lost or doubled shows. */
+/** Messages cycle through a few contents, so that a lost or duplicated one is detected. */
 constexpr unsigned contents = 7;
 
 /**
- * One side of the stream. iWARP ends a connection when a message meets no receive, so the listener tells by empty messages, one for
- * half a ring, which of its receives can be counted on.
+ * One side of the stream. iWARP ends a connection when a message finds no receive, so the listener grants credits: one empty
+ * message for each half of the ring whose receives have been posted again.
  */
 class Side {
 public:
@@ -84,7 +84,7 @@ public:
   std::uint64_t count() const { return done_; }
   void disconnect() { end_.disconnect(); }
 
-  /** Goes on until the time is over or the connection ends; returns why. */
+  /** Runs until the time is over or the connection ends; returns the reason. */
   std::string run() {
     const Deadline limit = Deadline::exactly(milliseconds(arguments_.seconds ? arguments_.seconds * 1000 : 1 << 30));
 
@@ -101,14 +101,14 @@ public:
       if (limit.passed())
         return "time";
       if (!list.empty())
-        continue; /* there may be more, for as long as the other side is quick */
+        continue; /* poll again, because more may have completed */
       const std::string event = wait(limit);
       if (!event.empty())
         return event;
     }
   }
 
-  /** Holds on to everything, as a program does that looks at nothing but its completion queue. */
+  /** Keeps all objects, like a program that only polls its completion queue. */
   [[noreturn]] void pollForEver() {
     for (;;) {
       cq_.poll();
@@ -131,7 +131,7 @@ private:
     end_.postSend(i, {sge(i)});
   }
 
-  /** The sending side: half of the other side's receives are free again, and their slots here are, too. */
+  /** The sending side: half of the other side's receives are posted again, so their slots here are free. */
   void takeCredit() {
     end_.postRecv(control, {});
     confirmed_ += arguments_.depth / 2;
@@ -169,13 +169,13 @@ private:
     return "";
   }
 
-  /** Until a completion, or an event of the connection manager that ends it all. */
+  /** Waits for a completion, or for a connection manager event that ends the stream. */
   std::string wait(const Deadline& limit) {
     pollfd fds[] = {{cq_.fd(), POLLIN, 0}, {channel_.fd(), POLLIN, 0}};
 
     if (::poll(fds, 2, limit.left()) < 0 && errno != EINTR)
       test::throwErrno("poll");
-    if (fds[0].revents & (POLLERR | POLLHUP)) /* the device has been taken away from under the queue */
+    if (fds[0].revents & (POLLERR | POLLHUP)) /* the queue's device has been removed */
       return "removed";
     if (fds[0].revents & POLLIN && cq_.notified(Deadline(milliseconds(0))))
       cq_.arm();
@@ -195,7 +195,7 @@ private:
   std::uint64_t sent_ = 0, done_ = 0, next_ = 0, confirmed_ = 0;
 };
 
-/** Why it ended. A device that has gone refuses posts, which may be the first thing that a program notices. */
+/** Returns the reason for the end. After the removal of a device a refused post may be the first sign of it. */
 std::string runToEnd(Side& side) {
   try {
     return side.run();

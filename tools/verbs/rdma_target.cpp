@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file rdma_target.cpp
- * @brief rdma-target: an RDMA application that does what it is told, line by line, for the wire peer.
+ * @brief rdma-target: an RDMA application that executes commands, line by line, for the wire peer.
  */
 #include <cstdlib>
 #include <fcntl.h>
@@ -19,9 +19,9 @@ using test::format;
 const char* const help = R"(usage: rdma-target < COMMANDS
 
 One command per line, one answer per command: "= ok [KEY=VALUE...]" or "= error TEXT".
-What happens by itself is printed as "! KIND KEY=VALUE...".
+Events are printed as "! KIND KEY=VALUE...".
 
-  listen ADDR PORT [tos=N]   wait for connections on one address ("" and 0 as rdma_bind_addr has them)
+  listen ADDR PORT [tos=N]   wait for connections on one address ("" and 0 as in rdma_bind_addr)
   accept [OPTIONS]           make a QP for the oldest CONNECT_REQUEST and accept it
   reject [pd=HEX]            refuse it
   connect ADDR PORT [OPTIONS]
@@ -29,21 +29,21 @@ What happens by itself is printed as "! KIND KEY=VALUE...".
                tos=N type of service (connect)
   recv N                     post N more receives
   mr [access=rw|r|w|none] [pd=own|other]    register 64 KiB more; answers mr=INDEX rkey= addr= len=
-  info INDEX                 the same answer for an existing one; 0 is made with the QP
-  dereg INDEX                take a registration away
-  fill INDEX SEED            write a pattern over its memory
-  sum INDEX [OFFSET LENGTH]  checksum of its memory, guard pages before and after included when no range is given
+  info INDEX                 the same answer for an existing region; region 0 is registered with the QP
+  dereg INDEX                deregister it
+  fill INDEX SEED            fill its memory with a pattern
+  sum INDEX [OFFSET LENGTH]  checksum of its memory; without a range, of the whole with the guard pages before and after it
   send LENGTH SEED [solicited]
   write LENGTH SEED RKEY ADDR
   read LENGTH RKEY ADDR
-  sink LENGTH                checksum of the memory that READs go to
+  sink LENGTH                checksum of the memory that READs write to
   state                      answers state=N, ibv_query_qp's qp_state
   disconnect                 rdma_disconnect
-  error                      take the QP into ERR
-  reset                      destroy the connection and everything on it; the listener stays
+  error                      move the QP to ERR
+  reset                      destroy the connection and all its objects; the listener stays
 
 Events: cm event= status= pd= ird= ord=; wc op= status= bytes= [id=] [sum=] [inv=]; async event=
-A READ's sum= is that of its memory at this moment, however it has ended.
+A READ's sum= is that of its memory at this moment, with any status.
 )";
 
 constexpr std::size_t pageSize = 4096, regionSize = 65536, sendSize = 1 << 20;
@@ -210,7 +210,7 @@ private:
   static constexpr std::size_t maxRecvs = 256;
 
   static unsigned long long sum(std::span<const std::uint8_t> data) { return test::checksum(data); }
-  /* A failed completion's opcode means nothing: the id says what it was. */
+  /* The opcode of a failed completion is undefined: the id tells receives from sends. */
   static bool isRecv(const ibv_wc& wc) { return !(wc.wr_id & sendId); }
 
   void makeQp() {
@@ -246,11 +246,11 @@ private:
   std::unique_ptr<rdma::Region> recvs_;
   rdma::Region out_, sink_;
   std::vector<std::unique_ptr<GuardedRegion>> regions_;
-  std::unique_ptr<rdma::Id> id_; /* last: its QP goes first */
+  std::unique_ptr<rdma::Id> id_; /* last, so that its QP is destroyed first */
   std::size_t nextRecv_ = 0, readLength_ = 0;
 };
 
-/** The program: commands in, events out. */
+/** The program: reads commands, writes events. */
 class Program {
 public:
   /** Serves until end of input. */
@@ -279,10 +279,10 @@ private:
 
   static void say(const std::string& line) { std::cout << line << '\n' << std::flush; }
 
-  /** Its events can be waited for. */
+  /** True when the device's events can be polled. */
   bool deviceIsThere() const { return connection_ && !removed_; }
 
-  /** Of the verbs context in use. */
+  /** The file descriptor of the verbs context in use, or -1. */
   int asyncFd() const { return deviceIsThere() ? connection_->context()->async_fd : -1; }
 
   bool input() {
@@ -470,7 +470,7 @@ private:
   std::string reset(const Arguments&) {
     connection_.reset();
     removed_ = false;
-    cmEvents(); /* requests that are waiting belong to what is reset */
+    cmEvents(); /* pending Requests are also part of the reset */
     requests_.clear();
     return "";
   }
@@ -495,7 +495,7 @@ private:
 
   static std::string shortName(const rdma::Event& event) { return event.name().substr(std::string("RDMA_CM_EVENT_").size()); }
 
-  /** Takes the notification, arms, and only then empties the queue, so that nothing can be missed. */
+  /** Consumes the notification, arms the CQ, and then empties it, so that no completion is missed. */
   void completions() {
     if (connection_->cq.notified(test::Deadline(test::milliseconds(0))))
       connection_->cq.arm();
@@ -522,7 +522,7 @@ private:
   std::unique_ptr<rdma::Id> listener_;
   std::vector<std::unique_ptr<rdma::Id>> requests_;
   std::unique_ptr<Connection> connection_;
-  bool removed_ = false; /**< the device of connection_ */
+  bool removed_ = false; /**< the device of connection_ was removed */
   std::string partial_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace rdma {
 
-/** What every case gets. */
+/** Parameters of every case. */
 struct Context {
   Place place;
   std::uint64_t seed = 1;
@@ -26,7 +26,7 @@ std::span<const VerbsCase> hostileCases();
 /** Fails unless the completion has this status (and, when it succeeded, this opcode). */
 void expectWc(const ibv_wc& wc, ibv_wc_status status, ibv_wc_opcode opcode, const std::string& what);
 
-/** Fails, saying where, unless both hold the same. */
+/** Fails, and names the place, unless both hold the same. */
 void expectSame(std::span<const std::uint8_t> got, std::span<const std::uint8_t> want, const std::string& what);
 
 } // namespace rdma

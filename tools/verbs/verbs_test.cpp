@@ -32,7 +32,7 @@ struct Arguments {
   std::vector<std::string> patterns;
 };
 
-/** Returns the exit status when there is nothing to run. */
+/** Returns the exit status when no case is to be run. */
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   auto& place = a.context.place;
 
@@ -47,11 +47,11 @@ CASE is a name from `list`, or a prefix and *. Both ends run in this process.
                         {"port", "P", "the server's port, 0: any (0)", test::text(place.port)},
                         {"server-ns", "N", "network namespace of the server", test::text(place.serverNs)},
                         {"client-ns", "N", "network namespace of the client", test::text(place.clientNs)},
-                        {"seed", "N", "of everything random (1)", test::number(a.context.seed)},
-                        {"count", "N", "how often, for cases that repeat something", test::number(a.context.count)},
-                        {"tsv", "FILE", "results, machine-readable", test::text(a.tsv)}},
+                        {"seed", "N", "seed of all random values (1)", test::number(a.context.seed)},
+                        {"count", "N", "number of repetitions, for cases that repeat", test::number(a.context.count)},
+                        {"tsv", "FILE", "file for machine-readable results", test::text(a.tsv)}},
                        R"(
-Exit status: 0 passed, 1 failed, 77 nothing could be run, 64 usage.
+Exit status: 0 passed, 1 failed, 77 no case could run, 64 usage.
 )")
       .parse(argc, argv, a.patterns);
 }

@@ -11,14 +11,14 @@
 
 #include "../../faults/kernel_log.hpp"
 
-/* libFuzzer takes a change of one of these for new coverage. */
+/* libFuzzer counts a change in one of these as new coverage. */
 __attribute__((section("__libfuzzer_extra_counters"))) static std::array<std::uint8_t, 1 << 15> counters;
 
 namespace fuzz {
 
 namespace {
 
-/** The kernel's record of the code that this thread runs. */
+/** The kernel's coverage record of this thread. */
 class Coverage {
 public:
   Coverage() : fd_(::open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC)) {
@@ -31,7 +31,7 @@ public:
   }
 
   void begin() { __atomic_store_n(area_, 0, __ATOMIC_RELAXED); }
-  /** The edges, as far as two places one after the other tell of one, become libFuzzer's counters. */
+  /** Folds the edges into libFuzzer's counters; a pair of consecutive addresses stands for an edge. */
   void end() {
     const auto n = __atomic_load_n(area_, __ATOMIC_RELAXED);
 
@@ -45,7 +45,7 @@ private:
   std::uint64_t* area_ = nullptr;
 };
 
-/** The input is played, and what it ran and what the kernel says of it looked at. */
+/** Plays the input, then evaluates its coverage and the kernel's log. */
 void observe(Input in) {
   static Coverage coverage;
   static faults::KernelLog log("");
@@ -55,7 +55,7 @@ void observe(Input in) {
     play(in);
   } catch (const test::Failure& e) {
     fault(e.what());
-  } catch (const std::exception&) { /* what a system call may say */
+  } catch (const std::exception&) { /* system calls may fail */
   }
   coverage.end();
   log.take();

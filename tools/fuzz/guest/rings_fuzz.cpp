@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program scribbles in the rings that it shares with the device, beside doorbells and a peer that sends to it.
+// A program writes arbitrary octets into the rings that it shares with the device, mixed with doorbells and a peer's messages.
 #include <fstream>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/siw-abi.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-/** The mappings of devices that this process has: the peer's rings, too. */
+/** All device mappings of this process, including the peer's rings. */
 std::vector<std::span<std::uint8_t>> rings() {
   std::vector<std::span<std::uint8_t>> found;
   std::ifstream maps("/proc/self/maps");
@@ -29,7 +29,7 @@ std::vector<std::span<std::uint8_t>> rings() {
   return found;
 }
 
-/** The scribbler, and its peer. */
+/** The program under test, and its peer. */
 class Scene {
 public:
   Scene()
@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /** Any octets anywhere. */
+  /** Writes arbitrary octets at an arbitrary place. */
   void scribble(Input& in) {
     const auto ring = rings_[in.ConsumeIntegralInRange<std::size_t>(0, rings_.size() - 1)];
     const auto octets = in.ConsumeBytes<std::uint8_t>(in.ConsumeIntegralInRange<std::size_t>(1, 128));
@@ -79,7 +79,7 @@ private:
             .lkey = anyOf(in, {mine_.lkey(), theirs_.lkey(), 0U})};
   }
 
-  /** A send queue's or receive queue's element that is nearly right, at any place. */
+  /** Writes a nearly valid element of a send or receive queue, at an arbitrary place. */
   void element(Input& in) {
     const auto ring = rings_[in.ConsumeIntegralInRange<std::size_t>(0, rings_.size() - 1)];
     siw_sqe e{};
@@ -99,7 +99,7 @@ private:
                   sizeof(e));
   }
 
-  /** The device is to look at the send queue, whatever is in it. */
+  /** Makes the device look at the send queue, whatever its content. */
   void doorbell() {
     struct {
       ib_uverbs_cmd_hdr header;

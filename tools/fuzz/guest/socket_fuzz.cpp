@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program's sockets with TCP_ULP "mpa": any calls in any order, at both ends, one of which may be a plain TCP socket.
+// A program's sockets with TCP_ULP "mpa": arbitrary calls in arbitrary order at both ends; one may be a plain TCP socket.
 #include "../../socket/socket.hpp"
 #include "guest.hpp"
 
@@ -16,7 +16,7 @@ void ask(Input& in, const Socket& s) {
   getsockopt(s.fd(), SOL_MPA, in.ConsumeIntegralInRange(0, 40), answer.data(), &length);
 }
 
-/** One call; what it returns is the program's business. */
+/** Makes one call; its result does not matter. */
 void call(Input& in, const Socket& s) {
   switch (in.ConsumeIntegralInRange(0, 10)) {
   case 0:
@@ -56,7 +56,7 @@ void call(Input& in, const Socket& s) {
   }
 }
 
-/** Plain TCP's octets that may be a frame, or FPDUs behind one. */
+/** Octets for plain TCP that may be a frame, perhaps with FPDUs behind it. */
 peer::Bytes frame(Input& in) {
   if (in.ConsumeBool())
     return payload(in, 3000);

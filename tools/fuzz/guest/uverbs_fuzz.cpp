@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that speaks to uverbs itself: commands that are nearly right, with any length of the driver's own part, in any order;
-// and mappings at any place of the device's file.
+// A program that calls uverbs directly: nearly valid commands, in any order, whose driver-specific part has any length;
+// and mappings at any offset of the device's file.
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +34,7 @@ public:
   ~Program() {
     for (const auto& ring : mappings_)
       munmap(ring.data(), ring.size());
-    // The context's file of events came with it, others' with what made them: all of them after the device's own.
+    // Close the event files of the context and of its objects: all were opened after the device's file.
     close_range(static_cast<unsigned>(fd_.get()) + 1, ~0U, 0);
   }
   Program(const Program&) = delete;
@@ -98,12 +98,12 @@ public:
   }
 
 private:
-  /** Most objects are among the first few of a file. */
+  /** Returns a handle: most objects are among the first few of a file. */
   std::uint32_t handle() { return in_.ConsumeIntegralInRange<std::uint32_t>(0, 9); }
   std::uint32_t count() { return anyOf(in_, {0U, 1U, 16U, 128U, 32768U, ~0U}); }
 
-  /** Writes a command whose answer goes where @p body begins, with a part for the driver of any length, and room for its answer
-   * likewise. */
+  /** Writes a command whose response pointer is at the start of @p body. The driver's part has any length, and so has the room for
+   * its response. */
   template <class Body> void command(std::uint32_t number, Body body, std::size_t answer) {
     constexpr bool answered = sizeof(body) >= 8;
     const auto extra = in_.ConsumeIntegralInRange<std::size_t>(0, 8) * 4, room = in_.ConsumeIntegralInRange<std::size_t>(0, 16) * 4;
@@ -202,7 +202,7 @@ private:
     }
   }
 
-  /** The first places are those of rings. What is mapped is read and written, and goes with the program or before. */
+  /** Maps an offset; the lowest are those of rings. Mappings are not accessed, and end here or with the program. */
   void map() {
     const auto length = anyOf<std::size_t>(in_, {1, 4096, 8192, 65536}) % (1 << 20) + 1;
     const auto offset = anyOf<std::uint32_t>(in_, {0, 1, 2, 3}) * off_t{4096};
@@ -217,7 +217,7 @@ private:
     }
   }
 
-  /** The other way in: a method with attributes, those of the driver among them. */
+  /** The ioctl interface: calls a method with attributes, including the driver's. */
   void method() {
     const auto n = in_.ConsumeIntegralInRange<std::uint16_t>(0, 6);
     peer::Bytes octets(sizeof(ib_uverbs_ioctl_hdr) + n * sizeof(ib_uverbs_attr));

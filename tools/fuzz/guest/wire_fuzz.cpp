@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A hostile peer after a valid startup: segments that are nearly right, with the right CRC most of the time, in one stream that is
-// cut anywhere. Memory that the peer was not given stays as it was, and the application learns of the end.
+// A hostile peer after a valid startup: nearly valid segments, with a correct CRC most of the time, in one stream that is cut at
+// any place. Memory that the peer has no access to must not change, and the application must get an event at the end.
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -19,13 +19,13 @@ using namespace peer;
 
 constexpr std::size_t page = 4096;
 
-/** What a peer names memory by. */
+/** An address in the device's memory, as a peer names it. */
 struct Place {
   std::uint32_t stag;
   std::uint64_t offset;
 };
 
-/** The application, with memory of three kinds, receives that wait, and requests of its own. */
+/** The application, with memory of three kinds, posted receives, and work requests of its own. */
 class Application {
 public:
   Application(rdma_cm_id* id, Input& in)
@@ -37,7 +37,7 @@ public:
     rdma::check(rdma_accept(end_.id->get(), &param), "rdma_accept");
   }
 
-  /** What makes the peer's responses and MSNs mean something. */
+  /** Posts a work request, so that the peer's responses and MSNs can match one. */
   void post(Input& in) {
     switch (in.ConsumeIntegralInRange(0, 3)) {
     case 0:
@@ -55,7 +55,7 @@ public:
     }
   }
 
-  /** A place in one of the regions, at an edge of it most of the time; or a key or an offset that is none of theirs. */
+  /** A place in one of the regions, at its edge most of the time; or an STag or an offset that belongs to none. */
   Place aim(Input& in) const {
     const auto& region = *in.PickValueInArray({&open_, &readable_, &local_});
     Place place{region.rkey(), region.memory.address()};
@@ -125,7 +125,7 @@ Segment untagged(Input& in, Application& a, Sequence& next) {
   }
 }
 
-/** A segment that is right may be made wrong in one field or several. */
+/** Corrupts one or several fields of a valid segment, or none. */
 void spoil(Input& in, Segment& s) {
   while (in.ConsumeIntegralInRange(0, 2) == 2) {
     switch (in.ConsumeIntegralInRange(0, 9)) {
@@ -182,7 +182,7 @@ Faults wireFaults(Input& in) {
   return f;
 }
 
-/** What the device asks of connections from now on. */
+/** Sets what the device requests for new connections. */
 void configure(const char* setting, bool on) {
   std::ofstream file(std::string("/sys/class/infiniband/") + device + "/iwmpa/" + setting);
 
@@ -191,7 +191,7 @@ void configure(const char* setting, bool on) {
     throw test::Failure(std::string("cannot set ") + setting);
 }
 
-/** The Reply to @p request, while the application accepts. */
+/** Sends @p request and returns the Reply; the application accepts. */
 StartupFrame start(rdma::Server& server, Stream& stream, const StartupFrame& request, Input& in,
                    std::unique_ptr<Application>& application) {
   const test::Deadline deadline(rdma::defaultBudget);
@@ -205,7 +205,7 @@ StartupFrame start(rdma::Server& server, Stream& stream, const StartupFrame& req
   return StartupFrame::decode(FrameKind::Reply, View(reply).first(startupLength(reply)));
 }
 
-/** Segments until the input is used up, in pieces as it says. */
+/** Sends segments until the input is used up; the input also determines how they are cut. */
 void speak(Stream& stream, FpduEncoder& encoder, Input& in, Application& application) {
   Sequence sequence;
   Bytes out;
@@ -224,7 +224,7 @@ void speak(Stream& stream, FpduEncoder& encoder, Input& in, Application& applica
   stream.send(out);
 }
 
-/** The device ends its side, too, and the application is told. */
+/** The device must close its side, and the application must get an event. */
 void expectEnd(Stream& stream, rdma::Server& server) {
   const test::Deadline deadline(rdma::defaultBudget);
   Bytes ignored;
@@ -262,7 +262,7 @@ void play(Input& in) {
   try {
     speak(stream, encoder, in, *application);
     stream.finish();
-  } catch (const std::system_error&) { /* the device has ended it */
+  } catch (const std::system_error&) { /* the device has ended the connection */
   }
   expectEnd(stream, server);
   application->expectUntouched();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What mpa/pure.h promises, from libc: byte order, unaligned access, memory
- * functions and error numbers. Compiles as C and as C++.
+ * User-space replacement for mpa/pure.h: byte order, unaligned access, memory
+ * functions and error numbers from libc. Compiles as C and as C++.
  */
 #ifndef USER_PURE_USER_H
 #define USER_PURE_USER_H

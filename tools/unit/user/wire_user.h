@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The compiler words that the wire headers take from the kernel, for user
+ * The compiler keywords that the wire headers take from the kernel, for user
  * space. Compiles as C and as C++.
  */
 #ifndef USER_WIRE_USER_H
