@@ -119,8 +119,14 @@ template <class Cell> std::vector<Line> makeGrid(const Table& table, const std::
     if (operation.table == &table)
       lines.front().emplace_back(operation.heading);
   for (const Configuration& c : configurationsOf(table, rows)) {
-    Line line{c.transport, std::to_string(c.mtu), setting(c.crc), setting(c.markers), c.large ? "on" : "-", std::to_string(c.cpus),
-              c.delay ? microseconds(*c.delay) : "-", c.slot ? microseconds(c.slot) : "-"};
+    Line line{c.transport,
+              std::to_string(c.mtu),
+              setting(c.crc),
+              setting(c.markers),
+              c.large ? "on" : "-",
+              std::to_string(c.cpus),
+              c.delay ? microseconds(*c.delay) : "-",
+              c.slot ? microseconds(c.slot) : "-"};
     bool empty = true;
     for (const Operation& operation : operations()) {
       if (operation.table != &table)
@@ -394,18 +400,19 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
 void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
   const auto orDash = [](double value) { return value > 0 ? fixed(value, 4) : "-"; };
 
-  out << "transport\tmtu\tcrc\tmarkers\tcpus\tlarge\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\tdelay\tslot\tlatency\tsegments\n";
+  out << "transport\tmtu\tcrc\tmarkers\tcpus\tlarge\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_"
+         "tcp\tuser\tidle\tdelay\tslot\tlatency\tsegments\n";
   for (const Row& row : rows) {
     const Result* const result = find(results, row.text());
     if (!result)
       continue;
     const Configuration& c = row.configuration;
     const int decimals = row.operation->perOctet ? 4 : 1;
-    out << c.transport << '\t' << c.mtu << '\t' << setting(c.crc) << '\t' << setting(c.markers) << '\t' << c.cpus << '\t' << (c.large ? "on" : "-") << '\t'
-        << row.operation->name << '\t' << fixed(result->value, decimals) << '\t' << fixed(result->min, decimals) << '\t'
-        << fixed(result->max, decimals) << '\t' << row.operation->table->quantity << "/" << row.operation->unit << '\t'
-        << orDash(ratio(row, results, "siw")) << '\t' << orDash(ratio(row, results, "tcp")) << '\t' << fixed(result->user, 4)
-        << '\t' << fixed(result->idle, 4) << '\t' << (c.delay ? std::to_string(*c.delay) : "-") << '\t'
+    out << c.transport << '\t' << c.mtu << '\t' << setting(c.crc) << '\t' << setting(c.markers) << '\t' << c.cpus << '\t'
+        << (c.large ? "on" : "-") << '\t' << row.operation->name << '\t' << fixed(result->value, decimals) << '\t'
+        << fixed(result->min, decimals) << '\t' << fixed(result->max, decimals) << '\t' << row.operation->table->quantity << "/"
+        << row.operation->unit << '\t' << orDash(ratio(row, results, "siw")) << '\t' << orDash(ratio(row, results, "tcp")) << '\t'
+        << fixed(result->user, 4) << '\t' << fixed(result->idle, 4) << '\t' << (c.delay ? std::to_string(*c.delay) : "-") << '\t'
         << (c.slot ? std::to_string(c.slot) : "-") << '\t' << orDash(result->latency) << '\t' << orDash(result->segments) << '\n';
   }
 }
@@ -435,7 +442,8 @@ void writeShortLinkTable(std::ostream& out, const Results& results, const std::s
         if (operation.table != &table || table.group != "link")
           continue;
         const auto figure = [&](const char* transport, std::optional<bool> crc, std::optional<bool> markers) {
-          return find(results, Configuration{transport, 1500, crc, markers, 1, false, delay}.text() + " " + std::string(operation.name));
+          return find(results,
+                      Configuration{transport, 1500, crc, markers, 1, false, delay}.text() + " " + std::string(operation.name));
         };
         const auto cell = [&](const Result* result) { return result ? formatValue(operation, result->value) : "-"; };
         const Row row{0, {"iwmpa", 1500, true, false, 1, false, delay}, &operation};
@@ -443,16 +451,19 @@ void writeShortLinkTable(std::ostream& out, const Results& results, const std::s
         if (!iwmpa)
           continue;
         const double overTcp = ratio(row, results, "tcp");
-        lines << "| " << linkHeading(operation) << where << " | " << cell(figure("tcp", digests ? std::optional(false) : std::nullopt, {}))
-              << " | " << cell(digests) << " | " << cell(iwmpa) << " | " << (overTcp > 0 ? fixed(overTcp, 2) : "-") << " | "
+        lines << "| " << linkHeading(operation) << where << " | "
+              << cell(figure("tcp", digests ? std::optional(false) : std::nullopt, {})) << " | " << cell(digests) << " | "
+              << cell(iwmpa) << " | " << (overTcp > 0 ? fixed(overTcp, 2) : "-") << " | "
               << (iwmpa->segments > 0 ? fixed(iwmpa->segments, 1) : "-") << " |\n";
       }
   if (lines.str().empty())
     return;
   out << "Storage over a link that takes " << microseconds(headlineDelay)
-      << " each way: nanoseconds for each I/O, both ends on one emulated CPU of an instruction a nanosecond,\nby `make bench-link`. "
+      << " each way: nanoseconds for each I/O, both ends on one emulated CPU of an instruction a nanosecond,\nby `make "
+         "bench-link`. "
          "Fewer is better. MTU 1500, CRC on, no Markers, FPDUs that fit a segment; NVMe/TCP is compared with digests.\n\n| Linux "
-      << kernel << ", " << microseconds(headlineDelay) << " each way | TCP | TCP, digests | iwmpa | iwmpa / TCP | TCP segments, iwmpa |\n|---|--:|--:|--:|--:|--:|\n"
+      << kernel << ", " << microseconds(headlineDelay)
+      << " each way | TCP | TCP, digests | iwmpa | iwmpa / TCP | TCP segments, iwmpa |\n|---|--:|--:|--:|--:|--:|\n"
       << lines.str();
 }
 

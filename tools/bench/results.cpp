@@ -241,8 +241,8 @@ Results readTsv(const std::filesystem::path& file) {
     const auto setting = [&](const char* name) { return at[name] == "-" ? std::optional<bool>{} : at[name] == "on"; };
     const auto numberOr0 = [&](const char* name) { return at.orDash(name) == "-" ? 0 : std::stod(at[name]); };
 
-    Configuration configuration{at["transport"], std::stoi(at["mtu"]), setting("crc"), setting("markers"), std::stoi(at["cpus"]),
-                                at["large"] == "on"};
+    Configuration configuration{at["transport"],    std::stoi(at["mtu"]),  setting("crc"),
+                                setting("markers"), std::stoi(at["cpus"]), at["large"] == "on"};
     if (at.orDash("delay") != "-")
       configuration.delay = std::stoi(at["delay"]);
     configuration.slot = static_cast<int>(numberOr0("slot"));

@@ -23,10 +23,10 @@ struct Repeat {
   std::uint64_t octets = 0;
   std::uint64_t kernel = 0; ///< instructions that the plugin has counted
   std::uint64_t user = 0;
-  bool told = false;      ///< the guest itself reports the figure, in tsc: the plugin's count then serves profiles only
-  std::uint64_t idle = 0; ///< told: the CPUs' idle part of it
-  std::string memoryOf;   ///< told, for memory: the measured kind of connection, such as "idle"
-  double latency = 0;     ///< fio's: nanoseconds from the call to the end of an operation, on average
+  bool told = false;          ///< the guest itself reports the figure, in tsc: the plugin's count then serves profiles only
+  std::uint64_t idle = 0;     ///< told: the CPUs' idle part of it
+  std::string memoryOf;       ///< told, for memory: the measured kind of connection, such as "idle"
+  double latency = 0;         ///< fio's: nanoseconds from the call to the end of an operation, on average
   std::uint64_t segments = 0; ///< TCP segments that the guest, and thus both ends, sent
 
   std::uint64_t instructions() const { return kernel + user; }

@@ -28,8 +28,8 @@ constexpr std::array allTables{
           "octets", true, true},
     Table{"cpus", "64 KiB transfers, one to eight connections at once: nanoseconds per octet, of an emulator", "cpus-", "ns", false,
           false},
-    Table{"link-nvme", "NVMe over a link: ns of the CPU of both ends and of waiting for each I/O; CRC for TCP: digests", "link-", "ns",
-          false, true, "link"},
+    Table{"link-nvme", "NVMe over a link: ns of the CPU of both ends and of waiting for each I/O; CRC for TCP: digests", "link-",
+          "ns", false, true, "link"},
     Table{"link-nfs", "NFS 4.2 over a link, O_DIRECT: ns of the CPU of both ends and of waiting for each I/O", "link-", "ns", false,
           true, "link"},
 };
@@ -91,9 +91,11 @@ constexpr std::array allOperations{
     Operation{&linkNvme, "link-nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000", "randread 4k 1 4000", "", "I/O", false},
     Operation{&linkNvme, "link-nvme-read-4k-32", "depth 32", "randread 4k 32 4000", "randread 4k 32 4000", "", "I/O", false},
     Operation{&linkNvme, "link-nvme-read-128k-8", "128K, depth 8", "randread 128k 8 500", "randread 128k 8 500", "", "I/O", false},
-    Operation{&linkNvme, "link-nvme-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 4000", "randwrite 4k 1 4000", "", "I/O", false},
+    Operation{&linkNvme, "link-nvme-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 4000", "randwrite 4k 1 4000", "", "I/O",
+              false},
     Operation{&linkNvme, "link-nvme-write-4k-32", "depth 32", "randwrite 4k 32 4000", "randwrite 4k 32 4000", "", "I/O", false},
-    Operation{&linkNvme, "link-nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 500", "randwrite 128k 8 500", "", "I/O", false},
+    Operation{&linkNvme, "link-nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 500", "randwrite 128k 8 500", "", "I/O",
+              false},
     Operation{&linkNfs, "link-nfs-read-4k-1", "read 4K, depth 1", "randread 4k 1 2000", "randread 4k 1 2000", "", "I/O", false},
     Operation{&linkNfs, "link-nfs-read-4k-16", "depth 16", "randread 4k 16 4000", "randread 4k 16 4000", "", "I/O", false},
     Operation{&linkNfs, "link-nfs-read-1m-4", "1M, depth 4", "randread 1m 4 64", "randread 1m 4 64", "", "I/O", false},
@@ -138,7 +140,8 @@ bool matches(const Row& row, const std::vector<std::string>& selection) {
   const auto has = [&](const std::string& word) { return std::ranges::count(words, word) > 0; };
   const Table& table = *row.operation->table;
   const auto names = [&](std::string_view word) { return std::ranges::count(selection, word) > 0; };
-  const bool asked = table.byDefault || names(table.name) || names(row.operation->name) || (!table.group.empty() && names(table.group));
+  const bool asked =
+      table.byDefault || names(table.name) || names(row.operation->name) || (!table.group.empty() && names(table.group));
   return asked && std::ranges::all_of(selection, has);
 }
 
@@ -149,7 +152,10 @@ bool isCounting(const Table& table) {
 /** NVMe and NFS: as most others, and without CRC; for iwmpa also with Markers, and with large FPDUs. */
 std::vector<Configuration> storageConfigurations(const Table& table, const std::string& transport) {
   if (transport == "iwmpa")
-    return {{transport, 1500, true, false}, {transport, 1500, true, true}, {transport, 1500, false, false}, {transport, 1500, true, false, 1, true}};
+    return {{transport, 1500, true, false},
+            {transport, 1500, true, true},
+            {transport, 1500, false, false},
+            {transport, 1500, true, false, 1, true}};
   if (transport == "tcp" && &table == &nfs)
     return {{transport, 1500, {}, {}}};
   return {{transport, 1500, false, {}}, {transport, 1500, true, {}}};
@@ -295,7 +301,8 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
       const bool isTcp = c.transport == "tcp";
       if (c.delay)
         out << "over " << *c.delay << ' ' << c.slot << ' ';
-      out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' ' << c.large << ' ';
+      out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' '
+          << c.large << ' ';
       if (!operation.program.empty())
         out << operation.program;
       else if (operation.table == &verbs)

@@ -17,12 +17,12 @@ namespace bench {
 
 /** A table of the report, and the kind of guest that its rows are measured in. */
 struct Table {
-  std::string_view name;     ///< as in selections
-  std::string_view title;    ///< describes its figures
-  std::string_view guest;    ///< the names of its guests begin with this; empty for the counting guests
-  std::string_view quantity; ///< the unit of its figures
-  bool byDefault;            ///< measured without a selection
-  bool repeatable;           ///< the same at every run: compared with the committed table
+  std::string_view name;       ///< as in selections
+  std::string_view title;      ///< describes its figures
+  std::string_view guest;      ///< the names of its guests begin with this; empty for the counting guests
+  std::string_view quantity;   ///< the unit of its figures
+  bool byDefault;              ///< measured without a selection
+  bool repeatable;             ///< the same at every run: compared with the committed table
   std::string_view group = {}; ///< the word that selects it with others; its name begins so
 
   /** The table's subject: its name without the group's. */
@@ -57,7 +57,7 @@ struct Configuration {
   std::optional<bool> crc; ///< for NVMe/TCP: header and data digests
   std::optional<bool> markers;
   int cpus = 1;
-  bool large = false; ///< FPDUs larger than a TCP segment; without Markers
+  bool large = false;            ///< FPDUs larger than a TCP segment; without Markers
   std::optional<int> delay = {}; ///< one-way delay of a packet in microseconds; empty: no link is made
   int slot = 0;                  ///< microseconds from one bunch of packets to the next; 0: single packets
 

@@ -203,7 +203,8 @@ void profile(const Options& options) {
 
 /** @return 0, or 1 when a row got worse. */
 int compare(const Options& options) {
-  return writeWorse(std::cout, options.rows(), readTsv(committedTable(options, options.series)), measuredNow(options), tolerated) > 0;
+  return writeWorse(std::cout, options.rows(), readTsv(committedTable(options, options.series)), measuredNow(options), tolerated) >
+         0;
 }
 
 std::string readAll(const fs::path& file) {
@@ -310,7 +311,8 @@ Options:
        {"repeats", "N", "measure each row N times (default 3; table cpus: 5)", test::number(o.repeats, 1, 1000), 'n'},
        {"kernel", "RELEASE", "the kernel release, for the report", test::text(o.kernel), 'k'},
        {"committed", "FOLDER",
-        "where performance*.tsv are: siw and TCP for the ratios of rows that were measured alone; what compare compares with; what record "
+        "where performance*.tsv are: siw and TCP for the ratios of rows that were measured alone; what compare compares with; what "
+        "record "
         "joins",
         test::text(o.committed), 'c'},
        {"series", "SERIES", "the kernel series of the figures (default 6.1)", test::text(o.series), 's'},

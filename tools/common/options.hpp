@@ -57,7 +57,8 @@ auto number(T& target, std::type_identity_t<T> least = 0, std::type_identity_t<T
       result = std::from_chars(begin, end, value);
     else
       result = text.starts_with("0x") ? std::from_chars(begin + 2, end, value, 16) : std::from_chars(begin, end, value);
-    if (result.ec != std::errc{} || result.ptr != end || !(value >= static_cast<Value>(least) && value <= static_cast<Value>(most)) /* nor NaN */)
+    if (result.ec != std::errc{} || result.ptr != end ||
+        !(value >= static_cast<Value>(least) && value <= static_cast<Value>(most)) /* nor NaN */)
       throw std::invalid_argument("a number from " + std::to_string(static_cast<unsigned long long>(least)) +
                                   (sizeof(T) > 2 && most == std::numeric_limits<T>::max()
                                        ? " on"

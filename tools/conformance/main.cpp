@@ -144,8 +144,8 @@ int report(const Table& table, const std::string& results, const std::string& ts
   tsv.flush();
   if (!tsv)
     throw std::runtime_error("cannot write " + tsvName);
-  std::printf("%s%u passed, %u failed, %u not shown\n", faults.empty() ? "" : ("\n" + faults).c_str(), count[passed],
-              count[failed], count[notShown]);
+  std::printf("%s%u passed, %u failed, %u not shown\n", faults.empty() ? "" : ("\n" + faults).c_str(), count[passed], count[failed],
+              count[notShown]);
   return faults.empty() ? 0 : 1;
 }
 

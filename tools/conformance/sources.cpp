@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file sources.cpp @brief Finds the tests that carry IDs: names of GoogleTest and KUnit cases, tables of cases, checks of scenarios. */
+/** @file sources.cpp @brief Finds the tests that carry IDs: names of GoogleTest and KUnit cases, tables of cases, checks of
+ * scenarios. */
 #include "sources.hpp"
 
 #include <filesystem>

@@ -253,8 +253,7 @@ Attempt posting(const Context& c, void (*post)(Making&), void (*check)(Making&))
 }
 
 Attempt postSend(const Context& c) {
-  return posting(
-      c, [](Making& e) { e.send(); }, [](Making& e) { e.sent(); });
+  return posting(c, [](Making& e) { e.send(); }, [](Making& e) { e.sent(); });
 }
 
 void placed(Making& e, const char* what) {
@@ -267,13 +266,11 @@ void placed(Making& e, const char* what) {
 }
 
 Attempt postWrite(const Context& c) {
-  return posting(
-      c, [](Making& e) { e.write(); }, [](Making& e) { placed(e, "write"); });
+  return posting(c, [](Making& e) { e.write(); }, [](Making& e) { placed(e, "write"); });
 }
 
 Attempt postRead(const Context& c) {
-  return posting(
-      c, [](Making& e) { e.read(); }, [](Making& e) { placed(e, "read"); });
+  return posting(c, [](Making& e) { e.read(); }, [](Making& e) { placed(e, "read"); });
 }
 
 /* --- whole connections --- */

@@ -159,8 +159,7 @@ static void noBuffer(Context& c) {
   Options o(c.config);
 
   o.recvs = c.role == Role::Initiator ? 1 : 0; /* the first message uses it up if the peer sends that message */
-  refused(
-      c, [](Session& s) { return s.nextSend(64, 5); }, {term::noBuffer}, &o);
+  refused(c, [](Session& s) { return s.nextSend(64, 5); }, {term::noBuffer}, &o);
 }
 
 static void msnRange(Context& c) {
@@ -205,8 +204,7 @@ static void tooLong(Context& c) {
   Options o(c.config);
 
   o.recvSize = 128;
-  refused(
-      c, [](Session& s) { return s.nextSend(129, 5); }, {term::tooLong}, &o);
+  refused(c, [](Session& s) { return s.nextSend(129, 5); }, {term::tooLong}, &o);
 }
 
 static void tooLongLater(Context& c) {

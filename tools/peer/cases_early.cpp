@@ -85,12 +85,9 @@ static void heldChecks(Context& c) {
     const std::size_t end = s.region.length - 500;
     return Refused{makeWrite(s.region.stag, s.region.address + end, data), s.region, end};
   });
-  refuseBehindGap(c, [&](Session& s) {
-    return Refused{makeReadResponse(s.region.stag, s.region.address + 4096, data), s.region, 4096};
-  });
-  refuseBehindGap(c, [&](Session& s) {
-    return Refused{makeWrite(s.region.stag ^ 0x5a5a00, s.region.address, data), s.region, 0};
-  });
+  refuseBehindGap(
+      c, [&](Session& s) { return Refused{makeReadResponse(s.region.stag, s.region.address + 4096, data), s.region, 4096}; });
+  refuseBehindGap(c, [&](Session& s) { return Refused{makeWrite(s.region.stag ^ 0x5a5a00, s.region.address, data), s.region, 0}; });
   refuseBehindGap(c, [&](Session& s) { return writeTo(s, "mr access=r"); });
   refuseBehindGap(c, [&](Session& s) { return writeTo(s, "mr pd=other"); });
 }

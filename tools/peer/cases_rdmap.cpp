@@ -86,10 +86,7 @@ static void readEmpty(Context& c) {
 }
 
 static void readInvalidStag(Context& c) {
-  refused(c,
-          [](Session& s) {
-            return makeReadRequest(1, {sinkStag, sinkTo, 64, s.region.stag ^ 0x5a5a00, s.region.address});
-          },
+  refused(c, [](Session& s) { return makeReadRequest(1, {sinkStag, sinkTo, 64, s.region.stag ^ 0x5a5a00, s.region.address}); },
           {term::readStag});
 }
 

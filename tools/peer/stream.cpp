@@ -71,8 +71,7 @@ Stream::Stream(Fd fd) : fd_(std::move(fd)) {
   setOption(fd_, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
 }
 
-Stream Stream::connect(const std::string& address, const std::string& port, std::uint32_t sequence,
-                       const std::string& source) {
+Stream Stream::connect(const std::string& address, const std::string& port, std::uint32_t sequence, const std::string& source) {
   const auto list = resolve(address, port, 0);
   Fd fd = makeSocket(*list);
 

@@ -406,11 +406,11 @@ static void wokenByShutdown(Context& c) {
   while (e.client.send(pattern(60000, 0), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
     ;
   Call sender(e, [&] { /* a full socket gets room again when the peer's TCP takes octets */
-    auto result = e.client.send(pattern(60000, 0));
+                       auto result = e.client.send(pattern(60000, 0));
 
-    while (result > 0)
-      result = e.client.send(pattern(60000, 0));
-    return result;
+                       while (result > 0)
+                         result = e.client.send(pattern(60000, 0));
+                       return result;
   });
   e.client.poll(POLLIN, test::milliseconds(20));
   expectOk(e.client.shutdown(SHUT_WR), "shutdown");

@@ -194,7 +194,8 @@ TEST(Plan, RowsOfALinkSayWhatItIsLike) {
   const std::vector<Row> rows = selectRows({"link tcp crc=1 slot=20 link-nvme-read-4k-1"});
   std::ostringstream out;
   writePlan(out, rows, "link-tcp", 0, false);
-  EXPECT_EQ(out.str(), "over 20 20 row 'tcp 1500 crc=1 delay=20 slot=20 link-nvme-read-4k-1' tcp 1500 1 - 0 nvme randread 4k 1 4000\n");
+  EXPECT_EQ(out.str(),
+            "over 20 20 row 'tcp 1500 crc=1 delay=20 slot=20 link-nvme-read-4k-1' tcp 1500 1 - 0 nvme randread 4k 1 4000\n");
 }
 
 TEST(Plan, WhatIsComparedStandsSideBySide) {
@@ -260,12 +261,15 @@ TEST(Report, ALinkComesBackWithItsDelay) {
 
 TEST(Report, ATableOfBeforeHasNoLink) {
   const Folder folder;
-  const std::string heading = "transport\tmtu\tcrc\tmarkers\tcpus\tlarge\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\n";
+  const std::string heading =
+      "transport\tmtu\tcrc\tmarkers\tcpus\tlarge\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_tcp\tuser\tidle\n";
   const Results back =
       readTsv(folder.write("bench.tsv", heading + "iwmpa\t1500\ton\toff\t1\t-\tsend\t2.5\t2\t3\tx\t-\t-\t0.5\t0\n"));
   EXPECT_EQ(back.at("iwmpa 1500 crc=1 markers=0 send").value, 2.5);
   EXPECT_THROW(readTsv(folder.write("short.tsv", heading + "iwmpa\t1500\n")), std::runtime_error);
-  EXPECT_THROW(readTsv(folder.write("strange.tsv", "transport\n" "iwmpa\n")), std::runtime_error);
+  EXPECT_THROW(readTsv(folder.write("strange.tsv", "transport\n"
+                                                   "iwmpa\n")),
+               std::runtime_error);
 }
 
 TEST(Report, TheShortTableOfALinkLeadsWithTheDelay) {
@@ -285,11 +289,12 @@ TEST(Report, TheShortTableOfALinkLeadsWithTheDelay) {
   set("iwmpa 1500 crc=1 markers=0 delay=20 link-nfs-write-1m-4", 2000, 0);
   writeShortLinkTable(out, results, "6.12");
   ASSERT_NE(out.str().find("\n\n|"), std::string::npos);
-  EXPECT_EQ(out.str().substr(out.str().find("\n\n|") + 2), "| Linux 6.12, 20 µs each way | TCP | TCP, digests | iwmpa | iwmpa / TCP | TCP segments, iwmpa |\n"
-                       "|---|--:|--:|--:|--:|--:|\n"
-                       "| NVMe, read of 4 KiB, depth 32 | 40,000 | 50,000 | 25,000 | 0.50 | 3.2 |\n"
-                       "| NFS, write of 1 MiB, depth 4 | 1,000 | - | 2,000 | 2.00 | - |\n"
-                       "| NVMe, read of 4 KiB, depth 32, `lo` without delay | - | - | 20,000 | - | 3.0 |\n");
+  EXPECT_EQ(out.str().substr(out.str().find("\n\n|") + 2),
+            "| Linux 6.12, 20 µs each way | TCP | TCP, digests | iwmpa | iwmpa / TCP | TCP segments, iwmpa |\n"
+            "|---|--:|--:|--:|--:|--:|\n"
+            "| NVMe, read of 4 KiB, depth 32 | 40,000 | 50,000 | 25,000 | 0.50 | 3.2 |\n"
+            "| NFS, write of 1 MiB, depth 4 | 1,000 | - | 2,000 | 2.00 | - |\n"
+            "| NVMe, read of 4 KiB, depth 32, `lo` without delay | - | - | 20,000 | - | 3.0 |\n");
 }
 
 TEST(Report, OnlyALinkHasLatencyInItsTable) {

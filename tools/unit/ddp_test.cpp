@@ -86,7 +86,9 @@ void expectCode(const Parsed& parsed, const Code& code) {
   EXPECT_EQ(parsed.error.ecode, code.ecode);
 }
 
-bool isTagged(int opcode) { return opcode == 0 || opcode == 2; }
+bool isTagged(int opcode) {
+  return opcode == 0 || opcode == 2;
+}
 
 TEST(DdpParse, RFC5040_4_EveryMessage) {
   for (int opcode = 0; opcode < 8; opcode++) {
@@ -400,18 +402,22 @@ TEST(DdpBuild, RFC5041_4_RFC5040_4_Octets) {
     ddp_segment segment;
     const char* octets;
   } rows[] = {
-      {"Write", {.opcode = 0, .tagged = true, .last = true, .stag = 0x11223344, .to = 0x0102030405060708},
+      {"Write",
+       {.opcode = 0, .tagged = true, .last = true, .stag = 0x11223344, .to = 0x0102030405060708},
        "c1 40 11223344 0102030405060708"},
       {"Write, not last", {.opcode = 0, .tagged = true, .stag = 1, .to = 2}, "81 40 00000001 0000000000000002"},
       {"Read Request", {.opcode = 1, .last = true, .qn = 1, .msn = 7}, "41 41 00000000 00000001 00000007 00000000"},
-      {"Read Response", {.opcode = 2, .tagged = true, .last = true, .stag = 0xffffffff, .to = 0xffffffffffffffff},
+      {"Read Response",
+       {.opcode = 2, .tagged = true, .last = true, .stag = 0xffffffff, .to = 0xffffffffffffffff},
        "c1 42 ffffffff ffffffffffffffff"},
       {"Send (RFC 5044 Figure 5)", {.opcode = 3, .last = true, .msn = 1}, "41 43 00000000 00000000 00000001 00000000"},
       {"Send, not last", {.opcode = 3, .msn = 2, .mo = 1482}, "01 43 00000000 00000000 00000002 000005ca"},
-      {"Send with Invalidate", {.opcode = 4, .last = true, .stag = 0xdeadbeef, .msn = 0xffffffff},
+      {"Send with Invalidate",
+       {.opcode = 4, .last = true, .stag = 0xdeadbeef, .msn = 0xffffffff},
        "41 44 deadbeef 00000000 ffffffff 00000000"},
       {"Send with SE", {.opcode = 5, .last = true, .msn = 0}, "41 45 00000000 00000000 00000000 00000000"},
-      {"Send with SE and Invalidate", {.opcode = 6, .last = true, .stag = 0x80000001, .msn = 1},
+      {"Send with SE and Invalidate",
+       {.opcode = 6, .last = true, .stag = 0x80000001, .msn = 1},
        "41 46 80000001 00000000 00000001 00000000"},
       {"Terminate", {.opcode = 7, .last = true, .qn = 2, .msn = 1}, "41 47 00000000 00000002 00000001 00000000"},
   };

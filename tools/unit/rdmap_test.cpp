@@ -11,7 +11,10 @@ namespace unit {
 namespace {
 
 TEST(ReadRequest, RFC5040_4_4_Octets) {
-  const rdmap_read request{.sink_stag = 0x11223344, .sink_to = 0x0102030405060708, .size = 0xfffefdfc, .source_stag = 0x55667788,
+  const rdmap_read request{.sink_stag = 0x11223344,
+                           .sink_to = 0x0102030405060708,
+                           .size = 0xfffefdfc,
+                           .source_stag = 0x55667788,
                            .source_to = 0x8070605040302010};
   const Octets expected = hex("11223344 0102030405060708 fffefdfc 55667788 8070605040302010");
   for (std::size_t offset = 0; offset < 4; offset++) {

@@ -27,10 +27,10 @@ struct Fpdu {
     std::uint32_t pointer;
   };
 
-  Octets wire;          ///< the whole FPDU with its CRC field
-  Octets crcImage;     ///< the octets that the CRC covers
+  Octets wire;     ///< the whole FPDU with its CRC field
+  Octets crcImage; ///< the octets that the CRC covers
   std::vector<Marker> markers;
-  std::uint32_t start;  ///< stream position of wire's first octet
+  std::uint32_t start;          ///< stream position of wire's first octet
   std::uint32_t lengthPosition; ///< stream position of ULPDU_Length
 };
 

@@ -158,7 +158,8 @@ void readOnlyMapping(Context& c) {
 /* --- keys --- */
 
 /** READ and WRITE of @p length octets are refused, each on its own connection. */
-void expectRefused(const Context& c, ibv_mr* (*make)(ibv_pd*, Memory&), std::uint64_t address, std::size_t length, bool revoke = false) {
+void expectRefused(const Context& c, ibv_mr* (*make)(ibv_pd*, Memory&), std::uint64_t address, std::size_t length,
+                   bool revoke = false) {
   for (const bool read : {true, false}) {
     Pair pair(c.place);
     Region client(pair.client->pd(), 2 * page);
@@ -509,9 +510,8 @@ void accounted(Context& c) {
     const auto before = charged();
     const auto object = make();
     const auto after = charged();
-    expect(after >= before + size / 10 * 9,
-           format("%s of %llu octets is charged %lld", what, static_cast<unsigned long long>(size),
-                  static_cast<long long>(after - before)));
+    expect(after >= before + size / 10 * 9, format("%s of %llu octets is charged %lld", what, static_cast<unsigned long long>(size),
+                                                   static_cast<long long>(after - before)));
   };
   constexpr unsigned entries = 1 << 20, shared = 65536, requests = 16384;
   const CqHandle cq(check(ibv_create_cq(device, 16, nullptr, nullptr, 0), "ibv_create_cq"));

@@ -256,8 +256,10 @@ public:
   /** Serves until end of input. */
   void run() {
     for (;;) {
-      pollfd fds[] = {
-          {0, POLLIN, 0}, {channel_.fd(), POLLIN, 0}, {deviceIsThere() ? connection_->cq.fd() : -1, POLLIN, 0}, {asyncFd(), POLLIN, 0}};
+      pollfd fds[] = {{0, POLLIN, 0},
+                      {channel_.fd(), POLLIN, 0},
+                      {deviceIsThere() ? connection_->cq.fd() : -1, POLLIN, 0},
+                      {asyncFd(), POLLIN, 0}};
 
       if (poll(fds, std::size(fds), -1) < 0 && errno != EINTR)
         test::throwErrno("poll");
