@@ -13,7 +13,8 @@ queues="solicited armed-once unsignalled send-queue-full receive-queue-full many
   srq-last posted-together ping-pong"
 errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long deregister
   deregister-many deregister-source flush error-under-load send-invalidate"
-connections="private-data reject server-goes client-goes nobody-listens posted-early graceful abortive both-disconnect wildcard other-space cycles many-connections"
+connections="private-data reject server-goes client-goes nobody-listens posted-early graceful abortive both-disconnect wildcard
+  other-space cycles many-connections"
 hostile="read-only-mapping keys stags last-address cq-overflow cq-overflow-destroy malformed-sends malformed-receives receiver-not-ready
   peer-killed foreign-connect foreign-accept foreign-rings"
 # shellcheck disable=SC2086 # lists of names
