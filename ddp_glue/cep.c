@@ -235,7 +235,7 @@ static void cep_close_and_unlock(struct iwm_cep *cep)
 	struct iwm_qp *qp = cep->qp;
 
 	lockdep_assert_held(&cep->lock);
-	cep->state = CEP_CLOSED;
+	cep->state = IWM_CEP_CLOSED;
 	cep->id = NULL;
 	cep->qp = NULL;
 	spin_unlock_bh(&cep->lock);
@@ -266,19 +266,19 @@ static int check_private_data(struct iwm_dev *dev, const struct mpa_offer *peer)
 }
 
 /**
- * iwm_cm_check_reply() - can iw_cm carry this Reply?
+ * iwm_cep_check_reply() - can iw_cm carry this Reply?
  * @cep: endpoint
  * @peer: the offer in the Reply
  *
  * Context: any. Return: 0, or -EMSGSIZE for too much Private Data.
  */
-int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
+int iwm_cep_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
 {
 	return check_private_data(cep->dev, peer);
 }
 
 /**
- * iwm_cm_reply() - the Initiator's startup has ended
+ * iwm_cep_reply() - the Initiator's startup has ended
  * @cep: endpoint
  * @status: 0 when the QP is in RTS, else a negative errno
  * @peer: the offer in the Reply, or NULL
@@ -290,13 +290,13 @@ int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
  * there was no memory for @pd; -ECONNABORTED when the end had been reported
  * before.
  */
-int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
-		 const struct mpa_agreed *agreed, const void *pd)
+int iwm_cep_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
+		  const struct mpa_agreed *agreed, const void *pd)
 {
 	struct cep_fallback *fallback;
 
 	spin_lock_bh(&cep->lock);
-	if (cep->state != CEP_CONNECTING) {
+	if (cep->state != IWM_CEP_CONNECTING) {
 		spin_unlock_bh(&cep->lock);
 		return -ECONNABORTED;
 	}
@@ -308,7 +308,7 @@ int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 	if (status) {
 		cep_close_and_unlock(cep);
 	} else {
-		cep->state = CEP_CONNECTED;
+		cep->state = IWM_CEP_CONNECTED;
 		spin_unlock_bh(&cep->lock);
 	}
 	iwm_cep_free_fallback(fallback);
@@ -316,7 +316,7 @@ int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 }
 
 /**
- * iwm_cm_fallback() - the peer has closed in place of a Reply
+ * iwm_cep_fallback() - the peer has closed in place of a Reply
  * @cep: endpoint
  *
  * RFC 6581 section 10: a peer that knows only revision 1 does so. A second
@@ -325,14 +325,15 @@ int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
  * on the first message themselves.
  *
  * Context: any. Return: whether there is a second attempt, which also ends with
- * iwm_cm_reply() or iwm_cm_closed().
+ * iwm_cep_reply() or iwm_cep_closed().
  */
-bool iwm_cm_fallback(struct iwm_cep *cep)
+bool iwm_cep_fallback(struct iwm_cep *cep)
 {
 	bool fall_back;
 
 	spin_lock_bh(&cep->lock);
-	fall_back = cep->state == CEP_CONNECTING && cep->fallback && !cep->gone;
+	fall_back = cep->state == IWM_CEP_CONNECTING && cep->fallback &&
+		    !cep->gone;
 	cep->fall_back = fall_back;
 	spin_unlock_bh(&cep->lock);
 	if (fall_back)
@@ -341,16 +342,16 @@ bool iwm_cm_fallback(struct iwm_cep *cep)
 }
 
 /**
- * iwm_cm_refuse() - note why the peer's Reply is refused
+ * iwm_cep_refuse() - note why the peer's Reply is refused
  * @cep: endpoint
- * @status: negative errno for the consumer; iwm_cm_closed() reports it once the
- *	Terminate is sent
+ * @status: negative errno for the consumer; iwm_cep_closed() reports it once
+ *	the Terminate is sent
  * @peer: the offer in the Reply
  *
  * Context: any.
  */
-void iwm_cm_refuse(struct iwm_cep *cep, int status,
-		   const struct mpa_offer *peer)
+void iwm_cep_refuse(struct iwm_cep *cep, int status,
+		    const struct mpa_offer *peer)
 {
 	spin_lock_bh(&cep->lock);
 	cep->status = status;
@@ -360,28 +361,28 @@ void iwm_cm_refuse(struct iwm_cep *cep, int status,
 }
 
 /**
- * iwm_cm_closed() - the connection has ended
+ * iwm_cep_closed() - the connection has ended
  * @cep: endpoint
  * @status: 0 for an orderly end, else a negative errno
  *
  * Delivers the event that is due, if any; later calls do nothing.
  * Context: any that does not hold qp->lock.
  */
-void iwm_cm_closed(struct iwm_cep *cep, int status)
+void iwm_cep_closed(struct iwm_cep *cep, int status)
 {
 	spin_lock_bh(&cep->lock);
 	switch (cep->state) {
-	case CEP_CONNECTING:
+	case IWM_CEP_CONNECTING:
 		if (cep->status)
 			deliver_reply(cep, cep->status, &cep->peer, NULL, NULL);
 		else
 			deliver_reply(cep, status ? status : -ECONNRESET, NULL,
 				      NULL, NULL);
 		break;
-	case CEP_CONNECTED:
+	case IWM_CEP_CONNECTED:
 		deliver_close(cep, status);
 		break;
-	case CEP_ACCEPTING:
+	case IWM_CEP_ACCEPTING:
 		/* iwm_cep_accepted() reports it after ESTABLISHED. */
 		cep->closed = true;
 		cep->status = status;
@@ -422,7 +423,7 @@ struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
 
 	if (!cep)
 		return NULL;
-	*conn = take_request(cep, CEP_REQUEST, to);
+	*conn = take_request(cep, IWM_CEP_REQUEST, to);
 	iwm_cep_put(cep);
 	if (!*conn)
 		return NULL;
@@ -433,7 +434,8 @@ struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
 /* Drop a request whose connection has ended or whose deadline has passed. */
 void iwm_cep_drop_request(struct iwm_cep *cep)
 {
-	struct mpa_conn *conn = take_request(cep, CEP_REQUEST, CEP_CLOSED);
+	struct mpa_conn *conn = take_request(cep, IWM_CEP_REQUEST,
+					     IWM_CEP_CLOSED);
 
 	if (!conn)
 		return;
@@ -443,7 +445,8 @@ void iwm_cep_drop_request(struct iwm_cep *cep)
 
 void iwm_cep_refuse_request(struct iwm_cep *cep)
 {
-	struct mpa_conn *conn = take_request(cep, CEP_REFUSED, CEP_CLOSED);
+	struct mpa_conn *conn = take_request(cep, IWM_CEP_REFUSED,
+					     IWM_CEP_CLOSED);
 
 	if (!conn)
 		return;
@@ -459,7 +462,7 @@ struct cep_fallback *iwm_cep_take_fallback(struct iwm_cep *cep,
 	struct cep_fallback *fallback = NULL;
 
 	spin_lock_bh(&cep->lock);
-	if (cep->fall_back && !cep->gone && cep->state == CEP_CONNECTING) {
+	if (cep->fall_back && !cep->gone && cep->state == IWM_CEP_CONNECTING) {
 		fallback = cep->fallback;
 		cep->fallback = NULL;
 		*qp = cep->qp;
@@ -475,7 +478,7 @@ void iwm_cep_look_after_device(struct iwm_cep *cep)
 	bool going = iwm_dev_going(cep->dev), connecting;
 
 	spin_lock_bh(&cep->lock);
-	connecting = cep->state == CEP_CONNECTING && !cep->gone;
+	connecting = cep->state == IWM_CEP_CONNECTING && !cep->gone;
 	if (connecting && going)
 		cep->gone = true;
 	spin_unlock_bh(&cep->lock);
@@ -536,7 +539,7 @@ int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 	struct iwm_cep *cep;
 	int ret;
 
-	cep = iwm_cep_alloc(dev, fits ? CEP_REQUEST : CEP_REFUSED, work,
+	cep = iwm_cep_alloc(dev, fits ? IWM_CEP_REQUEST : IWM_CEP_REFUSED, work,
 			    GFP_ATOMIC);
 	if (!cep)
 		return -ENOMEM;
@@ -549,7 +552,7 @@ int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 	if (!fits)
 		return 0;
 	ret = deliver_request(cep, listen_id, req);
-	if (!ret || !take_request(cep, CEP_REQUEST, CEP_CLOSED))
+	if (!ret || !take_request(cep, IWM_CEP_REQUEST, IWM_CEP_CLOSED))
 		return 0;
 	/* On an error MPA drops the connection, without another upcall. */
 	cep_cancel(cep);
@@ -562,7 +565,7 @@ void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed)
 {
 	spin_lock_bh(&cep->lock);
 	deliver_established(cep, agreed);
-	cep->state = CEP_CONNECTED;
+	cep->state = IWM_CEP_CONNECTED;
 	if (!cep->closed) {
 		spin_unlock_bh(&cep->lock);
 		return;
@@ -574,7 +577,7 @@ void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed)
 /* ---- The removal of a device ---- */
 
 /**
- * iwm_cm_dev_gone() - begin to end a device's connections
+ * iwm_cep_dev_gone() - begin to end a device's connections
  * @dev: device whose netdev is being unregistered
  *
  * Resets pending and established connections and drops undecided requests,
@@ -582,7 +585,7 @@ void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed)
  *
  * Context: any, also under rtnl.
  */
-void iwm_cm_dev_gone(struct iwm_dev *dev)
+void iwm_cep_dev_gone(struct iwm_dev *dev)
 {
 	unsigned long index = 0;
 	struct iwm_cep *cep;
@@ -612,14 +615,14 @@ static bool dev_has_ceps(struct iwm_dev *dev)
 }
 
 /**
- * iwm_cm_dev_exit() - end a device's connections, and wait for that
+ * iwm_cep_dev_exit() - end a device's connections, and wait for that
  * @dev: device without QPs and listeners: it may have undecided requests
  *
  * Context: process, may sleep.
  */
-void iwm_cm_dev_exit(struct iwm_dev *dev)
+void iwm_cep_dev_exit(struct iwm_dev *dev)
 {
 	might_sleep();
-	iwm_cm_dev_gone(dev);
+	iwm_cep_dev_gone(dev);
 	wait_event(ceps_wait, !dev_has_ceps(dev));
 }

@@ -32,12 +32,12 @@
  *          REFUSED is for a Request that iw_cm cannot carry.
  */
 enum cep_state {
-	CEP_CONNECTING,
-	CEP_REQUEST,
-	CEP_REFUSED,
-	CEP_ACCEPTING,
-	CEP_CONNECTED,
-	CEP_CLOSED,
+	IWM_CEP_CONNECTING,
+	IWM_CEP_REQUEST,
+	IWM_CEP_REFUSED,
+	IWM_CEP_ACCEPTING,
+	IWM_CEP_CONNECTED,
+	IWM_CEP_CLOSED,
 };
 
 /**
@@ -139,16 +139,16 @@ void iwm_cep_look_after_device(struct iwm_cep *cep);
 struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep);
 
 /* Reports of QPs. Any context that does not hold qp->lock. */
-int iwm_cm_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer);
-int iwm_cm_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
-		 const struct mpa_agreed *agreed, const void *pd);
-bool iwm_cm_fallback(struct iwm_cep *cep);
-void iwm_cm_refuse(struct iwm_cep *cep, int status,
-		   const struct mpa_offer *peer);
-void iwm_cm_closed(struct iwm_cep *cep, int status);
+int iwm_cep_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer);
+int iwm_cep_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
+		  const struct mpa_agreed *agreed, const void *pd);
+bool iwm_cep_fallback(struct iwm_cep *cep);
+void iwm_cep_refuse(struct iwm_cep *cep, int status,
+		    const struct mpa_offer *peer);
+void iwm_cep_closed(struct iwm_cep *cep, int status);
 
 /* The end of a device. */
-void iwm_cm_dev_gone(struct iwm_dev *dev);
-void iwm_cm_dev_exit(struct iwm_dev *dev);
+void iwm_cep_dev_gone(struct iwm_dev *dev);
+void iwm_cep_dev_exit(struct iwm_dev *dev);
 
 #endif /* IWM_CEP_H */

@@ -170,7 +170,7 @@ static void fall_back(struct iwm_cep *cep)
 	set_active_memcg(active);
 	memalloc_noio_restore(noio);
 	if (ret)
-		iwm_cm_closed(cep, ret);
+		iwm_cep_closed(cep, ret);
 	iwm_qp_put(qp);
 	iwm_cep_free_fallback(fallback);
 }
@@ -246,8 +246,8 @@ static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 }
 
 /*
- * Store what a second attempt needs: see iwm_cm_fallback(). Takes over @first's
- * reference to the namespace.
+ * Store what a second attempt needs: see iwm_cep_fallback(). Takes over
+ * @first's reference to the namespace.
  */
 static int prepare_fallback(struct iwm_cep *cep,
 			    const struct mpa_attempt *first)
@@ -330,7 +330,7 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		return PTR_ERR(qp);
 	/* Memory reclaim may be waiting for this connection. */
 	noio = memalloc_noio_save();
-	cep = iwm_cep_alloc(dev, CEP_CONNECTING, iwm_cm_work, GFP_KERNEL);
+	cep = iwm_cep_alloc(dev, IWM_CEP_CONNECTING, iwm_cm_work, GFP_KERNEL);
 	if (!cep) {
 		ret = -ENOMEM;
 		goto out_put_qp;
@@ -398,7 +398,7 @@ int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	int ret;
 
 	might_sleep();
-	cep = iwm_cep_find_request(id, CEP_ACCEPTING, &conn);
+	cep = iwm_cep_find_request(id, IWM_CEP_ACCEPTING, &conn);
 	if (!cep)
 		return -ECONNRESET;
 	ret = check_depths(dev, param);
@@ -437,7 +437,7 @@ int iwm_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 	int ret;
 
 	might_sleep();
-	cep = iwm_cep_find_request(id, CEP_CLOSED, &conn);
+	cep = iwm_cep_find_request(id, IWM_CEP_CLOSED, &conn);
 	if (!cep)
 		return -ECONNRESET;
 	noio = memalloc_noio_save();	/* as accept_on_qp() */

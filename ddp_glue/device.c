@@ -196,7 +196,7 @@ static void dev_dealloc(struct ib_device *ibdev)
 	struct iwm_dev *dev = to_iwm_dev(ibdev);
 	struct net_device *netdev;
 
-	iwm_cm_dev_exit(dev);
+	iwm_cep_dev_exit(dev);
 
 	mutex_lock(&devices_lock);
 	netdev = dev_netdev(dev);
@@ -226,7 +226,7 @@ static void dev_remove(struct work_struct *work)
 {
 	struct iwm_dev *dev = container_of(work, struct iwm_dev, remove_work);
 
-	iwm_cm_dev_gone(dev);
+	iwm_cep_dev_gone(dev);
 	if (ib_device_try_get(&dev->ibdev)) {
 		ib_unregister_device_queued(&dev->ibdev);
 		ib_device_put(&dev->ibdev);

@@ -346,7 +346,7 @@ static void upcall_idle(void *consumer)
 {
 	struct iwm_qp *qp = consumer;
 
-	set_bit(SQ_REST, &qp->sq->flags);
+	set_bit(IWM_SQ_REST, &qp->sq->flags);
 	iwm_sq_kick(qp);
 }
 
@@ -407,7 +407,7 @@ static void refuse_reply(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 {
 	struct rdmap_fault fault = startup_fault(qp, status);
 
-	iwm_cm_refuse(cep, status, peer);
+	iwm_cep_refuse(cep, status, peer);
 	iwm_qp_refuse(qp, cep, &fault);
 }
 
@@ -427,10 +427,10 @@ static void abandon_startup(struct iwm_qp *qp)
 static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 			   const struct mpa_offer *peer, const void *pd)
 {
-	if (status == -ECONNRESET && iwm_cm_fallback(cep))
+	if (status == -ECONNRESET && iwm_cep_fallback(cep))
 		return;
 	unclaim_cep(qp);	/* the consumer may connect again at once */
-	iwm_cm_reply(cep, status, peer, NULL, pd);
+	iwm_cep_reply(cep, status, peer, NULL, pd);
 	iwm_qp_queue_close(qp, 0);
 }
 
@@ -440,13 +440,13 @@ static void reply_accepted(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 	const struct mpa_agreed *agreed = &qp->agreed;
 
 	if (!status)
-		status = iwm_cm_check_reply(cep, peer);
+		status = iwm_cep_check_reply(cep, peer);
 	if (status) {
 		refuse_reply(qp, cep, status, peer);
 		return;
 	}
 	status = iwm_qp_enter_rts(qp, agreed->ird, agreed->ord, agreed->rtr);
-	if (iwm_cm_reply(cep, status, peer, agreed, pd))
+	if (iwm_cep_reply(cep, status, peer, agreed, pd))
 		abandon_startup(qp);
 }
 
@@ -569,7 +569,7 @@ static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
  * @attempt: addresses and parameters
  *
  * Context: process, may sleep, does not wait for the network.
- * Return: 0: iwm_cm_reply() follows or has been called already. -EISCONN when
+ * Return: 0: iwm_cep_reply() follows or has been called already. -EISCONN when
  * the QP is busy, -EINVAL when it was used before, -ENOMEM, or an errno of
  * mpa_connect().
  */
@@ -603,12 +603,12 @@ static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
 /**
  * iwm_qp_fallback() - connect a second time, after the first attempt has failed
  * @qp: queue pair
- * @cep: that of iwm_qp_connect(), after iwm_cm_fallback()
+ * @cep: that of iwm_qp_connect(), after iwm_cep_fallback()
  * @attempt: addresses and parameters; its startup gets the time that is left of
  *	the first attempt's
  *
  * Context: process, may sleep, does not wait for the network.
- * Return: 0: iwm_cm_reply() follows, or @cep was disconnected meanwhile.
+ * Return: 0: iwm_cep_reply() follows, or @cep was disconnected meanwhile.
  * -ETIMEDOUT when no time is left, or an errno of mpa_connect().
  */
 int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
@@ -640,7 +640,7 @@ out:
  *	answer; its ORD is within the peer's IRD
  *
  * The QP is in RTS before the Reply is sent, because the peer may answer at
- * once. iwm_cm_closed() may be called before this returns. @qp->agreed is set
+ * once. iwm_cep_closed() may be called before this returns. @qp->agreed is set
  * by then.
  *
  * Context: process, may sleep; takes the socket lock.

@@ -109,7 +109,7 @@ void iwm_qp_tell_cm(struct iwm_qp *qp, int status)
 
 	if (!cep)
 		return;
-	iwm_cm_closed(cep, status);
+	iwm_cep_closed(cep, status);
 	iwm_cep_put(cep);
 }
 

@@ -9,12 +9,12 @@
 #include "resource.h"
 #include "sq.h"
 
-static const char *const blocked_names[SQ_NUM_BLOCKED] = {
-	[SQ_BLOCKED_NOT] = "no",
-	[SQ_BLOCKED_TCP] = "tcp",
-	[SQ_BLOCKED_STARTUP] = "startup",
-	[SQ_BLOCKED_READ] = "read",
-	[SQ_BLOCKED_MEMORY] = "memory",
+static const char *const blocked_names[IWM_SQ_NUM_BLOCKED] = {
+	[IWM_SQ_BLOCKED_NOT] = "no",
+	[IWM_SQ_BLOCKED_TCP] = "tcp",
+	[IWM_SQ_BLOCKED_STARTUP] = "startup",
+	[IWM_SQ_BLOCKED_READ] = "read",
+	[IWM_SQ_BLOCKED_MEMORY] = "memory",
 };
 
 static int fill_agreed(struct sk_buff *msg, const struct iwm_qp *qp,

@@ -27,13 +27,13 @@ void iwm_sq_kick(struct iwm_qp *qp)
 	struct iwm_sq *sq = qp->sq;
 
 	/*
-	 * Pairs with own_look(): an owner that sees SQ_AGAIN also sees the
-	 * change that it is set for. SQ_AGAIN and SQ_OWNED are in one word, so
-	 * that their order needs no barrier.
+	 * Pairs with own_look(): an owner that sees IWM_SQ_AGAIN also sees the
+	 * change that it is set for. IWM_SQ_AGAIN and IWM_SQ_OWNED are in one
+	 * word, so that their order needs no barrier.
 	 */
 	smp_mb__before_atomic();
-	set_bit(SQ_AGAIN, &sq->flags);
-	if (!test_bit(SQ_OWNED, &sq->flags))
+	set_bit(IWM_SQ_AGAIN, &sq->flags);
+	if (!test_bit(IWM_SQ_OWNED, &sq->flags))
 		queue_work(iwm_work_queue(qp->user), &sq->work);
 }
 
@@ -47,7 +47,7 @@ void iwm_sq_kick_responses(struct iwm_qp *qp)
 /* Kick the owner in @ns, or when the timer fires if it runs already. */
 void iwm_sq_defer(struct iwm_sq *sq, u64 ns)
 {
-	if (!test_and_set_bit(SQ_DEFERRED, &sq->flags))
+	if (!test_and_set_bit(IWM_SQ_DEFERRED, &sq->flags))
 		hrtimer_start(&sq->burst_timer, ns_to_ktime(ns),
 			      HRTIMER_MODE_REL_SOFT);
 }
@@ -57,7 +57,7 @@ static enum hrtimer_restart burst_end(struct hrtimer *timer)
 	struct iwm_sq *sq = container_of(timer, struct iwm_sq, burst_timer);
 
 	/* Cleared before the kick, which covers posters that found it set. */
-	clear_bit(SQ_DEFERRED, &sq->flags);
+	clear_bit(IWM_SQ_DEFERRED, &sq->flags);
 	iwm_sq_kick(sq->qp);
 	return HRTIMER_NORESTART;
 }
@@ -73,7 +73,7 @@ void iwm_sq_flush(struct iwm_qp *qp)
 {
 	/* Pairs with end_receiving(): later upcalls see the state. */
 	smp_mb__before_atomic();
-	set_bit(SQ_FLUSH, &qp->sq->flags);
+	set_bit(IWM_SQ_FLUSH, &qp->sq->flags);
 	iwm_sq_kick(qp);
 }
 
@@ -85,7 +85,7 @@ void iwm_sq_flush(struct iwm_qp *qp)
  */
 void iwm_sq_break(struct iwm_qp *qp)
 {
-	set_bit(SQ_BROKEN, &qp->sq->flags);
+	set_bit(IWM_SQ_BROKEN, &qp->sq->flags);
 	iwm_sq_kick(qp);
 }
 
@@ -106,7 +106,7 @@ void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 	sq->term_len = rdmap_terminate_build(sq->term, fault);
 	/* Pairs with test_bit() in sq_serve(): the body is complete. */
 	smp_mb__before_atomic();
-	set_bit(SQ_TERMINATE, &sq->flags);
+	set_bit(IWM_SQ_TERMINATE, &sq->flags);
 	iwm_sq_kick(qp);
 }
 
@@ -115,9 +115,9 @@ bool iwm_sq_idle(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
-	return !test_bit(SQ_OWNED, &sq->flags) && !iwm_sq_posted(sq) &&
+	return !test_bit(IWM_SQ_OWNED, &sq->flags) && !iwm_sq_posted(sq) &&
 	       READ_ONCE(sq->fifo_get) == READ_ONCE(sq->fifo_put) &&
-	       READ_ONCE(sq->msg.kind) == MSG_NONE && !iwm_sq_responses(sq);
+	       READ_ONCE(sq->msg.kind) == IWM_MSG_NONE && !iwm_sq_responses(sq);
 }
 
 /* ---- Work requests ---- */
@@ -137,7 +137,7 @@ static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
 		.opcode = wqe->opcode,
 		.status = wqe->status,
 		.bytes = wqe->bytes,
-		.posting = READ_ONCE(qp->sq->context) == SQ_POSTING,
+		.posting = READ_ONCE(qp->sq->context) == IWM_SQ_POSTING,
 	};
 
 	if (READ_ONCE(qp->dying))
@@ -191,7 +191,7 @@ void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 /* Give entries back to the poster, except that of the message being sent. */
 void iwm_sq_release(struct iwm_sq *sq)
 {
-	bool busy = sq->msg.kind == MSG_WQE || iwm_sq_has_rest(sq);
+	bool busy = sq->msg.kind == IWM_MSG_WQE || iwm_sq_has_rest(sq);
 	u32 end = sq->get - busy, i;
 
 	for (i = sq->released; i != end; i++)
@@ -266,7 +266,7 @@ static void end_receiving(struct iwm_qp *qp)
 }
 
 /*
- * Complete everything in error: SQ_FLUSH is set. Each entry is given back
+ * Complete everything in error: IWM_SQ_FLUSH is set. Each entry is given back
  * before its completion is visible: see wqe_released(). At most one round of
  * the ring, because user space can go on posting forever. True when there is
  * more.
@@ -277,7 +277,7 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 	u32 left = sq->num;
 
 	end_receiving(qp);
-	sq->msg.kind = MSG_NONE;
+	sq->msg.kind = IWM_MSG_NONE;
 	sq->rest.cur = sq->rest.num_sge;
 	iwm_sq_release(sq);
 	iwm_sq_complete(qp, true);
@@ -404,7 +404,7 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 	}
 	iwm_sq_complete(qp, false);
 	smp_mb();	/* pairs with iwm_msg_wait_read() */
-	if (test_and_clear_bit(SQ_WAIT_READ, &sq->flags))
+	if (test_and_clear_bit(IWM_SQ_WAIT_READ, &sq->flags))
 		iwm_sq_kick(qp);
 	if (unlikely(status != peers))
 		iwm_sq_break(qp);	/* as after any failed work request */

@@ -2,12 +2,12 @@
 /*
  * The transmit side of a QP: work requests from the ring to TCP.
  *
- * One context at a time is a QP's transmit owner (SQ_OWNED): the poster, the
- * worker, or the thread or timer of sq_gather.c. Any other context sets SQ_AGAIN
- * and leaves. The owner takes entries from the ring, serialises them, hands
- * them over, and completes in order the work requests that TCP has taken. A
- * user's ring is shared memory: an entry is copied once, and the copy is
- * checked and used.
+ * One context at a time is a QP's transmit owner (IWM_SQ_OWNED): the poster,
+ * the worker, or the thread or timer of sq_gather.c. Any other context sets
+ * IWM_SQ_AGAIN and leaves. The owner takes entries from the ring, serialises
+ * them, hands them over, and completes in order the work requests that TCP has
+ * taken. A user's ring is shared memory: an entry is copied once, and the copy
+ * is checked and used.
  *
  * Doorbells: libsiw rings only when the entry before the new one is no longer
  * VALID. Entries therefore stay VALID until they are handed over. After the
@@ -17,8 +17,8 @@
  * fires need no doorbell and are sent in one batch.
  * tests/prove/doorbell.pml is a model of this protocol.
  *
- * sq.c      notes for the owner, the rings and the FIFO of work requests,
- *           completion, lifetime
+ * sq.c         notes for the owner, the rings and the FIFO of work requests,
+ *              completion, lifetime
  * sq_post.c    kernel consumers' posts and the doorbell
  * sq_message.c choice of the next message: work request, Read Response, RTR
  * sq_gather.c  when kernel consumers' posts are sent
@@ -33,33 +33,33 @@
 
 /* Bits of iwm_sq.flags */
 enum {
-	SQ_OWNED,	/* a context is the transmit owner */
-	SQ_AGAIN,	/* the owner must look again: something has changed */
-	SQ_STOPPED,	/* the owner must not touch the connection any more */
-	SQ_FLUSH,	/* end receiving, then flush all work requests */
-	SQ_BROKEN,	/* the QP must go into error */
-	SQ_TERMINATE,	/* a Terminate waits to be sent */
-	SQ_WAIT_READ,	/* a Read must finish first */
-	SQ_DEFERRED,	/* the burst timer will kick the owner */
-	SQ_REST,	/* memory for FPDUs can be given back */
-	SQ_GATHERING,	/* posts wait for more posts: sq_gather.c sends them */
+	IWM_SQ_OWNED,		/* a context is the transmit owner */
+	IWM_SQ_AGAIN,		/* the owner must look for new work */
+	IWM_SQ_STOPPED,		/* the owner must leave the connection alone */
+	IWM_SQ_FLUSH,		/* end receiving, then flush all work requests */
+	IWM_SQ_BROKEN,		/* the QP must go into error */
+	IWM_SQ_TERMINATE,	/* a Terminate waits to be sent */
+	IWM_SQ_WAIT_READ,	/* a Read must finish first */
+	IWM_SQ_DEFERRED,	/* the burst timer will kick the owner */
+	IWM_SQ_REST,		/* memory for FPDUs can be given back */
+	IWM_SQ_GATHERING,	/* posts wait for others: sq_gather.c */
 };
 
 /* Why sending has to wait. */
 enum sq_blocked {
-	SQ_BLOCKED_NOT,
-	SQ_BLOCKED_TCP,		/* its send buffer is full */
-	SQ_BLOCKED_STARTUP,	/* not over, or the peer has to send first */
-	SQ_BLOCKED_READ,	/* a Read must finish first: fence, or ORD */
-	SQ_BLOCKED_MEMORY,	/* an allocation failed; a timer tries again */
-	SQ_NUM_BLOCKED
+	IWM_SQ_BLOCKED_NOT,
+	IWM_SQ_BLOCKED_TCP,	/* its send buffer is full */
+	IWM_SQ_BLOCKED_STARTUP,	/* not over, or the peer must send first */
+	IWM_SQ_BLOCKED_READ,	/* a Read must finish first: fence, or ORD */
+	IWM_SQ_BLOCKED_MEMORY,	/* an allocation failed; a timer retries */
+	IWM_SQ_NUM_BLOCKED
 };
 
 /* The transmit owner's context. */
 enum sq_context {
-	SQ_PROCESS,	/* may sleep */
-	SQ_ATOMIC,	/* must not sleep */
-	SQ_POSTING,	/* ib_post_send(): must not sleep or call a consumer */
+	IWM_SQ_PROCESS,	/* may sleep */
+	IWM_SQ_ATOMIC,	/* must not sleep */
+	IWM_SQ_POSTING,	/* ib_post_send(): nor call a consumer */
 };
 
 /**
@@ -146,10 +146,10 @@ struct read_rest {
 };
 
 enum msg_kind {
-	MSG_NONE,
-	MSG_WQE,
-	MSG_RESPONSE,
-	MSG_RTR,
+	IWM_MSG_NONE,
+	IWM_MSG_WQE,
+	IWM_MSG_RESPONSE,
+	IWM_MSG_RTR,
 };
 
 /**
@@ -184,7 +184,7 @@ struct tx_msg {
  * struct iwm_sq - transmit side of a QP
  * @qp: the QP
  * @flags: SQ_* bits, atomic
- * @claims: callers of own_begin() that wait for SQ_OWNED or hold it
+ * @claims: callers of own_begin() that wait for IWM_SQ_OWNED or hold it
  * @work: the worker
  * @post_lock: serialises kernel consumers; guards @put
  * @ring: entries, shared with user space for a user QP
@@ -222,7 +222,7 @@ struct tx_msg {
  * @burst_timer: ends the collection of a burst, or retries an allocation
  * @bell_time: when the doorbell rang last, in ns of local_clock()
  * @bell_segments: segments received until then
- * @term: the Terminate's body, written before SQ_TERMINATE is set
+ * @term: the Terminate's body, written before IWM_SQ_TERMINATE is set
  * @term_len: octets of @term
  * @sge: memory of @msg; has room for @max_sge elements (owner)
  */
@@ -318,7 +318,7 @@ static inline bool iwm_sq_has_rest(const struct iwm_sq *sq)
 /* Must the owner begin no further message? */
 static inline bool iwm_sq_is_over(const struct iwm_sq *sq)
 {
-	return READ_ONCE(sq->flags) & (BIT(SQ_FLUSH) | BIT(SQ_BROKEN));
+	return READ_ONCE(sq->flags) & (BIT(IWM_SQ_FLUSH) | BIT(IWM_SQ_BROKEN));
 }
 
 static inline bool iwm_sq_is_read(u8 opcode)

@@ -129,10 +129,10 @@ static void gather_send(struct iwm_gather *gather)
 	struct iwm_qp *qp = gather_qp(gather);
 
 	/* Cleared first: own_look() sees posts that found the bit set. */
-	clear_bit(SQ_GATHERING, &qp->sq->flags);
+	clear_bit(IWM_SQ_GATHERING, &qp->sq->flags);
 	/* Later posters find it clear even if a claim keeps this owner out. */
 	smp_mb__after_atomic();
-	gather_learn(gather, iwm_sq_run_atomic(qp, SQ_ATOMIC));
+	gather_learn(gather, iwm_sq_run_atomic(qp, IWM_SQ_ATOMIC));
 	gather_put(gather);
 }
 
@@ -212,7 +212,7 @@ static struct smp_hotplug_thread gather_hotplug = {
 	.thread_comm		= "iwmpa/%u",
 };
 
-/* Put a queue whose SQ_GATHERING has just been set into this CPU's list. */
+/* Put a queue whose IWM_SQ_GATHERING has just been set into this CPU's list. */
 static void gather_link(struct iwm_gather *gather)
 {
 	struct gather_cpu *here;
@@ -258,19 +258,19 @@ void iwm_gather_posted(struct iwm_qp *qp)
 		return;
 	}
 	/*
-	 * Pairs with own_look(): an owner that sees SQ_AGAIN, or runs after
-	 * gather_send() has cleared SQ_GATHERING, sees the posts.
+	 * Pairs with own_look(): an owner that sees IWM_SQ_AGAIN, or runs after
+	 * gather_send() has cleared IWM_SQ_GATHERING, sees the posts.
 	 */
 	smp_mb__before_atomic();
-	set_bit(SQ_AGAIN, &sq->flags);
-	if (test_bit(SQ_OWNED, &sq->flags))
+	set_bit(IWM_SQ_AGAIN, &sq->flags);
+	if (test_bit(IWM_SQ_OWNED, &sq->flags))
 		return;
 	if (lease && may_send()) {
 		WRITE_ONCE(gather->lease, lease - 1);
 		local_bh_disable();
-		iwm_sq_run_atomic(qp, SQ_POSTING);
+		iwm_sq_run_atomic(qp, IWM_SQ_POSTING);
 		local_bh_enable();
-	} else if (!test_and_set_bit(SQ_GATHERING, &sq->flags)) {
+	} else if (!test_and_set_bit(IWM_SQ_GATHERING, &sq->flags)) {
 		gather_link(gather);
 	}
 }

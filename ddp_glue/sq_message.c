@@ -277,7 +277,7 @@ void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe, enum siw_wc_status status)
 {
 	iwm_sq_wqe_done(qp->sq, wqe, status);
 	iwm_count(qp->dev, IWM_STAT_LOCAL_ERRORS);
-	set_bit(SQ_BROKEN, &qp->sq->flags);
+	set_bit(IWM_SQ_BROKEN, &qp->sq->flags);
 }
 
 /* Reads that may be outstanding. With an ORD of 0 take_sges() refuses them. */
@@ -322,12 +322,12 @@ bool iwm_msg_wait_read(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
-	set_bit(SQ_WAIT_READ, &sq->flags);
+	set_bit(IWM_SQ_WAIT_READ, &sq->flags);
 	/* Pairs with read_ended(): set the bit, then look */
 	smp_mb__after_atomic();
 	if (!may_go_on(qp))
 		return true;
-	clear_bit(SQ_WAIT_READ, &sq->flags);
+	clear_bit(IWM_SQ_WAIT_READ, &sq->flags);
 	return false;
 }
 
@@ -372,7 +372,7 @@ static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe)
 	}
 	msg->wqe = wqe;
 	prepare_message(sq, msg, sqe);
-	msg->kind = MSG_WQE;
+	msg->kind = IWM_MSG_WQE;
 	return true;
 }
 
@@ -387,7 +387,7 @@ static bool next_sink(struct iwm_qp *qp)
 	clear_message(msg);
 	msg->wqe = sq->rest.wqe;
 	prepare_read_request(sq, msg);
-	msg->kind = MSG_WQE;
+	msg->kind = IWM_MSG_WQE;
 	return true;
 }
 
@@ -462,7 +462,7 @@ static bool next_response(struct iwm_qp *qp)
 	sq->sge[0].lkey = rr->source_stag;
 	msg->access = IB_ACCESS_REMOTE_READ;
 	prepare_tagged(msg, RDMAP_READ_RESPONSE, rr->sink_stag, rr->sink_to);
-	msg->kind = MSG_RESPONSE;
+	msg->kind = IWM_MSG_RESPONSE;
 	iwm_count(qp->dev, IWM_STAT_TX_READ_RESPONSES);
 	return true;
 }
@@ -495,7 +495,7 @@ static bool next_rtr(struct iwm_qp *qp)
 	} else {
 		prepare_untagged(sq, msg, RDMAP_SEND, DDP_QN_SEND);
 	}
-	msg->kind = MSG_RTR;
+	msg->kind = IWM_MSG_RTR;
 	return true;
 }
 

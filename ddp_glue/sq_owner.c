@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The transmit owner of a queue pair: one context at a time sends, flushes and
- * completes; any other context sets SQ_AGAIN and leaves. See sq.h.
+ * completes; any other context sets IWM_SQ_AGAIN and leaves. See sq.h.
  */
 #include <linux/wait_bit.h>
 #include "mem.h"
@@ -13,7 +13,7 @@
 /* The connection with a reference; NULL once the owner must not use it. */
 static struct mpa_conn *sq_conn_get(struct iwm_qp *qp)
 {
-	if (test_bit(SQ_STOPPED, &qp->sq->flags))
+	if (test_bit(IWM_SQ_STOPPED, &qp->sq->flags))
 		return NULL;
 	return iwm_qp_conn_get(qp);
 }
@@ -23,16 +23,16 @@ static enum sq_blocked sq_why_blocked(const struct iwm_sq *sq,
 				      enum tx_result result)
 {
 	if (result == TX_NO_MEMORY)
-		return SQ_BLOCKED_MEMORY;
+		return IWM_SQ_BLOCKED_MEMORY;
 	if (result == TX_BLOCKED) {
 		if (mpa_tx_written(conn) != mpa_tx_accepted(conn))
-			return SQ_BLOCKED_TCP;
-		if (sq->msg.kind != MSG_NONE)
-			return SQ_BLOCKED_STARTUP;
+			return IWM_SQ_BLOCKED_TCP;
+		if (sq->msg.kind != IWM_MSG_NONE)
+			return IWM_SQ_BLOCKED_STARTUP;
 	}
-	if (result == TX_IDLE && test_bit(SQ_WAIT_READ, &sq->flags))
-		return SQ_BLOCKED_READ;
-	return SQ_BLOCKED_NOT;
+	if (result == TX_IDLE && test_bit(IWM_SQ_WAIT_READ, &sq->flags))
+		return IWM_SQ_BLOCKED_READ;
+	return IWM_SQ_BLOCKED_NOT;
 }
 
 /* Trace when sending becomes blocked, and when it becomes unblocked. */
@@ -50,7 +50,7 @@ static void sq_note_blocked(struct iwm_sq *sq, enum sq_blocked why)
 /* The connection was idle for a while: give back memory for FPDUs. */
 static void sq_rest(struct iwm_sq *sq, struct mpa_conn *conn)
 {
-	clear_bit(SQ_REST, &sq->flags);
+	clear_bit(IWM_SQ_REST, &sq->flags);
 	if (conn)
 		mpa_tx_rest(conn);
 }
@@ -63,7 +63,7 @@ static bool sq_may_transmit(const struct iwm_qp *qp)
 {
 	/* Pairs with set_state() */
 	return smp_load_acquire(&qp->state) != IWM_QP_IDLE &&
-	       !test_bit(SQ_FLUSH, &qp->sq->flags);
+	       !test_bit(IWM_SQ_FLUSH, &qp->sq->flags);
 }
 
 /* Do the owner's work. True: the Terminate was sent, or can never be sent. */
@@ -71,7 +71,7 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 {
 	struct mpa_conn *conn = sq_conn_get(qp);
 	struct iwm_sq *sq = qp->sq;
-	enum sq_blocked why = SQ_BLOCKED_NOT;
+	enum sq_blocked why = IWM_SQ_BLOCKED_NOT;
 	bool terminated = false;
 
 	*result = TX_IDLE;
@@ -83,17 +83,17 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	/* Still as the owner: iwm_sq_stop() waits until this is done. */
 	if (*result == TX_NO_MEMORY)
 		iwm_sq_defer(sq, IWM_SQ_NO_MEMORY_NS);
-	if (test_bit(SQ_TERMINATE, &sq->flags)) {
+	if (test_bit(IWM_SQ_TERMINATE, &sq->flags)) {
 		terminated = iwm_sq_send_terminate(qp, conn);
 		if (terminated)
-			clear_bit(SQ_TERMINATE, &sq->flags);
-		else if (test_bit(SQ_DEFERRED, &sq->flags))
+			clear_bit(IWM_SQ_TERMINATE, &sq->flags);
+		else if (test_bit(IWM_SQ_DEFERRED, &sq->flags))
 			*result = TX_NO_MEMORY;
 	}
-	if (test_bit(SQ_FLUSH, &sq->flags) && iwm_sq_flush_all(qp))
+	if (test_bit(IWM_SQ_FLUSH, &sq->flags) && iwm_sq_flush_all(qp))
 		*result = TX_BUDGET;
 	iwm_mr_drop_cache(&sq->mr);
-	if (unlikely(test_bit(SQ_REST, &sq->flags)))
+	if (unlikely(test_bit(IWM_SQ_REST, &sq->flags)))
 		sq_rest(sq, conn);
 	if (conn)
 		mpa_conn_put(conn);
@@ -108,62 +108,62 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
  */
 static void qp_broken(struct iwm_qp *qp)
 {
-	clear_bit(SQ_BROKEN, &qp->sq->flags);
+	clear_bit(IWM_SQ_BROKEN, &qp->sq->flags);
 	iwm_qp_local_error(qp);
 }
 
-/* Release SQ_OWNED, and wake a caller of own_begin(). */
+/* Release IWM_SQ_OWNED, and wake a caller of own_begin(). */
 static void own_release(struct iwm_sq *sq)
 {
-	clear_bit_unlock(SQ_OWNED, &sq->flags);
+	clear_bit_unlock(IWM_SQ_OWNED, &sq->flags);
 	/* Pairs with own_begin(): release the bit, then read the claims */
 	smp_mb__after_atomic();
 	if (unlikely(atomic_read(&sq->claims)))
-		wake_up_bit(&sq->flags, SQ_OWNED);
+		wake_up_bit(&sq->flags, IWM_SQ_OWNED);
 }
 
 /*
- * Wait until the current owner releases SQ_OWNED, then take it. Meanwhile the
- * claim makes own_try() fail: threads that ring the doorbell again and again
- * could otherwise keep this caller from ever taking the bit.
+ * Wait until the current owner releases IWM_SQ_OWNED, then take it. Meanwhile
+ * the claim makes own_try() fail: threads that ring the doorbell again and
+ * again could otherwise keep this caller from ever taking the bit.
  */
 static void own_begin(struct iwm_sq *sq)
 {
 	might_sleep();
 	atomic_inc(&sq->claims);
 	smp_mb__after_atomic();	/* see own_release() */
-	wait_on_bit_lock(&sq->flags, SQ_OWNED, TASK_UNINTERRUPTIBLE);
+	wait_on_bit_lock(&sq->flags, IWM_SQ_OWNED, TASK_UNINTERRUPTIBLE);
 }
 
-/* Kick the worker if there is @more, or another context has set SQ_AGAIN. */
+/* Kick the worker if there is @more, or if IWM_SQ_AGAIN is set. */
 static void own_end(struct iwm_sq *sq, bool more)
 {
 	atomic_dec(&sq->claims);
 	own_release(sq);
-	if (more || test_bit(SQ_AGAIN, &sq->flags))
+	if (more || test_bit(IWM_SQ_AGAIN, &sq->flags))
 		iwm_sq_kick(sq->qp);
 }
 
 /*
- * Take SQ_OWNED if it is free and no context claims it. False: the current
- * owner, or own_end() of the claim, looks at SQ_AGAIN.
+ * Take IWM_SQ_OWNED if it is free and no context claims it. False: the current
+ * owner, or own_end() of the claim, looks at IWM_SQ_AGAIN.
  */
 static bool own_try(struct iwm_sq *sq)
 {
 	return likely(!atomic_read(&sq->claims)) &&
-	       !test_and_set_bit_lock(SQ_OWNED, &sq->flags);
+	       !test_and_set_bit_lock(IWM_SQ_OWNED, &sq->flags);
 }
 
 /*
- * Clear SQ_AGAIN before looking for work, so that later changes set it again.
- * Context: owner. Return: posts since the last call.
+ * Clear IWM_SQ_AGAIN before looking for work, so that later changes set it
+ * again. Context: owner. Return: posts since the last call.
  */
 static u32 own_look(struct iwm_sq *sq)
 {
 	struct iwm_gather *gather = &sq->gather;
 	u32 seen = gather->seen;
 
-	clear_bit(SQ_AGAIN, &sq->flags);
+	clear_bit(IWM_SQ_AGAIN, &sq->flags);
 	/* Pairs with iwm_sq_kick() and iwm_gather_posted() */
 	smp_mb__after_atomic();
 	gather->seen = READ_ONCE(gather->posts);
@@ -174,10 +174,12 @@ static u32 own_look(struct iwm_sq *sq)
 /* Is there work that needs an owner that may sleep? */
 static bool needs_worker(const struct iwm_sq *sq)
 {
-	return sq->msg.kind != MSG_NONE ||
-	       READ_ONCE(sq->flags) & (BIT(SQ_STOPPED) | BIT(SQ_FLUSH) |
-				       BIT(SQ_BROKEN) | BIT(SQ_TERMINATE) |
-				       BIT(SQ_DEFERRED) | BIT(SQ_REST));
+	return sq->msg.kind != IWM_MSG_NONE ||
+	       READ_ONCE(sq->flags) & (BIT(IWM_SQ_STOPPED) | BIT(IWM_SQ_FLUSH) |
+				       BIT(IWM_SQ_BROKEN) |
+				       BIT(IWM_SQ_TERMINATE) |
+				       BIT(IWM_SQ_DEFERRED) |
+				       BIT(IWM_SQ_REST));
 }
 
 /* As sq_serve(), for an owner that must not sleep. */
@@ -211,7 +213,7 @@ static enum tx_result serve_atomic(struct iwm_qp *qp)
  *
  * The worker does the rest: large amounts, work that has to wait, and all work
  * other than posts. When another context is the owner this returns at once: the
- * caller has set SQ_AGAIN.
+ * caller has set IWM_SQ_AGAIN.
  *
  * Context: softirqs disabled. Return: posts that no owner had seen before.
  */
@@ -226,11 +228,11 @@ u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
 	found = own_look(sq);
 	WRITE_ONCE(sq->context, context);
 	result = serve_atomic(qp);
-	WRITE_ONCE(sq->context, SQ_PROCESS);
+	WRITE_ONCE(sq->context, IWM_SQ_PROCESS);
 	sq->for_worker = false;
 	own_release(sq);
 	if (result == TX_BUDGET || result == TX_NO_MEMORY ||
-	    READ_ONCE(sq->flags) & (BIT(SQ_AGAIN) | BIT(SQ_BROKEN)) ||
+	    READ_ONCE(sq->flags) & (BIT(IWM_SQ_AGAIN) | BIT(IWM_SQ_BROKEN)) ||
 	    iwm_sq_responses(sq))
 		iwm_sq_kick(qp);
 	return found;
@@ -239,7 +241,8 @@ u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
 /*
  * Become the owner and work while there is something to do, for a limited
  * number of rounds. When another context is the owner this returns at once: the
- * caller has set SQ_AGAIN, which the owner checks after it releases SQ_OWNED.
+ * caller has set IWM_SQ_AGAIN, which the owner checks after it releases
+ * IWM_SQ_OWNED.
  */
 void iwm_sq_run(struct iwm_qp *qp, bool worker)
 {
@@ -257,24 +260,24 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		own_release(sq);
 		if (terminated)
 			iwm_qp_terminated(qp);
-		if (unlikely(test_bit(SQ_BROKEN, &sq->flags)))
+		if (unlikely(test_bit(IWM_SQ_BROKEN, &sq->flags)))
 			qp_broken(qp);
 		/*
-		 * TCP has set SQ_AGAIN during the call that it refused. Leave
-		 * the retry to the timer, unless it has fired already, while
-		 * this context was the owner.
+		 * TCP has set IWM_SQ_AGAIN during the call that it refused.
+		 * Leave the retry to the timer, unless it has fired already,
+		 * while this context was the owner.
 		 */
 		if (result == TX_NO_MEMORY &&
-		    test_bit(SQ_DEFERRED, &sq->flags))
+		    test_bit(IWM_SQ_DEFERRED, &sq->flags))
 			return;
 		if (result == TX_BUDGET ||
 		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||
 		    !--rounds) {
-			/* Sets SQ_AGAIN: a claim may keep the worker out. */
+			/* Sets IWM_SQ_AGAIN: a claim may keep the worker out. */
 			iwm_sq_kick(qp);
 			return;
 		}
-	} while (test_bit(SQ_AGAIN, &sq->flags));
+	} while (test_bit(IWM_SQ_AGAIN, &sq->flags));
 }
 
 void iwm_sq_work(struct work_struct *work)
@@ -302,14 +305,14 @@ void iwm_sq_stop(struct iwm_qp *qp, bool flush)
 
 	smp_mb__before_atomic();	/* as iwm_sq_flush() */
 	if (flush)
-		set_bit(SQ_FLUSH, &sq->flags);
-	set_bit(SQ_STOPPED, &sq->flags);
+		set_bit(IWM_SQ_FLUSH, &sq->flags);
+	set_bit(IWM_SQ_STOPPED, &sq->flags);
 	own_begin(sq);
-	if (test_and_clear_bit(SQ_TERMINATE, &sq->flags))
+	if (test_and_clear_bit(IWM_SQ_TERMINATE, &sq->flags))
 		iwm_sq_send_terminate(qp, conn);
 	if (flush)
 		more = iwm_sq_flush_all(qp);
-	sq_note_blocked(sq, SQ_BLOCKED_NOT);
+	sq_note_blocked(sq, IWM_SQ_BLOCKED_NOT);
 	own_end(sq, more);
 	if (conn)
 		mpa_conn_put(conn);

@@ -195,17 +195,17 @@ static void message_done(struct iwm_qp *qp, struct mpa_conn *conn)
 	struct tx_msg *msg = &sq->msg;
 	struct iwm_wqe *wqe;
 
-	if (msg->kind == MSG_RESPONSE)
+	if (msg->kind == IWM_MSG_RESPONSE)
 		/* Pairs with iwm_sq_add_response(): the entry is free */
 		smp_store_release(&sq->irq_get, sq->irq_get + 1);
-	if (msg->kind == MSG_WQE) {
+	if (msg->kind == IWM_MSG_WQE) {
 		wqe = iwm_sq_wqe(sq, msg->wqe);
 		spin_lock_bh(&sq->lock);
 		wqe->end = mpa_tx_written(conn);
 		wqe->written = true;
 		spin_unlock_bh(&sq->lock);
 	}
-	msg->kind = MSG_NONE;
+	msg->kind = IWM_MSG_NONE;
 }
 
 /*
@@ -276,11 +276,11 @@ static void segment_failed(struct iwm_qp *qp, int mr_error)
 {
 	struct tx_msg *msg = &qp->sq->msg;
 
-	if (msg->kind == MSG_RESPONSE)
+	if (msg->kind == IWM_MSG_RESPONSE)
 		response_failed(qp, mr_error);
 	else
 		iwm_msg_local_error(qp, msg->wqe, SIW_WC_LOC_PROT_ERR);
-	msg->kind = MSG_NONE;
+	msg->kind = IWM_MSG_NONE;
 }
 
 /* Hand over to TCP, give back entries, and complete what TCP has taken. */
@@ -321,11 +321,11 @@ enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 	while (!iwm_sq_is_over(sq)) {
 		int ret;
 
-		if (sq->msg.kind == MSG_NONE && sent >= budget) {
+		if (sq->msg.kind == IWM_MSG_NONE && sent >= budget) {
 			hand_over(qp, conn, false);
 			return TX_BUDGET;
 		}
-		if (sq->msg.kind == MSG_NONE && !iwm_msg_next(qp, worker)) {
+		if (sq->msg.kind == IWM_MSG_NONE && !iwm_msg_next(qp, worker)) {
 			ret = hand_over(qp, conn, false);
 			if (ret)
 				return why_not_sent(ret);
@@ -385,11 +385,11 @@ bool iwm_sq_send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	u32 len;
 	int ret;
 
-	sq->msg.kind = MSG_NONE;	/* the Terminate is the last message */
+	sq->msg.kind = IWM_MSG_NONE;	/* the Terminate comes last */
 	sq->rest.cur = sq->rest.num_sge;
 	/* If the connection is not published yet, a kick follows. */
 	if (!conn)
-		return test_bit(SQ_STOPPED, &sq->flags);
+		return test_bit(IWM_SQ_STOPPED, &sq->flags);
 	ulpdu.hdr_len = ddp_segment_build(hdr, &seg, iwm_qp_version(qp));
 	len = ulpdu.hdr_len + sq->term_len;
 	if (!mpa_tx_room(conn, len)) {

@@ -81,17 +81,17 @@ TRACE_DEFINE_ENUM(RDMAP_SEND_SE_INVAL);
 			 { RDMAP_SEND_SE, "SEND_SE" },			\
 			 { RDMAP_SEND_SE_INVAL, "SEND_SE_INV" })
 
-TRACE_DEFINE_ENUM(SQ_BLOCKED_TCP);
-TRACE_DEFINE_ENUM(SQ_BLOCKED_STARTUP);
-TRACE_DEFINE_ENUM(SQ_BLOCKED_READ);
-TRACE_DEFINE_ENUM(SQ_BLOCKED_MEMORY);
+TRACE_DEFINE_ENUM(IWM_SQ_BLOCKED_TCP);
+TRACE_DEFINE_ENUM(IWM_SQ_BLOCKED_STARTUP);
+TRACE_DEFINE_ENUM(IWM_SQ_BLOCKED_READ);
+TRACE_DEFINE_ENUM(IWM_SQ_BLOCKED_MEMORY);
 
 #define iwm_trace_blocked(why)						\
 	__print_symbolic(why,						\
-			 { SQ_BLOCKED_TCP, "tcp" },			\
-			 { SQ_BLOCKED_STARTUP, "startup" },		\
-			 { SQ_BLOCKED_READ, "read" },			\
-			 { SQ_BLOCKED_MEMORY, "memory" })
+			 { IWM_SQ_BLOCKED_TCP, "tcp" },			\
+			 { IWM_SQ_BLOCKED_STARTUP, "startup" },		\
+			 { IWM_SQ_BLOCKED_READ, "read" },		\
+			 { IWM_SQ_BLOCKED_MEMORY, "memory" })
 
 /* The meaning of a Terminate's layer, type and code: RFC 5040 4.8. */
 #define IWM_TERM(layer, etype, ecode)	((layer) << 12 | (etype) << 8 | (ecode))

@@ -101,7 +101,7 @@
 byte mem[NUM_WORDS];
 chan sb[5] = [3] of { byte, byte };
 
-/* sq->get and sq->released belong to the owner; SQ_OWNED passes them on. */
+/* sq->get and sq->released belong to the owner; IWM_SQ_OWNED passes them on. */
 byte get, released, owners;
 byte posted, posting;		/* entries; posting includes unfinished ones */
 byte flushed;			/* entries handed to TCP */

@@ -188,7 +188,7 @@ inline queue_close()
 #endif
 }
 
-/* iwm_cm_closed(), and the reference that it drops. The first call counts. */
+/* iwm_cep_closed(), and the reference that it drops. The first call counts. */
 inline tell_cm()
 {
 	d_step {
