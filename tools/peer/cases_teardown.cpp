@@ -143,10 +143,10 @@ static void diesWithDataOnTheWay(Context& c) {
   Session s(c, Options(c.config));
 
   s.stream.receiveBuffer(4096);
-  for (unsigned i = 0; i < 5; i++)
+  for (unsigned i = 0; i < 5; i++) {
     c.target.command(format("send 8192 %u", i));
-  for (unsigned i = 0; i < 5; i++)
-    s.expectCompletion("SEND");
+    s.expectCompletion("SEND"); /* the application uses the memory again */
+  }
   c.target.command("reset");
   s.send(s.nextSend(100, 1));
   s.stream.receiveBuffer(1 << 20);
