@@ -16,6 +16,7 @@
 #include "netdev.h"
 #include "policy.h"
 #include "qp_conn.h"
+#include "qp_end.h"
 #include "qp_ref.h"
 
 /* ---- Parameters ---- */

@@ -10,7 +10,7 @@
 #include "mmap.h"
 #include "netdev.h"
 #include "qp.h"
-#include "qp_conn.h"
+#include "qp_end.h"
 #include "qp_ref.h"
 #include "qp_state.h"
 #include "recv.h"
@@ -425,7 +425,7 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		}
 		trace_iwm_post_recv(qp, wr->wr_id, wr->num_sge);
 	}
-	/* Either rx_end() sees the new entries, or this sees the end. */
+	/* Either iwm_qp_rx_end() sees the new entries, or this sees the end. */
 	smp_mb();
 	if (unlikely(READ_ONCE(qp->rx_ended)))
 		iwm_qp_flush_rq(qp);

@@ -1,316 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs and their connections: connect, close, and the upcalls of MPA.
- *
- * rx_end() flushes the receive queue where the receive direction ends: under
- * the socket lock, or when no upcall can run any more.
- *
- * tests/prove/ending.pml is a model of the end of a connection.
+ * Queue pairs and their connections: connect and accept, and the upcalls of
+ * MPA. qp_end.c has the end.
  */
 #include <mpa/negotiate.h>
 #include "cep.h"
-#include "cq.h"
 #include "qp_conn.h"
+#include "qp_end.h"
 #include "qp_state.h"
 #include "recv.h"
-#include "rq.h"
 #include "sq_send.h"
 
-#define DRAIN_POLL_MS		10	/* between checks of a draining SQ */
-#define DRAIN_MAX_MS		5000	/* for earlier posts to be sent */
-
-static void flush_round(struct iwm_qp *qp)
-{
-	struct iwm_wc wc = {
-		.opcode = SIW_OP_RECEIVE,
-		.status = SIW_WC_WR_FLUSH_ERR,
-	};
-	struct iwm_rwr rwr;
-	u32 i;
-
-	for (i = 0; i < qp->rq.num; i++) {
-		if (iwm_rq_take(&qp->rq, &rwr) == -ENOENT)
-			break;
-		wc.id = rwr.id;
-		iwm_cq_add(qp->rcq, qp, &wc);
-	}
-}
-
-/**
- * iwm_qp_flush_rq() - flush the receive ring
- * @qp: queue pair; nothing happens when it uses an SRQ
- *
- * If another caller is flushing already, that caller repeats its round for this
- * call. A user ring may be refilled meanwhile: at most one round for each call.
- *
- * Context: any.
- */
-void iwm_qp_flush_rq(struct iwm_qp *qp)
-{
-	int calls;
-
-	/* One caller at a time, to keep the completions in order */
-	if (qp->srq || atomic_inc_return(&qp->rq_flushes) != 1)
-		return;
-	do {
-		calls = atomic_read(&qp->rq_flushes);
-		flush_round(qp);
-	} while (atomic_sub_return(calls, &qp->rq_flushes));
-}
-
-/*
- * The receive direction has ended. The consumer of an SRQ gets its event after
- * the last completion that uses one of its buffers. Context: socket lock held,
- * or no upcall can run any more.
- */
-static void rx_end(struct iwm_qp *qp)
-{
-	bool dying = READ_ONCE(qp->dying);
-
-	/* Taken before the entries in the ring, so completed before them */
-	if (!dying)
-		iwm_rx_flush(qp);
-	WRITE_ONCE(qp->rx_ended, true);
-	smp_mb();	/* pairs with iwm_post_recv() */
-	if (dying)
-		return;
-	iwm_qp_flush_rq(qp);
-	if (xchg(&qp->last_wqe_due, false))
-		iwm_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
-}
-
-/* Release the connection, if there is one. */
-static void drop_conn(struct iwm_qp *qp)
-{
-	struct mpa_conn *conn = qp->conn;
-
-	lockdep_assert_held(&qp->conn_lock);
-	if (!conn)
-		return;
-	spin_lock_bh(&qp->lock);
-	qp->conn = NULL;
-	spin_unlock_bh(&qp->lock);
-	mpa_destroy(conn);
-}
-
-/* End the connection and release it. The transmit owner does not use it. */
-static void release_conn(struct iwm_qp *qp, bool reset)
-{
-	if (reset && qp->conn)
-		mpa_abort(qp->conn);
-	else
-		iwm_qp_send_fin(qp);
-	drop_conn(qp);
-}
-
-/**
- * iwm_qp_disconnect() - end and release the connection
- * @qp: queue pair; its state is ERROR afterwards
- * @reset: reset TCP. Otherwise our FIN follows the data that TCP has taken, so
- *	that each completed Send arrives, and the socket lingers
- * @status: negative errno for the CM's event, when that is still due
- *
- * Phases: 1 the state keeps posts and upcalls out; 2 the transmit owner
- * leaves, the last upcall ends, and the send queue is flushed; 3 the
- * connection is released; 4 the receive queue is flushed; 5 the CM gets its
- * event. All phases are complete when this returns.
- *
- * Context: process, may sleep; takes conn_lock and the socket lock.
- */
-void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
-{
-	enum iwm_qp_state from;
-
-	might_sleep();
-	iwm_qp_move(qp, IWM_QP_ERROR, &from);
-	iwm_sq_stop(qp, true);
-	mutex_lock(&qp->conn_lock);
-	release_conn(qp, reset);
-	rx_end(qp);
-	mutex_unlock(&qp->conn_lock);
-	iwm_qp_finish(qp, status);
-}
-
-/**
- * iwm_qp_die() - the QP is being destroyed
- * @qp: queue pair
- *
- * Outstanding work requests get no completion any more, and no new work is
- * queued.
- *
- * Context: process, may sleep; takes conn_lock and the socket lock.
- */
-void iwm_qp_die(struct iwm_qp *qp)
-{
-	spin_lock_bh(&qp->lock);
-	WRITE_ONCE(qp->dying, true);
-	spin_unlock_bh(&qp->lock);
-	iwm_qp_disconnect(qp, false, -ECONNABORTED);
-	cancel_delayed_work_sync(&qp->close_work);
-}
-
-/*
- * Stop sending, and send our FIN. In CLOSING, receiving goes on until the peer
- * has closed or is late; unfinished work requests are flushed after that.
- * Without a connection (the Reply could not be sent) they are flushed at once.
- */
-static void qp_shut_down(struct iwm_qp *qp, enum iwm_qp_state state)
-{
-	bool wait;
-
-	iwm_sq_stop(qp, state != IWM_QP_CLOSING);
-	mutex_lock(&qp->conn_lock);
-	iwm_qp_send_fin(qp);
-	wait = qp->fin_sent;
-	mutex_unlock(&qp->conn_lock);
-	if (wait)
-		iwm_qp_queue_close(qp, IWM_CLOSE_MAX_MS);
-	else if (state == IWM_QP_CLOSING)
-		iwm_qp_disconnect(qp, false, -ECONNABORTED);
-}
-
-/* Release the connection of a failed startup. */
-static void drop_dead_conn(struct iwm_qp *qp)
-{
-	mutex_lock(&qp->conn_lock);
-	if (!READ_ONCE(qp->cep))
-		drop_conn(qp);
-	mutex_unlock(&qp->conn_lock);
-}
-
-/*
- * Our Terminate or FIN is being sent: wait for the peer. A peer that is late at
- * an orderly end may only be slow to take our data: TCP then goes on without
- * us.
- */
-static void wait_for_peer(struct iwm_qp *qp)
-{
-	bool reset = READ_ONCE(qp->state) != IWM_QP_CLOSING &&
-		     !READ_ONCE(qp->peer_closed);
-	long left;
-
-	smp_rmb();	/* pairs with iwm_qp_send_fin() */
-	left = READ_ONCE(qp->deadline) - jiffies;
-	if (left > 0)
-		iwm_qp_queue_close_jiffies(qp, left);
-	else
-		iwm_qp_disconnect(qp, reset, -ETIMEDOUT);
-}
-
-static bool close_is_late(const struct iwm_qp *qp)
-{
-	return time_after_eq(jiffies, READ_ONCE(qp->deadline));
-}
-
-/*
- * The next step of closing: wait for the send queue, send our FIN, and
- * disconnect when the peer has not closed in time.
- */
-static void close_step(struct iwm_qp *qp)
-{
-	enum iwm_qp_state state = READ_ONCE(qp->state);
-
-	if (state == IWM_QP_IDLE)
-		drop_dead_conn(qp);
-	else if (state == IWM_QP_TERMINATE || READ_ONCE(qp->fin_sent))
-		wait_for_peer(qp);
-	else if (state == IWM_QP_CLOSING && !iwm_sq_idle(qp) &&
-		 !close_is_late(qp))
-		iwm_qp_queue_close(qp, DRAIN_POLL_MS);
-	else if (state != IWM_QP_RTS)
-		qp_shut_down(qp, state);
-}
-
-/* iwm_qp.close_work: one step at a time */
-void iwm_qp_close_work(struct work_struct *work)
-{
-	close_step(container_of(to_delayed_work(work), struct iwm_qp,
-				close_work));
-}
-
-/* ---- For modify_qp ---- */
-
-/**
- * iwm_qp_reset() - modify_qp to RESET
- * @qp: queue pair; its state is IDLE afterwards
- *
- * Context: process, may sleep; takes conn_lock and the socket lock.
- */
-void iwm_qp_reset(struct iwm_qp *qp)
-{
-	enum iwm_qp_state from;
-
-	if (READ_ONCE(qp->state) != IWM_QP_IDLE || READ_ONCE(qp->cep))
-		iwm_qp_disconnect(qp, false, -ECONNABORTED);
-	iwm_qp_move(qp, IWM_QP_IDLE, &from);
-}
-
-/**
- * iwm_qp_close() - modify_qp to SQD: close in order
- * @qp: queue pair
- *
- * Sends posted work requests first, then a FIN. Does not wait for that.
- *
- * Context: process, may sleep; takes conn_lock and the socket lock.
- * Return: 0, or -EINVAL in IDLE: there is nothing to close.
- */
-int iwm_qp_close(struct iwm_qp *qp)
-{
-	enum iwm_qp_state from;
-
-	if (!iwm_qp_move(qp, IWM_QP_CLOSING, &from))
-		return from == IWM_QP_IDLE ? -EINVAL : 0;
-	iwm_qp_set_deadline(qp, DRAIN_MAX_MS);
-	close_step(qp);
-	return 0;
-}
-
 /* ---- Upcalls of MPA. Context: socket lock held, softirq or process. ---- */
-
-/* TCP's receive direction has ended, or TCP is lost. */
-static void tcp_lost(struct iwm_qp *qp, int status)
-{
-	enum iwm_qp_state from;
-
-	if (READ_ONCE(qp->state) == IWM_QP_IDLE) {
-		iwm_qp_tell_cm(qp, status ? status : -ECONNRESET);
-		return;
-	}
-	WRITE_ONCE(qp->peer_closed, !status);
-	if (iwm_qp_move(qp, IWM_QP_ERROR, &from))
-		iwm_qp_queue_close(qp, 0);
-	if (status && iwm_qp_is_up(from))
-		iwm_qp_event(qp, IB_EVENT_QP_FATAL);
-	rx_end(qp);
-	iwm_qp_finish(qp, status);
-}
-
-static void upcall_closed(void *consumer, enum mpa_error err, int status)
-{
-	const struct rdmap_fault fault = {
-		.err.layer = TERM_LAYER_LLP,
-		.err.etype = LLP_ETYPE_MPA,
-		.err.ecode = err,
-	};
-	struct iwm_qp *qp = consumer;
-
-	if (err != MPA_ERR_CRC && err != MPA_ERR_MARKER) {
-		tcp_lost(qp, status);
-		return;
-	}
-	/* TCP is intact: tell the peer the reason. */
-	iwm_qp_error(qp, &fault);
-	rx_end(qp);
-}
-
-/* Both directions of TCP have ended: there is nothing left to wait for. */
-static void upcall_gone(void *consumer)
-{
-	struct iwm_qp *qp = consumer;
-
-	if (READ_ONCE(qp->state) == IWM_QP_ERROR && READ_ONCE(qp->fin_sent))
-		cancel_delayed_work(&qp->close_work);
-}
 
 static int upcall_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 {
@@ -323,7 +24,7 @@ static int upcall_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 		ret = iwm_receive(qp, cur, len);
 	}
 	if (unlikely(ret) && READ_ONCE(qp->state) != IWM_QP_IDLE)
-		rx_end(qp);
+		iwm_qp_rx_end(qp);
 	return ret;
 }
 
@@ -477,8 +178,8 @@ static const struct mpa_consumer_ops qp_ops = {
 	.receive_done	= iwm_receive_done,
 	.writable	= upcall_writable,
 	.idle		= upcall_idle,
-	.closed		= upcall_closed,
-	.gone		= upcall_gone,
+	.closed		= iwm_qp_upcall_closed,
+	.gone		= iwm_qp_upcall_gone,
 };
 
 /* ---- Connecting, for cm.c ---- */
@@ -502,7 +203,7 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 	if (ret)
 		return ret;
 	/* That of a failed attempt */
-	drop_conn(qp);
+	iwm_qp_drop_conn(qp);
 	ret = iwm_sq_set_depths(qp, params->ird, params->ord);
 	if (ret)
 		return ret;
@@ -620,7 +321,7 @@ int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 	if (!is_connecting(qp, cep))
 		goto out;
 	attempt->params.startup_ms = mpa_startup_left(qp->conn);
-	drop_conn(qp);
+	iwm_qp_drop_conn(qp);
 	if (attempt->params.startup_ms) {
 		ret = start_conn(qp, attempt);
 	} else {

@@ -48,8 +48,8 @@ static void set_state(struct iwm_qp *qp, enum iwm_qp_state to)
 	    (to == IWM_QP_ERROR && qp->state != IWM_QP_TERMINATE))
 		WRITE_ONCE(qp->last_wqe_due, !!qp->srq);
 	/*
-	 * Pairs with rx_end(), which an upcall calls when it sees the state,
-	 * and with sq_may_transmit().
+	 * Pairs with iwm_qp_rx_end(), which an upcall calls when it sees the
+	 * state, and with sq_may_transmit().
 	 */
 	smp_store_release(&qp->state, to);
 }

@@ -3,7 +3,7 @@
  * The end of a connection and of its queue pair: upcalls, the transmit owner,
  * the closing work, the connection manager, and the consumer that destroys.
  *
- * Code: ddp_glue/qp.c (iwm_destroy_qp()), ddp_glue/qp_conn.c
+ * Code: ddp_glue/qp.c (iwm_destroy_qp()), ddp_glue/qp_conn.c, ddp_glue/qp_end.c
  * (iwm_qp_disconnect(), iwm_qp_die(), close_step(), the upcalls),
  * ddp_glue/qp_state.c (iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish(),
  * iwm_qp_tell_cm(), iwm_qp_queue_close()), ddp_glue/qp_ref.c, ddp_glue/sq_owner.c
@@ -217,11 +217,11 @@ inline finish()
 	tell_cm()
 }
 
-#define rx_end()	complete(recv_left)
+#define iwm_qp_rx_end()	complete(recv_left)
 
 /* ---- Upcalls, with the socket locked ---- */
 
-inline upcall_closed()
+inline iwm_qp_upcall_closed()
 {
 	assert(ops && !destroyed);
 	d_step { use_qp; from = state; state = ERROR };
@@ -229,11 +229,11 @@ inline upcall_closed()
 	:: from != ERROR -> from = 0; queue_close()
 	:: else -> from = 0
 	fi;
-	rx_end();
+	iwm_qp_rx_end();
 	finish()
 }
 
-inline upcall_gone()
+inline iwm_qp_upcall_gone()
 {
 	d_step {
 		assert(ops && !destroyed && !qp_gone);
@@ -241,7 +241,7 @@ inline upcall_gone()
 	}
 }
 
-/* A protocol error: iwm_qp_error(), then rx_end(). */
+/* A protocol error: iwm_qp_error(), then iwm_qp_rx_end(). */
 inline upcall_receive()
 {
 	assert(ops && !destroyed);
@@ -261,7 +261,7 @@ inline upcall_receive()
 	:: else
 	fi;
 	from = 0;
-	rx_end();
+	iwm_qp_rx_end();
 	rx_stopped = true
 }
 
@@ -286,13 +286,13 @@ inline look_at_tcp()
 	:: ops && tcp_closed && !ended ->
 		ended = true;
 		rx_stopped = true;
-		upcall_closed()
+		iwm_qp_upcall_closed()
 	:: else
 	fi;
 	if
 	:: ops && tcp_closed && ended && !gone_told ->
 		gone_told = true;
-		upcall_gone()
+		iwm_qp_upcall_gone()
 	:: else
 	fi
 }
@@ -428,7 +428,7 @@ inline disconnect(reset)
 	:: else
 	fi;
 #ifndef NO_RX_END
-	rx_end();
+	iwm_qp_rx_end();
 #endif
 	give(conn_lock);
 	finish()
