@@ -9,6 +9,7 @@
 #include "cep.h"
 #include "netdev.h"
 #include "qp_ref.h"
+#include "work.h"
 
 #define DECIDE_MAX_MS	60000	/* for the consumer to accept or reject */
 #define WATCH_MS	250	/* between two checks of the device */

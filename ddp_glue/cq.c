@@ -12,7 +12,6 @@
 #include <rdma/uverbs_ioctl.h>
 #include "cq.h"
 #include "mmap.h"
-#include "netdev.h"
 #include "trace.h"
 
 static const u8 wc_opcodes[SIW_NUM_OPCODES] = {

@@ -46,6 +46,7 @@
 #include "sq_send.h"
 #include "stats.h"
 #include "verbs.h"
+#include "work.h"
 
 #define IWM_TAG_OFF	8
 #define IWM_TAG_LEN	8
@@ -53,13 +54,6 @@
 
 static LIST_HEAD(devices);
 static DEFINE_MUTEX(devices_lock);
-
-/*
- * Changes and removal of devices. This work waits for rtnl and for consumers to
- * release the device. Work that storage needs to write memory out must not wait
- * for it, as it could in a shared queue with one rescuer.
- */
-static struct workqueue_struct *iwm_dev_wq;
 
 static bool addr_tagged(const struct net_device *netdev)
 {
@@ -590,31 +584,12 @@ static int __init iwmpa_init(void)
 {
 	int ret;
 
-	/*
-	 * Not WQ_HIGHPRI: this queue sends Responses to the peer's Reads, which
-	 * must not take CPUs away from the programs of this machine.
-	 */
-	iwm_wq = alloc_workqueue("iwmpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!iwm_wq)
-		return -ENOMEM;
-	/*
-	 * Storage must not wait while work for programs sleeps for memory, nor
-	 * while it runs: a queue of its own, and WQ_CPU_INTENSIVE.
-	 */
-	iwm_user_wq = alloc_workqueue("iwmpa_user",
-				      WQ_CPU_INTENSIVE | WQ_PERCPU, 0);
-	if (!iwm_user_wq) {
-		ret = -ENOMEM;
-		goto err_destroy_wq;
-	}
-	iwm_dev_wq = alloc_workqueue("iwmpa_dev", WQ_UNBOUND, 0);
-	if (!iwm_dev_wq) {
-		ret = -ENOMEM;
-		goto err_destroy_user_wq;
-	}
+	ret = iwm_work_init();
+	if (ret)
+		return ret;
 	ret = iwm_gather_module_init();
 	if (ret)
-		goto err_destroy_dev_wq;
+		goto err_exit_work;
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_exit_gather;
@@ -623,12 +598,8 @@ static int __init iwmpa_init(void)
 
 err_exit_gather:
 	iwm_gather_module_exit();
-err_destroy_dev_wq:
-	destroy_workqueue(iwm_dev_wq);
-err_destroy_user_wq:
-	destroy_workqueue(iwm_user_wq);
-err_destroy_wq:
-	destroy_workqueue(iwm_wq);
+err_exit_work:
+	iwm_work_exit();
 	return ret;
 }
 
@@ -639,9 +610,7 @@ static void __exit iwmpa_exit(void)
 	dev_remove_all();
 	unregister_netdevice_notifier(&netdev_notifier);
 	iwm_gather_module_exit();
-	destroy_workqueue(iwm_dev_wq);
-	destroy_workqueue(iwm_user_wq);
-	destroy_workqueue(iwm_wq);
+	iwm_work_exit();
 	addr_untag_all();
 	/* Wait for RCU callbacks of this module */
 	rcu_barrier();

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A device's netdev and network namespace for all layers, whether the device is
- * being removed, and the work queues.
+ * A device's netdev and network namespace for all layers, and whether the device
+ * is being removed.
  */
 #include <net/net_namespace.h>
 #include "netdev.h"
-
-struct workqueue_struct *iwm_wq;
-struct workqueue_struct *iwm_user_wq;
 
 /**
  * iwm_dev_get_netdev() - get the netdev of a device

@@ -23,10 +23,10 @@
  * change; qp_conn.c flushes the receive queue where the receive direction ends.
  */
 #include "cep.h"
-#include "netdev.h"
 #include "qp_state.h"
 #include "sq.h"
 #include "trace.h"
+#include "work.h"
 
 #define TERMINATE_MAX_MS	2000	/* for the Terminate to reach TCP */
 

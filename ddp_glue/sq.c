@@ -8,11 +8,11 @@
 #include "cq.h"
 #include "mem.h"
 #include "mmap.h"
-#include "netdev.h"
 #include "qp_ref.h"
 #include "qp_state.h"
 #include "sq.h"
 #include "trace.h"
+#include "work.h"
 
 /* ---- Notes for the transmit owner ---- */
 
