@@ -5,7 +5,9 @@
 #ifndef MPA_CRC_LIBRARY_H
 #define MPA_CRC_LIBRARY_H
 
+#include <asm/byteorder.h>
 #include <linux/crc32.h>
+#include <linux/types.h>
 
 union mpa_crc {
 	u32 state;
