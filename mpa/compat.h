@@ -109,16 +109,16 @@ static inline int mpa_ioctl_put(int value, unsigned long arg)
 #define MPA_INFO_SOCK	const struct sock *sk
 #endif
 
-/* Without devmem TCP the CPU can read all of TCP's buffers. */
 #ifndef HAVE_SKB_FRAGS_READABLE
+/* Without devmem TCP the CPU can read all of TCP's buffers. */
 static inline bool skb_frags_readable(const struct sk_buff *skb)
 {
 	return true;
 }
 #endif
 
-/* Newer kernels' hash drivers need no alignment. */
 #ifndef HAVE_SHASH_ALIGNMASK
+/* Newer kernels' hash drivers need no alignment. */
 #define crypto_shash_alignmask(tfm)	0
 #endif
 

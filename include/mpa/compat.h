@@ -32,13 +32,13 @@ hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* In newer kernels a per-CPU workqueue has a flag. */
 #ifndef HAVE_WQ_PERCPU
+/* In newer kernels a per-CPU workqueue has a flag. */
 #define WQ_PERCPU	0
 #endif
 
-/* A socket address whose length depends on its family */
 #ifndef HAVE_SOCKADDR_UNSIZED
+/* A socket address whose length depends on its family */
 #define sockaddr_unsized	sockaddr
 #endif
 
