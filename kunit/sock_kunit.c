@@ -353,4 +353,5 @@ static struct kunit_suite suite = {
 };
 
 kunit_test_suite(suite);
+MODULE_DESCRIPTION("KUnit suites of the calls of mpa.ko to TCP");
 MODULE_LICENSE("GPL");

@@ -5,5 +5,6 @@
 #include "surroundings.h"
 
 /* Lets a case run out of memory. */
+#undef kmalloc
 #define kmalloc(size, flags) early_kunit_kmalloc(size, flags)
 #include "../mpa/rx_early.c"
