@@ -94,6 +94,10 @@ fuzz: ## libFuzzer over the parsers, and over the modules in User Mode Linux, FU
 prove: ## models of the lock-free parts (Spin), the pure files with any input (Frama-C), and mutants that lack a barrier, step or check
 	@scripts/prove
 
+.PHONY: intree
+intree: ## lay mpa and iwmpa into Debian's kernel source (KERNEL=7, 6.12) as patches in build/intree, and build each there
+	@scripts/intree
+
 .PHONY: faults
 faults: ## every allocation under the modules fails once, in User Mode Linux with KASAN and kmemleak; a table
 	@scripts/faults
