@@ -209,6 +209,44 @@ static void rcv_02_largest_length(struct kunit *test)
 	__skb_queue_purge(&env->queue);
 }
 
+/* A buffer with the end of @page and the beginning of the page behind it. */
+static struct sk_buff *side_by_side(struct kunit *test, struct page *page)
+{
+	struct sk_buff *skb = buffer_make(test, NULL, 0, LINEAR);
+
+	skb_add_rx_frag(skb, 0, page, PAGE_SIZE - 30, 30, PAGE_SIZE);
+	skb_add_rx_frag(skb, 1, page + 1, 0, 20, PAGE_SIZE);
+	return skb;
+}
+
+static u32 first_piece(struct sk_buff *skb)
+{
+	struct sk_buff_head queue;
+	struct mpa_cursor cur;
+
+	__skb_queue_head_init(&queue);
+	__skb_queue_tail(&queue, skb);
+	mpa_cursor_init(&cur, &queue, skb, 0);
+	mpa_cursor_fill(&cur);
+	__skb_queue_purge(&queue);
+	return cur.left;
+}
+
+/* Octets side by side in one large page are one piece, in two pages not. */
+static void rcv_03_fragments_side_by_side(struct kunit *test)
+{
+	struct page *page = alloc_pages(GFP_KERNEL | __GFP_COMP, 1);
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	get_page(page);	/* for the second fragment */
+	KUNIT_EXPECT_EQ(test, first_piece(side_by_side(test, page)), 50);
+
+	page = alloc_pages(GFP_KERNEL, 1);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	split_page(page, 1);
+	KUNIT_EXPECT_EQ(test, first_piece(side_by_side(test, page)), 30);
+}
+
 static void cursor_ends_at_the_queues_end(struct kunit *test)
 {
 	struct rx_env *env = rx_env_create(test);
@@ -365,6 +403,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(mrk_12_copy_in_pieces),
 	KUNIT_CASE(rcv_02_peek_wants_what_is_missing),
 	KUNIT_CASE(rcv_02_largest_length),
+	KUNIT_CASE(rcv_03_fragments_side_by_side),
 	KUNIT_CASE(cursor_ends_at_the_queues_end),
 	KUNIT_CASE(rcv_03_cursor_ends_at_a_gap),
 	KUNIT_CASE(list_within_a_list),

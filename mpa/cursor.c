@@ -56,15 +56,34 @@ static struct sk_buff *cursor_next_skb(struct mpa_cursor *cur, u32 *off)
 	return NULL;
 }
 
+/*
+ * Newer kernels put each 4 KiB of a sender's large page into a fragment of its
+ * own, and lo and veth pass the fragments on. Octets that lie side by side in
+ * one large page are one piece. Adjacent pages that were allocated separately
+ * are not: hardened usercopy rejects a copy across them.
+ */
+static void cursor_enter_frag(struct mpa_cursor *cur,
+			      const struct skb_shared_info *info)
+{
+	const skb_frag_t *frag = &info->frags[cur->frag];
+	const struct page *head = compound_head(skb_frag_page(frag));
+
+	cur->ptr = skb_frag_address(frag);
+	cur->left = 0;
+	do {
+		cur->left += skb_frag_size(frag++);
+		cur->frag++;
+	} while (cur->frag < info->nr_frags &&
+		 compound_head(skb_frag_page(frag)) == head &&
+		 skb_frag_address(frag) == cur->ptr + cur->left);
+}
+
 static bool cursor_next_in_skb(struct mpa_cursor *cur)
 {
 	const struct skb_shared_info *info = skb_shinfo(cur->part);
 
 	if (cur->frag < info->nr_frags) {
-		const skb_frag_t *frag = &info->frags[cur->frag++];
-
-		cur->ptr = skb_frag_address(frag);
-		cur->left = skb_frag_size(frag);
+		cursor_enter_frag(cur, info);
 		return true;
 	}
 	if (cur->part != cur->skb && cur->part->next)
