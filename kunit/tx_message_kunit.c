@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/uio.h>
 #include "crc_suite.h"
+#include "fpdu.h"
 #include "tx_env.h"
 
 #define MAX_SPANS	128
@@ -72,12 +73,27 @@ static void message_expect(struct tx_env *env, struct sent_message *m, u32 len)
 		put_unaligned_be32(get_unaligned_be32(offset) + len, offset);
 }
 
+/*
+ * The room for the next ULPDU of a message, which fills the end of a segment
+ * even with less than the 128 octets that mpa_tx_room() returns at least, unless
+ * all that is left would fit these.
+ */
+static u32 message_room(const struct tx_env *env, u32 left)
+{
+	const struct mpa_tx *tx = &env->conn->tx;
+	u32 room = mpa_tx_room(env->conn, left > 128 ? 32 : left);
+
+	if (room != 128)
+		return room;
+	return min(room, mpa_fpdu_room(tx->plan.room, tx->writer.markers, tx->writer.pos));
+}
+
 /* Send ULPDU by ULPDU; each must use all the room. */
 static void message_send(struct kunit *test, struct tx_env *env, struct sent_message *m)
 {
 	do {
 		u32 left = m->len - m->done, hdr_len = m->msg.hdr_len;
-		u32 room = mpa_tx_room(env->conn, min(left + hdr_len, 128u));
+		u32 room = message_room(env, left + hdr_len);
 
 		if (!room) {
 			KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m->msg), -EAGAIN);
@@ -108,6 +124,70 @@ static void ddp_01_siz_05_messages(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
 		KUNIT_EXPECT_TRUE_MSG(test, tx_stream_matches(env), "way %u", way);
 		KUNIT_EXPECT_EQ(test, tx_count(env, MPA_STAT_TX_UNALIGNED), 0);
+	}
+}
+
+/*
+ * Messages of 4160 octets leave 112 octets of their third segment. The next
+ * message fills them, so that TCP can send all segments at once.
+ */
+static void siz_05_messages_end_no_segments(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 i;
+
+	tx_start(env, false, true, 1448);
+	for (i = 0; i < 13; i++) {
+		message_start(env, &m, false, 4160, 4160);
+		message_send(test, env, &m);
+	}
+	KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+	KUNIT_EXPECT_EQ(test, fake_tcp.num_ends, 1);	/* that of the last one */
+	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
+}
+
+/* A segment's end that is too short for a ULPDU of 32 octets stays empty. */
+static void siz_05_message_in_the_next_segment(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 room;
+
+	tx_start(env, false, true, 1448);
+	for (room = 40; room >= 32; room -= 8) {
+		message_start(env, &m, false, 1448 - 24 - room, 1448);
+		message_send(test, env, &m);
+		message_start(env, &m, false, 1418, 1418);
+		message_send(test, env, &m);
+		KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+		KUNIT_EXPECT_EQ(test, fake_tcp.num_ends, room < 38 ? 2 : 1);
+		tx_start(env, false, true, 1448);
+	}
+}
+
+/*
+ * A message with up to 128 octets of ULPDU is one FPDU, whatever room the
+ * segment has left: a Read Request in two is an error at the peer.
+ */
+static void ddp_01_short_message_is_one_fpdu(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 len, room;
+
+	for (len = 28; len <= 110; len += 41) {
+		for (room = 40; room < len + 24; room += 8) {
+			tx_start(env, false, true, 1448);
+			message_start(env, &m, false, 1448 - 24 - room, 1448);
+			message_send(test, env, &m);
+			message_start(env, &m, false, len, len);
+			KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m.msg), 0);
+			KUNIT_EXPECT_EQ_MSG(test, m.msg.left, 0, "%u octets, room %u", len, room);
+			message_expect(env, &m, len);
+			KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+			KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
+		}
 	}
 }
 
@@ -218,6 +298,9 @@ static void ddp_01_message_is_lent(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(ddp_01_siz_05_messages),
+	KUNIT_CASE(siz_05_messages_end_no_segments),
+	KUNIT_CASE(siz_05_message_in_the_next_segment),
+	KUNIT_CASE(ddp_01_short_message_is_one_fpdu),
 	KUNIT_CASE(tx_03_message_at_once),
 	KUNIT_CASE(ddp_01_message_that_waits),
 	KUNIT_CASE(ddp_01_message_is_lent),

@@ -16,6 +16,12 @@ struct mpa_conn;
 #define MPA_TX_RING_PROGRAM	4	/* on a program's socket */
 #define MPA_TX_PIECES		20	/* of one FPDU, when chunks are pages */
 #define MPA_TX_SHORT_END	16	/* of a chunk: an end of 1/16 is short */
+/*
+ * Least ULPDU of a message that fills the end of a segment. It is less than the
+ * MULPDU, as DDP may choose (RFC 5044 section 3): one more FPDU costs less than
+ * a short segment, because TCP sends only runs of full segments at once.
+ */
+#define MPA_TX_SHARE		32u
 /* Least room for an FPDU in one piece: see mpa_line_head() */
 #define MPA_TX_LEAST		32u
 /* A large FPDU fits one chunk: each octet is copied once, and one CRC taken */

@@ -30,7 +30,10 @@ static u32 large_room(const struct mpa_tx *tx)
 	return min(left, tx->large);
 }
 
-/* As mpa_tx_room(). */
+/*
+ * As mpa_tx_room(), but returns the true room, @min or more, of a segment that
+ * is partly filled.
+ */
 static __always_inline u32 next_room(struct mpa_tx *tx, u32 min,
 				     const bool markers)
 {
@@ -43,10 +46,11 @@ static __always_inline u32 next_room(struct mpa_tx *tx, u32 min,
 	if (unlikely(tx->large))
 		room = max(room, large_room(tx));
 	n = mpa_fpdu_room(room, markers, tx->writer.pos);
-	if (unlikely(n < min)) {
-		mpa_plan_end_segment(plan);
-		n = mpa_fpdu_room(plan->room, markers, tx->writer.pos);
-	}
+	if (likely(n >= min &&
+		   (n >= MPA_MIN_MULPDU || plan->room != plan->emss)))
+		return n;
+	mpa_plan_end_segment(plan);
+	n = mpa_fpdu_room(plan->room, markers, tx->writer.pos);
 	return max(n, MPA_MIN_MULPDU);
 }
 
@@ -72,10 +76,12 @@ static bool tx_may_send(const struct mpa_tx *tx)
 u32 mpa_tx_room(struct mpa_conn *conn, u32 min)
 {
 	struct mpa_tx *tx = &conn->tx;
+	u32 room;
 
 	if (!tx_may_send(tx))
 		return 0;
-	return next_room(tx, min, tx->writer.markers);
+	room = next_room(tx, min, tx->writer.markers);
+	return room ? max(room, MPA_MIN_MULPDU) : 0;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_room, MPA_NS);
 
@@ -280,7 +286,8 @@ static __always_inline int write_message(struct mpa_conn *conn,
 	int ret = 0;
 
 	do {
-		u32 least = min(msg->hdr_len + msg->left, MPA_MIN_MULPDU);
+		u32 rest = msg->hdr_len + msg->left;
+		u32 least = rest > MPA_MIN_MULPDU ? MPA_TX_SHARE : rest;
 		u32 room = next_room(&conn->tx, least, markers);
 
 		ret = -EAGAIN;
@@ -311,6 +318,9 @@ static __always_inline int write_message(struct mpa_conn *conn,
  * @conn: connection
  * @msg: the message; afterwards it describes the rest of the message
  *
+ * The first FPDU fills the segment behind an earlier message if a ULPDU of
+ * MPA_TX_SHARE octets fits. What fits the least MULPDU, such as a Read Request,
+ * is one FPDU.
  * Context: transmit owner; may sleep, except after mpa_tx_set_atomic().
  * Return: 0 when the message is written, or @msg->max_fpdus of it. When no
  * further FPDU could be written: -EAGAIN, there is no room, as with
