@@ -355,8 +355,7 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
 			struct iwm_qp *qp, struct iw_cm_id *id,
 			const struct iw_cm_conn_param *param)
 {
-	struct iwm_answer answer = {
-		.conn = conn,
+	struct mpa_answer answer = {
 		.pd = param->private_data,
 		.pd_len = param->private_data_len,
 	};
@@ -370,7 +369,7 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
 	 * memory out waits for an event that the worker delivers after this.
 	 */
 	noio = memalloc_noio_save();
-	ret = iwm_qp_accept(qp, cep, &answer);
+	ret = iwm_qp_accept(qp, cep, conn, &answer);
 	memalloc_noio_restore(noio);
 	if (ret)
 		iwm_cep_close(cep);

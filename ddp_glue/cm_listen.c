@@ -282,6 +282,11 @@ static int port_create(struct iwm_subscription *sub, struct net *net,
 {
 	struct iwm_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 	struct mpa_params params = iwm_cm_listen_params;
+	struct mpa_consumer consumer = {
+		.ops = &port_ops,
+		.arg = port,
+		.mib = &iwm_listen_mib,
+	};
 
 	lockdep_assert_held(&ports_mutex);
 	if (!port)
@@ -292,7 +297,7 @@ static int port_create(struct iwm_subscription *sub, struct net *net,
 	port_subscribe(sub, port);
 	params.tos = iwm_cm_tos(sub->listen->id);
 	port->mpa = mpa_listen(net, (struct sockaddr *)&port->addr, backlog,
-			       &params, &port_ops, port, &iwm_listen_mib);
+			       &params, &consumer);
 	if (IS_ERR(port->mpa)) {
 		int ret = PTR_ERR(port->mpa);
 

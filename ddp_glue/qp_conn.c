@@ -182,6 +182,15 @@ static const struct mpa_consumer_ops qp_ops = {
 	.gone		= iwm_qp_upcall_gone,
 };
 
+static struct mpa_consumer consumer_of(struct iwm_qp *qp)
+{
+	return (struct mpa_consumer) {
+		.ops = &qp_ops,
+		.arg = qp,
+		.mib = qp->dev->mpa_mib,
+	};
+}
+
 /* ---- Connecting, for cm.c ---- */
 
 /*
@@ -251,8 +260,8 @@ static void end_begin(struct iwm_qp *qp, bool begun)
 
 static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
 {
-	struct mpa_conn *conn = mpa_connect(attempt, &qp_ops, qp,
-					    qp->dev->mpa_mib);
+	struct mpa_consumer consumer = consumer_of(qp);
+	struct mpa_conn *conn = mpa_connect(attempt, &consumer);
 
 	if (IS_ERR(conn)) {
 		unclaim_cep(qp);
@@ -337,8 +346,8 @@ out:
  * iwm_qp_accept() - accept a connection with a queue pair, as Responder
  * @qp: queue pair in IDLE
  * @cep: endpoint that gets the report of the end
- * @answer: the undecided connection, which becomes the QP's on success, and the
- *	answer; its ORD is within the peer's IRD
+ * @conn: undecided connection, which becomes the QP's on success
+ * @answer: the answer; its ORD is within the peer's IRD
  *
  * The QP is in RTS before the Reply is sent, because the peer may answer at
  * once. iwm_cep_closed() may be called before this returns. @qp->agreed is set
@@ -346,12 +355,13 @@ out:
  *
  * Context: process, may sleep; takes the socket lock.
  * Return: 0, -EISCONN, -EINVAL, or an errno of mpa_accept(): after an error the
- * caller must destroy the connection.
+ * caller must destroy @conn.
  */
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
-		  const struct iwm_answer *answer)
+		  struct mpa_conn *conn, const struct mpa_answer *answer)
 {
 	const struct mpa_params *params = &answer->params;
+	struct mpa_consumer consumer = consumer_of(qp);
 	int ret;
 
 	begin_conn(qp);
@@ -362,13 +372,12 @@ int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 	ret = iwm_qp_enter_rts(qp, params->ird, params->ord, 0);
 	if (ret)
 		goto out_unclaim;
-	ret = mpa_accept(answer->conn, params, answer->pd, answer->pd_len,
-			 &qp_ops, qp, qp->dev->mpa_mib, &qp->agreed);
+	ret = mpa_accept(conn, answer, &consumer, &qp->agreed);
 	if (ret) {
 		iwm_qp_leave_rts(qp);
 		goto out_unclaim;
 	}
-	publish_conn(qp, answer->conn);
+	publish_conn(qp, conn);
 	goto out;
 
 out_unclaim:

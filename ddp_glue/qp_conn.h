@@ -8,19 +8,11 @@
 
 #include "types.h"
 
-/* The answer to the Request of an undecided connection. */
-struct iwm_answer {
-	struct mpa_conn *conn;
-	struct mpa_params params;
-	const void *pd;
-	u16 pd_len;
-};
-
 int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 		   const struct mpa_attempt *attempt);
 int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 		    struct mpa_attempt *attempt);
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
-		  const struct iwm_answer *answer);
+		  struct mpa_conn *conn, const struct mpa_answer *answer);
 
 #endif /* IWM_QP_CONN_H */

@@ -49,22 +49,11 @@ static inline int mpa_tcp_send_page(struct sock *sk, struct page *page,
 
 /* Newer kernels have no sendpage(): sendmsg() gets MSG_SPLICE_PAGES. */
 #ifdef HAVE_PROTO_SENDPAGE
-static inline int mpa_proto_sendpage(struct proto *prot, struct sock *sk,
-				     struct page *page, int off, size_t len,
-				     int flags)
-{
-	return prot->sendpage(sk, page, off, len, flags);
-}
-
+#define mpa_proto_sendpage(prot, sk, page, off, len, flags) \
+	((prot)->sendpage(sk, page, off, len, flags))
 #define mpa_proto_set_sendpage(prot, function) ((prot)->sendpage = (function))
 #else
-static inline int mpa_proto_sendpage(struct proto *prot, struct sock *sk,
-				     struct page *page, int off, size_t len,
-				     int flags)
-{
-	return -EOPNOTSUPP;
-}
-
+#define mpa_proto_sendpage(prot, sk, page, off, len, flags)	(-EOPNOTSUPP)
 #define mpa_proto_set_sendpage(prot, function) ((void)(function))
 #endif
 

@@ -17,17 +17,15 @@ static int addr_len(const struct sockaddr_storage *addr)
 /**
  * mpa_connect() - start as Initiator
  * @attempt: addresses, policy and Private Data; not used after the call
- * @ops: upcalls; reply() reports the result
- * @consumer: their argument
- * @mib: counters
+ * @consumer: the connection's; its reply() reports the result. Not used after
+ *	the call
  *
  * Context: process, may sleep for memory, not for the network.
  * Return: the connection, with a reference that mpa_destroy() drops, or an
  * ERR_PTR, after which no upcall comes.
  */
 struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
-			     const struct mpa_consumer_ops *ops, void *consumer,
-			     struct mpa_mib __percpu *mib)
+			     const struct mpa_consumer *consumer)
 {
 	struct mpa_conn *conn;
 	struct socket *sock;
@@ -38,7 +36,7 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			      attempt->params.tos, &sock);
 	if (ret)
 		return ERR_PTR(ret);
-	conn = mpa_conn_alloc(sock->sk, sock, &attempt->params, mib,
+	conn = mpa_conn_alloc(sock->sk, sock, &attempt->params, consumer->mib,
 			      mpa_conn_work);
 	if (!conn) {
 		sock_release(sock);
@@ -54,8 +52,8 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 		goto err_put_conn;
 
 	lock_sock(sock->sk);
-	conn->ops = ops;
-	conn->consumer = consumer;
+	conn->ops = consumer->ops;
+	conn->consumer = consumer->arg;
 	mpa_conn_attach(conn);
 	release_sock(sock->sk);
 	if (attempt->params.memalloc)
@@ -83,13 +81,10 @@ EXPORT_SYMBOL_NS_GPL(mpa_connect, MPA_NS);
 /**
  * mpa_accept() - answer a Request and enter Full Operation
  * @conn: connection that mpa_consumer_ops.request() handed over
- * @params: our offer: IRD and ORD
- * @pd: Private Data of the Reply
- * @pd_len: octets of @pd: up to 512, 508 when the Request was enhanced
- * @ops: upcalls from now on
- * @consumer: their argument; must be ready for ULPDUs before this is called
- * @mib: counters from now on
- * @agreed: set to the parameters in force, before the first of these upcalls
+ * @answer: our offer and Private Data; not used after the call
+ * @consumer: the connection's from now on; must be ready for ULPDUs before this
+ *	is called. Not used after the call
+ * @agreed: set to the parameters in force, before the first upcall of @consumer
  *
  * RFC 5044 section 7.1.2: FPDUs are sent only after one has been received.
  * Context: process, may sleep; takes the socket lock.
@@ -97,22 +92,20 @@ EXPORT_SYMBOL_NS_GPL(mpa_connect, MPA_NS);
  * for too much Private Data, -ENOMEM, or another errno. On failure the old
  * upcalls stay, and the caller must still destroy the connection.
  */
-int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
-	       const void *pd, u16 pd_len, const struct mpa_consumer_ops *ops,
-	       void *consumer, struct mpa_mib __percpu *mib,
-	       struct mpa_agreed *agreed)
+int mpa_accept(struct mpa_conn *conn, const struct mpa_answer *answer,
+	       const struct mpa_consumer *consumer, struct mpa_agreed *agreed)
 {
 	struct sock *sk = conn->sk;
 	int ret;
 
 	might_sleep();
 	lock_sock(sk);
-	mpa_conn_set_params(conn, params);
-	ret = mpa_handshake_answer(conn, false, pd, pd_len);
+	mpa_conn_set_params(conn, &answer->params);
+	ret = mpa_handshake_answer(conn, false, answer->pd, answer->pd_len);
 	if (!ret) {
-		conn->ops = ops;
-		conn->consumer = consumer;
-		conn->mib = mib;
+		conn->ops = consumer->ops;
+		conn->consumer = consumer->arg;
+		conn->mib = consumer->mib;
 		*agreed = conn->agreed;
 		mpa_conn_begin_full(conn);
 	}

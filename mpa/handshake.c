@@ -142,8 +142,8 @@ static int read_frame(struct mpa_conn *conn, bool reply, u8 *frame,
 	ret = mpa_cursor_read(&cur, frame, have);
 	if (ret)
 		return ret;
-	ret = mpa_startup_parse(frame, have, reply,
-				conn->params.max_rev, &conn->peer, pd);
+	ret = mpa_startup_parse(frame, have, reply, conn->params.max_rev,
+				&conn->peer);
 	if (ret == -EAGAIN && (sk->sk_shutdown & RCV_SHUTDOWN))
 		ret = have ? -EPROTO : -ECONNRESET;	/* cut short, silent */
 	if (ret < 0) {
@@ -151,6 +151,7 @@ static int read_frame(struct mpa_conn *conn, bool reply, u8 *frame,
 			mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
 		return ret;
 	}
+	*pd = frame + ret - conn->peer.pd_len;
 	tcp_read_done(sk, ret);
 	trace_mpa_startup_frame(conn, false, reply, &conn->peer);
 	return 0;

@@ -22,9 +22,7 @@
 /**
  * struct mpa_listener - a listening socket
  * @sock: its socket, whose sk_user_data points to this
- * @ops: upcalls of the connections, until they are accepted
- * @consumer: their argument
- * @mib: the consumer's counters
+ * @consumer: of the connections, until they are accepted
  * @params: policy of the connections
  * @work: accepts connections; only it adds to @half_open
  * @half_open: connections that wait for their Request
@@ -32,9 +30,7 @@
  */
 struct mpa_listener {
 	struct socket *sock;
-	const struct mpa_consumer_ops *ops;
-	void *consumer;
-	struct mpa_mib __percpu *mib;
+	struct mpa_consumer consumer;
 	struct mpa_params params;
 	struct delayed_work work;
 	struct mpa_half_open half_open;
@@ -109,8 +105,8 @@ static bool listener_take(struct mpa_listener *listener, struct mpa_conn *conn,
 			  struct mpa_source *source)
 {
 	conn->state = MPA_WAIT_REQUEST;
-	conn->ops = listener->ops;
-	conn->consumer = listener->consumer;
+	conn->ops = listener->consumer.ops;
+	conn->consumer = listener->consumer.arg;
 	if (!mpa_conn_attach(conn))
 		return false;
 	mpa_half_open_add(&listener->half_open, source, conn);
@@ -122,6 +118,7 @@ static bool listener_take(struct mpa_listener *listener, struct mpa_conn *conn,
 static void listener_incoming(struct mpa_listener *listener,
 			      struct socket *sock)
 {
+	struct mpa_mib __percpu *mib = listener->consumer.mib;
 	struct mpa_conn *conn, *other;
 	struct sock *sk = sock->sk;
 	struct mpa_source *source;
@@ -130,10 +127,9 @@ static void listener_incoming(struct mpa_listener *listener,
 	lock_sock(sk);
 	sk->sk_data_ready = listener->saved_data_ready;	/* not inherited */
 	release_sock(sk);
-	conn = mpa_conn_alloc(sk, sock, &listener->params, listener->mib,
-			      mpa_conn_work);
+	conn = mpa_conn_alloc(sk, sock, &listener->params, mib, mpa_conn_work);
 	if (!conn) {
-		this_cpu_inc(listener->mib->v[MPA_STAT_STARTUP_REFUSED]);
+		this_cpu_inc(mib->v[MPA_STAT_STARTUP_REFUSED]);
 		mpa_linger_close(sock, true);
 		return;
 	}
@@ -145,7 +141,7 @@ static void listener_incoming(struct mpa_listener *listener,
 	taken = listener_take(listener, conn, source);
 	release_sock(sk);
 	if (!taken) {
-		this_cpu_inc(listener->mib->v[MPA_STAT_STARTUP_REFUSED]);
+		this_cpu_inc(mib->v[MPA_STAT_STARTUP_REFUSED]);
 		conn->reset = true;
 		mpa_conn_put(conn);
 		return;
@@ -214,16 +210,14 @@ static int listener_bind(struct socket *sock, const struct sockaddr *local,
  * @local: address and port; an IPv6 wildcard covers IPv6 only
  * @backlog: of the TCP socket
  * @params: policy of the connections
- * @ops: upcalls; request() hands a connection over
- * @consumer: their argument
- * @mib: counters of startups
+ * @consumer: its request() takes a connection over, and its counters count
+ *	startups. Not used after the call
  *
  * Context: process, may sleep. Return: the listener or an ERR_PTR.
  */
 struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 				int backlog, const struct mpa_params *params,
-				const struct mpa_consumer_ops *ops, void *consumer,
-				struct mpa_mib __percpu *mib)
+				const struct mpa_consumer *consumer)
 {
 	struct mpa_listener *listener;
 	int ret;
@@ -232,9 +226,7 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
-	listener->ops = ops;
-	listener->consumer = consumer;
-	listener->mib = mib;
+	listener->consumer = *consumer;
 	listener->params = *params;
 	mpa_half_open_init(&listener->half_open);
 	INIT_DELAYED_WORK(&listener->work, listener_work);

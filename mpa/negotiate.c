@@ -194,14 +194,13 @@ static void header_decode(const __u8 *frame, bool reply,
  * @offer: contents of the frame; complete when the return value is positive.
  *         @offer->rev is also set for -EPROTONOSUPPORT, and all flags are
  *         set when no more than Private Data is missing
- * @pd: set to the ULP's Private Data within @frame, @offer->pd_len octets,
- *      behind the enhanced data
  *
  * Call it again from the frame's start when more octets arrive: an error is
  * found at the first octet that shows it. Without enhanced data
  * @offer->ird and @offer->ord are MPA_ENH_NO_DEPTH.
  *
- * Return: octets of the complete frame, or
+ * Return: octets of the complete frame, of which the last @offer->pd_len are
+ * the ULP's Private Data, or
  * -EAGAIN: nothing is wrong so far, more octets are needed;
  * -EISCONN: a Request where a Reply is expected: both sides are Initiators;
  * -EPROTO: not an MPA key, or S set and no room for the enhanced data;
@@ -211,7 +210,7 @@ static void header_decode(const __u8 *frame, bool reply,
  * All but -EAGAIN mean MPA error 4.
  */
 int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
-		      struct mpa_offer *offer, const __u8 **pd)
+		      struct mpa_offer *offer)
 {
 	int ret;
 
@@ -235,12 +234,10 @@ int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
 	if (have < MPA_STARTUP_HDR_LEN + ret)
 		return -EAGAIN;
 
-	*pd = frame + MPA_STARTUP_HDR_LEN;
 	offer->pd_len = ret;
 	if (offer->enhanced) {
-		enhanced_decode(*pd, offer);
+		enhanced_decode(frame + MPA_STARTUP_HDR_LEN, offer);
 		offer->pd_len -= MPA_ENH_LEN;
-		*pd += MPA_ENH_LEN;
 	}
 	return MPA_STARTUP_HDR_LEN + ret;
 }

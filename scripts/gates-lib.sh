@@ -3,7 +3,7 @@
 # findings and fails if there are any. They work in the checkout's root, on the files that $listing prints, with $work as a scratch folder.
 # shellcheck shell=bash
 
-text_gates=(shell spdx version kernel_doc checkpatch format spelling words names lines commits)
+text_gates=(shell spdx version kernel_doc checkpatch parameters format spelling words names lines commits)
 kernel_source=$("$ROOT/scripts/kernel" source)
 listing=project_files
 
@@ -45,6 +45,14 @@ gate_kernel_doc() {
   local list
   mapfile -t list < <(files '^include/.*\.h$|^(mpa|ddp_glue)/.*\.c$' | xargs -r grep -lE '^/\*\*$')
   [ ${#list[@]} = 0 ] || "$kernel_source/scripts/kernel-doc" -none -Werror "${list[@]}"
+}
+
+# A function has at most five parameters, except a callback that the kernel declares.
+gate_parameters() {
+  local list
+  mapfile -t list < <(files '^(mpa|ddp_glue|include)/.*\.[ch]$')
+  [ ${#list[@]} = 0 ] || ! grep -HPzo '(?:(?<=\n)[a-z][\w *\n]*?\b|\(\*)\w+\)?\((?:(?:[^(),;{}]|\([^()]*\))++,){5}.*\n' "${list[@]}" |
+    grep -zv iwm_reg_user_mr | tr -d '\0' | grep .
 }
 
 gate_shell() {

@@ -106,7 +106,7 @@ struct mpa_params {
 };
 
 /**
- * struct mpa_attempt - arguments of mpa_connect()
+ * struct mpa_attempt - a connection for mpa_connect() to make
  * @net: network namespace
  * @local: address to bind to, port 0 for any
  * @remote: the peer's address
@@ -118,6 +118,18 @@ struct mpa_attempt {
 	struct net *net;
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
+	struct mpa_params params;
+	const void *pd;
+	u16 pd_len;
+};
+
+/**
+ * struct mpa_answer - how mpa_accept() answers a Request
+ * @params: our offer: IRD and ORD
+ * @pd: Private Data of the Reply
+ * @pd_len: octets of @pd: up to 512, 508 when the Request was enhanced
+ */
+struct mpa_answer {
 	struct mpa_params params;
 	const void *pd;
 	u16 pd_len;
@@ -188,6 +200,18 @@ struct mpa_consumer_ops {
 	void (*idle)(void *consumer);
 	void (*closed)(void *consumer, enum mpa_error err, int status);
 	void (*gone)(void *consumer);
+};
+
+/**
+ * struct mpa_consumer - the consumer of a connection or listener
+ * @ops: its upcalls
+ * @arg: their first argument
+ * @mib: its counters
+ */
+struct mpa_consumer {
+	const struct mpa_consumer_ops *ops;
+	void *arg;
+	struct mpa_mib __percpu *mib;
 };
 
 /* Size of the buffer that holds a ULPDU's header */
@@ -299,19 +323,15 @@ struct mpa_policy mpa_policy(void);
 
 /* Startup */
 struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
-			     const struct mpa_consumer_ops *ops, void *consumer,
-			     struct mpa_mib __percpu *mib);
+			     const struct mpa_consumer *consumer);
 struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 				int backlog, const struct mpa_params *params,
-				const struct mpa_consumer_ops *ops, void *consumer,
-				struct mpa_mib __percpu *mib);
+				const struct mpa_consumer *consumer);
 void mpa_listener_destroy(struct mpa_listener *listener);
 unsigned int mpa_startup_left(const struct mpa_conn *conn);
 
-int mpa_accept(struct mpa_conn *conn, const struct mpa_params *params,
-	       const void *pd, u16 pd_len, const struct mpa_consumer_ops *ops,
-	       void *consumer, struct mpa_mib __percpu *mib,
-	       struct mpa_agreed *agreed);
+int mpa_accept(struct mpa_conn *conn, const struct mpa_answer *answer,
+	       const struct mpa_consumer *consumer, struct mpa_agreed *agreed);
 int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len);
 
 /* Change the consumer: inside an upcall, or while no upcall can come */

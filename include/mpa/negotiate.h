@@ -20,7 +20,8 @@
  * @rtr: RTR kinds offered or chosen, MPA_RTR_* bits
  * @ird: inbound RDMA Read depth, 0..0x3fff (0x3fff: not negotiated)
  * @ord: outbound RDMA Read depth, likewise
- * @pd_len: octets of the ULP's Private Data, without the enhanced data
+ * @pd_len: octets of the ULP's Private Data, without the enhanced data: the
+ *	last octets of the frame
  */
 struct mpa_offer {
 	__u8 rev;
@@ -66,7 +67,7 @@ struct mpa_agreed {
 int mpa_startup_build(__u8 *frame, bool reply, const struct mpa_offer *offer,
 		      const void *pd);
 int mpa_startup_parse(const __u8 *frame, __u32 have, bool reply, __u8 max_rev,
-		      struct mpa_offer *offer, const __u8 **pd);
+		      struct mpa_offer *offer);
 int mpa_startup_answer(const struct mpa_offer *local,
 		       const struct mpa_offer *request,
 		       struct mpa_offer *reply, struct mpa_agreed *agreed);

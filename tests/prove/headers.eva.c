@@ -157,17 +157,16 @@ void drive_terminate(void)
 static void parse_frames(__u32 longest)
 {
 	struct mpa_offer offer;
-	const __u8 *pd;
 	__u32 have;
 	int len;
 
 	//@ loop unroll 600;
 	for (have = 0; have <= longest; have++) {
-		len = mpa_startup_parse(any_octets(have), have, any_bool(), any_u8(), &offer, &pd);
+		len = mpa_startup_parse(any_octets(have), have, any_bool(), any_u8(), &offer);
 		if (len <= 0)
 			continue;
 		//@ assert frame_is_there: len <= have;
-		//@ assert private_data_is_there: offer.pd_len == 0 || \valid_read(pd + (0 .. offer.pd_len - 1));
+		//@ assert private_data_are_there: 20 + offer.pd_len <= have;
 	}
 }
 

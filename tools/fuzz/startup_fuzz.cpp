@@ -16,8 +16,8 @@ void require(bool holds) {
     std::abort();
 }
 
-int parse(const std::vector<std::uint8_t>& octets, bool isReply, mpa_offer& offer, const __u8*& pd) {
-  return mpa_startup_parse(octets.data(), static_cast<__u32>(octets.size()), isReply, MPA_REV_ENHANCED, &offer, &pd);
+int parse(const std::vector<std::uint8_t>& octets, bool isReply, mpa_offer& offer) {
+  return mpa_startup_parse(octets.data(), static_cast<__u32>(octets.size()), isReply, MPA_REV_ENHANCED, &offer);
 }
 
 bool same(const mpa_offer& a, const mpa_offer& b) {
@@ -34,24 +34,22 @@ void checkCuts(const std::vector<std::uint8_t>& octets, bool isReply, int result
   bool decided = false;
   for (std::size_t have = 0; have < octets.size(); have++) {
     mpa_offer offer;
-    const __u8* pd;
-    const int now = parse({octets.begin(), octets.begin() + static_cast<std::ptrdiff_t>(have)}, isReply, offer, pd);
+    const int now = parse({octets.begin(), octets.begin() + static_cast<std::ptrdiff_t>(have)}, isReply, offer);
     require(decided ? now == result : now == -EAGAIN || now == result);
     decided = now != -EAGAIN;
   }
 }
 
-void checkGood(const std::vector<std::uint8_t>& octets, bool isReply, int length, const mpa_offer& offer, const __u8* pd) {
-  require(length >= 20 && static_cast<std::size_t>(length) <= octets.size() && length <= 532);
-  require(pd + offer.pd_len == octets.data() + length);
+void checkGood(const std::vector<std::uint8_t>& octets, bool isReply, int length, const mpa_offer& offer) {
+  require(length >= 20 + offer.pd_len && static_cast<std::size_t>(length) <= octets.size() && length <= 532);
+  const __u8* pd = octets.data() + length - offer.pd_len;
 
   std::vector<std::uint8_t> frame(MPA_STARTUP_MAX_LEN);
   require(mpa_startup_build(frame.data(), isReply, &offer, pd) == length);
   frame.resize(static_cast<std::size_t>(length));
   mpa_offer again;
-  const __u8* pdAgain;
-  require(parse(frame, isReply, again, pdAgain) == length && same(offer, again));
-  require(!std::memcmp(pd, pdAgain, offer.pd_len));
+  require(parse(frame, isReply, again) == length && same(offer, again));
+  require(!std::memcmp(pd, frame.data() + length - offer.pd_len, offer.pd_len));
 
   mpa_offer local{}, reply;
   mpa_agreed agreed;
@@ -85,10 +83,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[0] & 2 && octets.size() >= 16)
     std::memcpy(octets.data(), isReply ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
   mpa_offer offer;
-  const __u8* pd = nullptr;
-  const int result = parse(octets, isReply, offer, pd);
+  const int result = parse(octets, isReply, offer);
   checkCuts(octets, isReply, result);
   if (result > 0)
-    checkGood(octets, isReply, result, offer, pd);
+    checkGood(octets, isReply, result, offer);
   return 0;
 }

@@ -29,10 +29,9 @@ struct Parsed {
 
   Parsed(const Octets& stream, std::size_t have, bool isReply, std::uint8_t maxRev = 2) {
     const Exact octets(stream, have);
-    const __u8* data = nullptr;
-    result = mpa_startup_parse(octets.data(), static_cast<__u32>(have), isReply, maxRev, &offer, &data);
+    result = mpa_startup_parse(octets.data(), static_cast<__u32>(have), isReply, maxRev, &offer);
     if (result > 0)
-      privateData.assign(data, data + offer.pd_len);
+      privateData.assign(octets.data() + result - offer.pd_len, octets.data() + result);
   }
   Parsed(const Octets& stream, bool isReply, std::uint8_t maxRev = 2) : Parsed(stream, stream.size(), isReply, maxRev) {}
 };
@@ -161,8 +160,7 @@ TEST(StartupParse, STA_09_STA_11_STA_19_CutAtEveryOctet) {
 
 TEST(StartupParse, STA_15_NothingThereYet) {
   mpa_offer offer;
-  const __u8* data = nullptr;
-  EXPECT_EQ(mpa_startup_parse(nullptr, 0, true, 2, &offer, &data), -EAGAIN);
+  EXPECT_EQ(mpa_startup_parse(nullptr, 0, true, 2, &offer), -EAGAIN);
 }
 
 TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_08_ENH_02_ENH_05_ENH_06_GoodFrames) {
