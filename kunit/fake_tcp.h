@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fakes for mpa/tx.c: TCP as mpa/sock.c offers it, and the page allocator.
+ * Fakes for mpa/tx.c and mpa/tx_pages.c: TCP as mpa/sock.c offers it, and the
+ * page allocator.
  */
 #ifndef KUNIT_FAKE_TCP_H
 #define KUNIT_FAKE_TCP_H
@@ -14,7 +15,7 @@
 struct page;
 
 /**
- * struct fake_memory - chunks that tx.c can allocate
+ * struct fake_memory - chunks that tx_pages.c can allocate
  * @largest_order: largest order of a chunk
  * @left: chunks that can still be allocated
  * @given: chunks that were allocated, the first FAKE_MEMORY_GIVEN of them

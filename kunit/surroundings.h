@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Functions of the suites that replace the kernel's in mpa/rx.c, mpa/rx_early.c,
- * mpa/tx.c, mpa/sock.c and mpa/work.c.
+ * mpa/tx_pages.c, mpa/sock.c and mpa/work.c.
  */
 #ifndef KUNIT_SURROUNDINGS_H
 #define KUNIT_SURROUNDINGS_H

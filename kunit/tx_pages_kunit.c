@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The FPDU writer's memory (mpa/tx.c): pages that TCP holds, has released, or
- * never gets.
+ * The FPDU writer's memory (mpa/tx_pages.c): pages that TCP holds, has released,
+ * or never gets.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transmit: the consumer's octets are copied into pages of our own, with
- * Markers, pad and CRC. The CRC is taken from the copy, so that CRC and data
- * agree even if the application changes its memory meanwhile. mpa_tx_flush()
- * then gives all FPDUs to TCP at once, in the segments of the plan (tx_plan.c).
+ * Transmit: the consumer's octets are copied into pages of our own
+ * (tx_pages.c), with Markers, pad and CRC. The CRC is taken from the copy, so
+ * that CRC and data agree even if the application changes its memory meanwhile.
+ * mpa_tx_flush() then gives all FPDUs to TCP at once, in the segments of the
+ * plan (tx_plan.c).
  *
  * tx_message.c writes a kernel consumer's FPDUs, in one piece unless they are
  * longer than the rest of a chunk. All other FPDUs are opened, put in parts and
@@ -12,7 +13,6 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/tcp.h>
 #include "conn.h"
@@ -22,146 +22,14 @@
 #include "sock.h"
 #include "trace.h"
 #include "tx.h"
+#include "tx_pages.h"
 #include "tx_plan.h"
-
-static bool chunk_is_free(struct page *page)
-{
-	return page && page_ref_count(page) == 1;
-}
-
-/* An owner that may not sleep takes free memory only, and no reserves. */
-static gfp_t ring_gfp(const struct mpa_tx_ring *ring)
-{
-	return (ring->atomic ? GFP_NOWAIT : ring->gfp) | __GFP_NOWARN;
-}
-
-/*
- * The cgroup is set here because the transmit owner may be a worker, for which
- * the kernel knows no process to charge. The first chunk is one page, which is
- * enough for connections that send little.
- */
-static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
-{
-	struct mem_cgroup *active = set_active_memcg(ring->memcg);
-	gfp_t gfp = ring_gfp(ring) | __GFP_COMP, large;
-	struct page *page = NULL;
-
-	/* A large chunk is optional: no retries, and no use of reserves. */
-	large = gfp | __GFP_NORETRY;
-	if (gfp & __GFP_MEMALLOC)
-		large &= ~(__GFP_MEMALLOC | __GFP_DIRECT_RECLAIM);
-	if (ring->size)
-		page = alloc_pages(large, MPA_TX_CHUNK_ORDER);
-	if (!page)
-		page = alloc_pages(gfp, 0);
-	set_active_memcg(active);
-	return page;
-}
-
-/* Called for the first chunk. Context: transmit owner. Return: 0 or -ENOMEM. */
-static int store_create(struct mpa_conn *conn)
-{
-	struct mpa_tx *tx = &conn->tx;
-	struct mem_cgroup *active = set_active_memcg(tx->ring.memcg);
-	struct mpa_tx_store *store = kzalloc(sizeof(*store),
-					     ring_gfp(&tx->ring));
-
-	set_active_memcg(active);
-	if (!store)
-		return -ENOMEM;
-	tx->writer.piece = store->piece;
-	tx->plan.extent = store->extent;
-	tx->ring.chunk = store->chunk;
-	WRITE_ONCE(tx->store, store);
-	tx->busy(conn);
-	return 0;
-}
-
-/* No FPDU is open or waits for TCP. TCP has references to the pages it uses. */
-static void store_destroy(struct mpa_tx *tx)
-{
-	struct mpa_tx_ring *ring = &tx->ring;
-	unsigned int i;
-
-	if (!tx->store)
-		return;
-	for (i = 0; i < MPA_TX_RING; i++)
-		if (ring->chunk[i])
-			put_page(ring->chunk[i]);
-	ring->slot = 0;
-	ring->off = 0;
-	ring->size = 0;
-	ring->chunk = NULL;
-	kfree(tx->store);
-	WRITE_ONCE(tx->store, NULL);
-}
-
-/* Write to the chunk in @slot, from @off on. */
-static void chunk_enter(struct mpa_tx_ring *ring, unsigned int slot, u32 off)
-{
-	struct page *page = ring->chunk[slot];
-
-	ring->slot = slot;
-	ring->off = off;
-	ring->size = page_size(page);
-	ring->mem = page_address(page);
-}
-
-/* Make the next slot of the ring the one to write to. */
-static int chunk_next(struct mpa_tx_ring *ring)
-{
-	unsigned int slot = (ring->slot + 1) % ring->slots;
-	struct page *page;
-
-	if (unlikely(!ring->chunk) &&
-	    store_create(container_of(ring, struct mpa_conn, tx.ring)))
-		return -ENOMEM;
-	page = ring->chunk[slot];
-	if (!chunk_is_free(page)) {
-		page = chunk_alloc(ring);
-		if (!page)
-			return -ENOMEM;
-		if (ring->chunk[slot])
-			put_page(ring->chunk[slot]);
-		ring->chunk[slot] = page;
-	}
-	chunk_enter(ring, slot, 0);
-	return 0;
-}
-
-/**
- * mpa_tx_next_chunk() - leave the end of a chunk unused
- * @tx: transmitter without an open FPDU
- *
- * Context: transmit owner. Return: 0 or -ENOMEM.
- */
-int mpa_tx_next_chunk(struct mpa_tx *tx)
-{
-	return chunk_next(&tx->ring);
-}
 
 /* Drop the page references of the open FPDU. */
 static void writer_drop_held(struct mpa_tx_writer *writer)
 {
 	while (writer->held)
 		put_page(writer->piece[--writer->held].page);
-}
-
-/*
- * Free the memory of the first @n pieces of a cancelled FPDU, because TCP keeps
- * a whole chunk even for one octet in it. Not if the FPDU went round the ring.
- */
-static void ring_rewind(struct mpa_tx *tx, unsigned int n)
-{
-	const struct mpa_extent *first = &tx->writer.piece[0];
-	struct mpa_tx_ring *ring = &tx->ring;
-	unsigned int slot;
-
-	if (!n || n > ring->slots)
-		return;
-	slot = (ring->slot + ring->slots - (n - 1)) % ring->slots;
-	if (ring->chunk[slot] == first->page)
-		chunk_enter(ring, slot, first->off);
 }
 
 /*
@@ -178,7 +46,7 @@ static int writer_reserve(struct mpa_tx *tx, u32 len)
 	while (len) {
 		struct mpa_extent *piece;
 
-		if (ring->off == ring->size && chunk_next(ring))
+		if (ring->off == ring->size && mpa_tx_next_chunk(tx))
 			goto err_rewind;
 		if (WARN_ON_ONCE(n == MPA_TX_PIECES))
 			goto err_rewind;
@@ -198,7 +66,7 @@ static int writer_reserve(struct mpa_tx *tx, u32 len)
 	return 0;
 
 err_rewind:
-	ring_rewind(tx, n);
+	mpa_tx_rewind(tx, n);
 	writer_drop_held(writer);
 	return -ENOMEM;
 }
@@ -416,7 +284,7 @@ void mpa_tx_cancel(struct mpa_conn *conn)
 	struct mpa_tx_writer *writer = &conn->tx.writer;
 	struct mpa_plan *plan = &conn->tx.plan;
 
-	ring_rewind(&conn->tx, writer->num_pieces);
+	mpa_tx_rewind(&conn->tx, writer->num_pieces);
 	writer_drop_held(writer);
 	writer->pos = writer->start;
 	plan->room = plan->room_before;
@@ -667,7 +535,7 @@ void mpa_tx_rest(struct mpa_conn *conn)
 	/* Pairs with extent_accepted(), which is done with these extents */
 	first = smp_load_acquire(&tx->plan.first);
 	if (READ_ONCE(tx->seen) == tx->written && first == tx->plan.last)
-		store_destroy(tx);
+		mpa_tx_free_store(tx);
 	else
 		tx->busy(conn);
 }
@@ -677,7 +545,6 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_rest, MPA_NS);
 void mpa_tx_start(struct mpa_conn *conn, void (*busy)(struct mpa_conn *conn))
 {
 	struct mpa_tx *tx = &conn->tx;
-	struct mpa_tx_ring *ring = &tx->ring;
 
 	tx->writer.markers = conn->agreed.tx_markers;
 	tx->writer.crc = conn->agreed.crc;
@@ -687,14 +554,7 @@ void mpa_tx_start(struct mpa_conn *conn, void (*busy)(struct mpa_conn *conn))
 	mpa_tx_update_emss(conn);
 	update_large(conn);
 	tx->busy = busy;
-	/* Storage may depend on this connection: no I/O to get memory. */
-	ring->slots = conn->sock ? MPA_TX_RING : MPA_TX_RING_PROGRAM;
-	ring->gfp = conn->sock ? GFP_NOIO : GFP_KERNEL;
-	ring->memcg = conn->memcg;
-	if (ring->memcg)
-		ring->gfp |= __GFP_ACCOUNT;
-	if (conn->params.memalloc)
-		ring->gfp |= __GFP_MEMALLOC;
+	mpa_tx_init_ring(conn);
 	/* Pairs with mpa_tx_room() */
 	smp_store_release(&tx->ready, true);
 }
@@ -704,5 +564,5 @@ void mpa_tx_free(struct mpa_tx *tx)
 {
 	writer_drop_held(&tx->writer);
 	mpa_plan_free(&tx->plan);
-	store_destroy(tx);
+	mpa_tx_free_store(tx);
 }

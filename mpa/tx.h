@@ -7,14 +7,11 @@
 #define MPA_TX_H
 
 #include <linux/types.h>
+#include "tx_pages.h"
 #include "tx_plan.h"
 
 struct mpa_conn;
 
-#define MPA_TX_CHUNK_ORDER	3
-#define MPA_TX_RING		32	/* chunks kept for reuse */
-#define MPA_TX_RING_PROGRAM	4	/* on a program's socket */
-#define MPA_TX_PIECES		20	/* of one FPDU, when chunks are pages */
 #define MPA_TX_SHORT_END	16	/* of a chunk: an end of 1/16 is short */
 /*
  * Least ULPDU of a message that fills the end of a segment. It is less than the
@@ -57,43 +54,6 @@ struct mpa_tx_writer {
 	u8 *out;
 	u32 out_left;
 	struct mpa_extent *piece;
-};
-
-/**
- * struct mpa_tx_ring - pages that FPDUs are written to
- * @slots: number of @chunk in use, 1..MPA_TX_RING
- * @gfp: flags for their allocation
- * @memcg: the connection's cgroup, which is charged for them, or NULL
- * @atomic: the transmit owner may not sleep: mpa_tx_set_atomic()
- * @slot: index of the chunk that is being written
- * @off: octets used of that chunk, the open FPDU's included
- * @mem: its address
- * @size: octets in it; 0: nothing has been written since the store was made
- * @chunk: MPA_TX_RING of them in the store: a chunk whose only reference is
- *	ours can be written again
- */
-struct mpa_tx_ring {
-	unsigned int slots;
-	gfp_t gfp;
-	struct mem_cgroup *memcg;
-	bool atomic;
-	unsigned int slot;
-	u32 off;
-	u32 size;
-	u8 *mem;
-	struct page **chunk;
-};
-
-/**
- * struct mpa_tx_store - memory that a transmitter needs only while it is busy
- * @piece: of mpa_tx_writer
- * @extent: of mpa_plan
- * @chunk: of mpa_tx_ring
- */
-struct mpa_tx_store {
-	struct mpa_extent piece[MPA_TX_PIECES];
-	struct mpa_extent extent[MPA_PLAN_EXTENTS];
-	struct page *chunk[MPA_TX_RING];
 };
 
 /**
@@ -157,7 +117,6 @@ struct mpa_tx {
 
 struct iov_iter;
 
-int mpa_tx_next_chunk(struct mpa_tx *tx);
 int mpa_tx_open(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		u32 ulpdu_len);
 void mpa_tx_put(struct mpa_conn *conn, const void *src, u32 len);

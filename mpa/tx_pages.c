@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmit: the memory of FPDUs. Each connection has a ring of chunks, which
+ * only it writes. TCP refers to the chunks until the peer has acknowledged their
+ * octets; then they are written again. The first FPDU allocates the ring, and an
+ * idle connection gives it back.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include "conn.h"
+#include "tx.h"
+#include "tx_pages.h"
+
+/* Set whose memory the ring uses, and how. Context: socket lock held. */
+void mpa_tx_init_ring(struct mpa_conn *conn)
+{
+	struct mpa_tx_ring *ring = &conn->tx.ring;
+
+	/* Storage may depend on this connection: no I/O to get memory. */
+	ring->slots = conn->sock ? MPA_TX_RING : MPA_TX_RING_PROGRAM;
+	ring->gfp = conn->sock ? GFP_NOIO : GFP_KERNEL;
+	ring->memcg = conn->memcg;
+	if (ring->memcg)
+		ring->gfp |= __GFP_ACCOUNT;
+	if (conn->params.memalloc)
+		ring->gfp |= __GFP_MEMALLOC;
+}
+
+static bool chunk_is_free(struct page *page)
+{
+	return page && page_ref_count(page) == 1;
+}
+
+/* An owner that may not sleep takes free memory only, and no reserves. */
+static gfp_t ring_gfp(const struct mpa_tx_ring *ring)
+{
+	return (ring->atomic ? GFP_NOWAIT : ring->gfp) | __GFP_NOWARN;
+}
+
+/*
+ * The cgroup is set here because the transmit owner may be a worker, for which
+ * the kernel knows no process to charge. The first chunk is one page, which is
+ * enough for connections that send little.
+ */
+static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
+{
+	struct mem_cgroup *active = set_active_memcg(ring->memcg);
+	gfp_t gfp = ring_gfp(ring) | __GFP_COMP, large;
+	struct page *page = NULL;
+
+	/* A large chunk is optional: no retries, and no use of reserves. */
+	large = gfp | __GFP_NORETRY;
+	if (gfp & __GFP_MEMALLOC)
+		large &= ~(__GFP_MEMALLOC | __GFP_DIRECT_RECLAIM);
+	if (ring->size)
+		page = alloc_pages(large, MPA_TX_CHUNK_ORDER);
+	if (!page)
+		page = alloc_pages(gfp, 0);
+	set_active_memcg(active);
+	return page;
+}
+
+/* Called for the first chunk. Context: transmit owner. Return: 0 or -ENOMEM. */
+static int store_create(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = &conn->tx;
+	struct mem_cgroup *active = set_active_memcg(tx->ring.memcg);
+	struct mpa_tx_store *store = kzalloc(sizeof(*store),
+					     ring_gfp(&tx->ring));
+
+	set_active_memcg(active);
+	if (!store)
+		return -ENOMEM;
+	tx->writer.piece = store->piece;
+	tx->plan.extent = store->extent;
+	tx->ring.chunk = store->chunk;
+	WRITE_ONCE(tx->store, store);
+	tx->busy(conn);
+	return 0;
+}
+
+/* Write to the chunk in @slot, from @off on. */
+static void chunk_enter(struct mpa_tx_ring *ring, unsigned int slot, u32 off)
+{
+	struct page *page = ring->chunk[slot];
+
+	ring->slot = slot;
+	ring->off = off;
+	ring->size = page_size(page);
+	ring->mem = page_address(page);
+}
+
+/**
+ * mpa_tx_next_chunk() - make the next slot of the ring the one to write to
+ * @tx: transmitter; what is left of the chunk before it stays unused
+ *
+ * Context: transmit owner. Return: 0 or -ENOMEM.
+ */
+int mpa_tx_next_chunk(struct mpa_tx *tx)
+{
+	struct mpa_tx_ring *ring = &tx->ring;
+	unsigned int slot = (ring->slot + 1) % ring->slots;
+	struct page *page;
+
+	if (unlikely(!ring->chunk) &&
+	    store_create(container_of(tx, struct mpa_conn, tx)))
+		return -ENOMEM;
+	page = ring->chunk[slot];
+	if (!chunk_is_free(page)) {
+		page = chunk_alloc(ring);
+		if (!page)
+			return -ENOMEM;
+		if (ring->chunk[slot])
+			put_page(ring->chunk[slot]);
+		ring->chunk[slot] = page;
+	}
+	chunk_enter(ring, slot, 0);
+	return 0;
+}
+
+/**
+ * mpa_tx_rewind() - free the memory of a cancelled FPDU
+ * @tx: transmitter
+ * @n: pieces of the FPDU, from the first on, that have memory
+ *
+ * TCP keeps a whole chunk even for one octet in it. Does nothing if the FPDU
+ * went round the ring. Context: transmit owner.
+ */
+void mpa_tx_rewind(struct mpa_tx *tx, unsigned int n)
+{
+	const struct mpa_extent *first = &tx->writer.piece[0];
+	struct mpa_tx_ring *ring = &tx->ring;
+	unsigned int slot;
+
+	if (!n || n > ring->slots)
+		return;
+	slot = (ring->slot + ring->slots - (n - 1)) % ring->slots;
+	if (ring->chunk[slot] == first->page)
+		chunk_enter(ring, slot, first->off);
+}
+
+/*
+ * Give the ring back. No FPDU is open or waits for TCP, which has references to
+ * the pages that it still uses. Context: transmit owner, or the last reference
+ * to the connection is gone.
+ */
+void mpa_tx_free_store(struct mpa_tx *tx)
+{
+	struct mpa_tx_ring *ring = &tx->ring;
+	unsigned int i;
+
+	if (!tx->store)
+		return;
+	for (i = 0; i < MPA_TX_RING; i++)
+		if (ring->chunk[i])
+			put_page(ring->chunk[i]);
+	ring->slot = 0;
+	ring->off = 0;
+	ring->size = 0;
+	ring->chunk = NULL;
+	kfree(tx->store);
+	WRITE_ONCE(tx->store, NULL);
+}

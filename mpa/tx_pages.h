@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Transmit: the pages that a connection writes its FPDUs to.
+ */
+#ifndef MPA_TX_PAGES_H
+#define MPA_TX_PAGES_H
+
+#include <linux/types.h>
+#include "tx_plan.h"
+
+struct mem_cgroup;
+struct mpa_conn;
+struct mpa_tx;
+struct page;
+
+#define MPA_TX_CHUNK_ORDER	3
+#define MPA_TX_RING		32	/* chunks kept for reuse */
+#define MPA_TX_RING_PROGRAM	4	/* on a program's socket */
+#define MPA_TX_PIECES		20	/* of one FPDU, when chunks are pages */
+
+/**
+ * struct mpa_tx_ring - pages that FPDUs are written to
+ * @slots: number of @chunk in use, 1..MPA_TX_RING
+ * @gfp: flags for their allocation
+ * @memcg: the connection's cgroup, which is charged for them, or NULL
+ * @atomic: the transmit owner may not sleep: mpa_tx_set_atomic()
+ * @slot: index of the chunk that is being written
+ * @off: octets used of that chunk, the open FPDU's included
+ * @mem: its address
+ * @size: octets in it; 0: nothing has been written since the store was made
+ * @chunk: MPA_TX_RING of them in the store: a chunk whose only reference is
+ *	ours can be written again
+ */
+struct mpa_tx_ring {
+	unsigned int slots;
+	gfp_t gfp;
+	struct mem_cgroup *memcg;
+	bool atomic;
+	unsigned int slot;
+	u32 off;
+	u32 size;
+	u8 *mem;
+	struct page **chunk;
+};
+
+/**
+ * struct mpa_tx_store - memory that a transmitter needs only while it is busy
+ * @piece: of mpa_tx_writer
+ * @extent: of mpa_plan
+ * @chunk: of mpa_tx_ring
+ */
+struct mpa_tx_store {
+	struct mpa_extent piece[MPA_TX_PIECES];
+	struct mpa_extent extent[MPA_PLAN_EXTENTS];
+	struct page *chunk[MPA_TX_RING];
+};
+
+void mpa_tx_init_ring(struct mpa_conn *conn);
+int mpa_tx_next_chunk(struct mpa_tx *tx);
+void mpa_tx_rewind(struct mpa_tx *tx, unsigned int n);
+void mpa_tx_free_store(struct mpa_tx *tx);
+
+#endif /* MPA_TX_PAGES_H */
