@@ -3,8 +3,8 @@
  * The arithmetic of RFC 5044, sections 4.2 to 4.5: where FPDUs end and Markers
  * lie.
  *
- * Code: mpa/fpdu.h, mpa/fpdu.c, mpa_marker_content() of mpa/marker.c. The
- * contracts below are for these functions, for any position and length.
+ * Code: mpa/fpdu.h, mpa/fpdu.c. The contracts below are for their functions, for
+ * any position and length.
  *
  * Properties:
  * - header, ULPDU, pad and CRC are a multiple of four octets, and a shorter
@@ -30,7 +30,7 @@
  * MUTANT gap-of-a-whole        mpa_marker_gap      mpa/fpdu.h    s/return -pos & (MPA_MARKER_INTERVAL - 1)/return MPA_MARKER_INTERVAL - (pos \& (MPA_MARKER_INTERVAL - 1))/
  * MUTANT marker-behind-the-end mpa_marker_count    mpa/fpdu.h    s/content - gap + MPA_MARKER_SPAN - 1/content - gap + MPA_MARKER_SPAN/
  * MUTANT leading-one-forgotten mpa_fpdu_wire_len   mpa/fpdu.h    s/mpa_marker_count(pos, content)/mpa_marker_count(pos + 4, content)/
- * MUTANT room-ends-in-a-marker mpa_marker_content  mpa/marker.c  s/tail <= MPA_MARKER_LEN/tail < 2/
+ * MUTANT room-ends-in-a-marker mpa_marker_content  mpa/fpdu.c    s/tail <= MPA_MARKER_LEN/tail < 2/
  * MUTANT room-not-rounded      mpa_fpdu_room       mpa/fpdu.h    s/pos) : room) & ~3u/pos) : room)/
  * MUTANT mulpdu-rounds-down    mpa_fpdu_mulpdu     mpa/fpdu.c    s/emss + MPA_MARKER_INTERVAL - 1/emss/
  * MUTANT mulpdu-without-mod    mpa_fpdu_mulpdu     mpa/fpdu.c    s/ + emss % 4//
@@ -178,7 +178,6 @@ static inline bool mpa_marker_find(__be32 marker, __u32 pos, __u32 *start);
 __u32 mpa_fpdu_mulpdu(__u32 emss, bool markers);
 
 #include "mpa/fpdu.c"
-#include "mpa/marker.c"
 
 /*@ requires pos % 4 == 0;
     requires content <= 100000;

@@ -4,7 +4,7 @@
  * any structs.
  *
  * Code: mpa/negotiate.c, ddp_glue/ddp.c, ddp_glue/rdmap.c, mpa_marker_check_all()
- * of mpa/marker.c.
+ * of mpa/fpdu.c.
  *
  * Properties: no undefined behaviour; no read behind the last octet of the
  * caller's input, no write behind the room that the caller must provide. The
@@ -27,7 +27,7 @@
  * MUTANT frame-without-data     drive_short_frame mpa/negotiate.c    s/have < MPA_STARTUP_HDR_LEN + ret/have < MPA_STARTUP_HDR_LEN/
  * MUTANT frame-half-enhanced    drive_short_frame mpa/negotiate.c    s/pd_len < MPA_ENH_LEN/pd_len < 2/
  * MUTANT build-too-long         drive_build       mpa/negotiate.c    s/MPA_MAX_PRIVATE_DATA - enh_len/MPA_MAX_PRIVATE_DATA/
- * MUTANT marker-behind-end      drive_markers     mpa/marker.c     s/off < wire_len/off <= wire_len/
+ * MUTANT marker-behind-end      drive_markers     mpa/fpdu.c       s/off < wire_len/off <= wire_len/
  */
 #include <mpa/negotiate.h>
 #include <mpa/pure.h>
