@@ -5,6 +5,7 @@
 #include <mpa/pure.h>
 
 #include "ddp.h"
+#include "rdmap.h"
 
 static int segment_fail(struct rdmap_error *err, __u8 layer, __u8 etype,
 			__u8 ecode)
@@ -100,15 +101,15 @@ static int control_check(const __u8 *hdr, __u8 version,
 static int untagged_check(const struct ddp_segment *seg,
 			  struct rdmap_error *err)
 {
-	if (seg->qn >= DDP_NUM_QUEUES)
+	if (seg->qn >= RDMAP_NUM_QUEUES)
 		return segment_fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
 				    DDP_ECODE_UT_INVALID_QN);
-	if (seg->qn == DDP_QN_SEND)
+	if (seg->qn == RDMAP_QN_SEND)
 		return 0;
 	if (seg->mo)
 		return segment_fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
 				    DDP_ECODE_UT_INVALID_MO);
-	if (seg->qn == DDP_QN_READ_REQUEST &&
+	if (seg->qn == RDMAP_QN_READ_REQUEST &&
 	    seg->payload_len > RDMAP_READ_REQUEST_LEN)
 		return segment_fail(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED,
 				    DDP_ECODE_UT_TOO_LONG);

@@ -5,6 +5,7 @@
 #include <mpa/pure.h>
 
 #include "ddp.h"
+#include "rdmap.h"
 
 /* Offsets in a Read Request, RFC 5040 Figure 6. */
 #define READ_SINK_STAG		0u
@@ -25,13 +26,13 @@ struct opcode_rule {
 
 static const struct opcode_rule opcode_rules[RDMAP_NUM_OPCODES] = {
 	[RDMAP_WRITE]		= { .tagged = true },
-	[RDMAP_READ_REQUEST]	= { .qn = DDP_QN_READ_REQUEST },
+	[RDMAP_READ_REQUEST]	= { .qn = RDMAP_QN_READ_REQUEST },
 	[RDMAP_READ_RESPONSE]	= { .tagged = true },
-	[RDMAP_SEND]		= { .qn = DDP_QN_SEND },
-	[RDMAP_SEND_INVAL]	= { .qn = DDP_QN_SEND },
-	[RDMAP_SEND_SE]		= { .qn = DDP_QN_SEND },
-	[RDMAP_SEND_SE_INVAL]	= { .qn = DDP_QN_SEND },
-	[RDMAP_TERMINATE]	= { .qn = DDP_QN_TERMINATE },
+	[RDMAP_SEND]		= { .qn = RDMAP_QN_SEND },
+	[RDMAP_SEND_INVAL]	= { .qn = RDMAP_QN_SEND },
+	[RDMAP_SEND_SE]		= { .qn = RDMAP_QN_SEND },
+	[RDMAP_SEND_SE_INVAL]	= { .qn = RDMAP_QN_SEND },
+	[RDMAP_TERMINATE]	= { .qn = RDMAP_QN_TERMINATE },
 };
 
 static int operation_error(struct rdmap_error *err, __u8 ecode)

@@ -34,7 +34,7 @@ int iwm_rx_create(struct iwm_qp *qp)
 	qp->rx = kzalloc(sizeof(*qp->rx), iwm_gfp(qp->user));
 	if (!qp->rx)
 		return -ENOMEM;
-	for (i = 0; i < DDP_NUM_QUEUES; i++)
+	for (i = 0; i < RDMAP_NUM_QUEUES; i++)
 		qp->rx->msn[i] = 1;
 	qp->rx->pd = qp->srq ? qp->srq->ibsrq.pd : qp->ibqp.pd;
 	return 0;
@@ -260,7 +260,7 @@ static int receive_read_request(struct rx_segment *s, u8 *body)
 		return protection_fault(s, ret);
 	if (iwm_sq_add_response(s->qp, &rr))
 		return untagged_fault(s, DDP_ECODE_UT_MSN_NO_BUFFER);
-	s->rx->msn[DDP_QN_READ_REQUEST]++;
+	s->rx->msn[RDMAP_QN_READ_REQUEST]++;
 	iwm_count(s->qp->dev, IWM_STAT_RX_READ_REQUESTS);
 	return 0;
 }
@@ -368,7 +368,7 @@ static int receive_send(struct rx_segment *s)
 	if (s->seg.mo != (rx->bound ? rx->mo : 0))
 		return untagged_fault(s, DDP_ECODE_UT_INVALID_MO);
 	if (unlikely(rx->segments == 1 && is_rtr(s))) {
-		rx->msn[DDP_QN_SEND]++;
+		rx->msn[RDMAP_QN_SEND]++;
 		return 0;
 	}
 	ret = bind_receive(s);
@@ -394,7 +394,7 @@ static int receive_send(struct rx_segment *s)
 		complete_receive(s, SIW_WC_REM_INV_REQ_ERR);
 		return protection_fault(s, ret);
 	}
-	rx->msn[DDP_QN_SEND]++;
+	rx->msn[RDMAP_QN_SEND]++;
 	iwm_count(s->qp->dev, IWM_STAT_RX_SENDS);
 	complete_receive(s, SIW_WC_SUCCESS);
 	return 0;

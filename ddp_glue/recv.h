@@ -20,7 +20,7 @@
  */
 struct iwm_rx {
 	struct ib_pd *pd;
-	u32 msn[DDP_NUM_QUEUES];
+	u32 msn[RDMAP_NUM_QUEUES];
 	bool bound;
 	struct iwm_rwr rwr;
 	u32 mo;

@@ -78,7 +78,7 @@ static bool quick_send(const struct iwm_rx *rx, struct quick_segment *seg,
 	seg->hdr_len = DDP_UNTAGGED_HDR_LEN;
 	seg->len -= DDP_UNTAGGED_HDR_LEN;
 	if (seg->ctrl != QUICK_SEND || !rx->bound ||
-	    queue != rx->msn[DDP_QN_SEND] || mo != rx->mo || !seg->len ||
+	    queue != rx->msn[RDMAP_QN_SEND] || mo != rx->mo || !seg->len ||
 	    seg->len >= rx->rwr.len - mo || seg->len >= sge->len - rx->sge_off)
 		return false;
 	seg->stag = sge->lkey;

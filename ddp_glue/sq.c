@@ -503,7 +503,7 @@ int iwm_sq_create(struct iwm_qp *qp, work_func_t work)
 	INIT_WORK(&sq->work, work);
 	hrtimer_setup(&sq->burst_timer, burst_end, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
-	for (i = 0; i < DDP_NUM_QUEUES; i++)
+	for (i = 0; i < RDMAP_NUM_QUEUES; i++)
 		sq->msn[i] = 1;
 	qp->sq = sq;
 	return 0;

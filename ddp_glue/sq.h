@@ -259,7 +259,7 @@ struct iwm_sq {
 	struct tx_msg msg;
 	struct read_rest rest;
 	struct iwm_mr *mr;
-	u32 msn[DDP_NUM_QUEUES];
+	u32 msn[RDMAP_NUM_QUEUES];
 	u8 blocked;
 	u8 context;
 	bool for_worker;

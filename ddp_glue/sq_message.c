@@ -142,7 +142,7 @@ static enum siw_wc_status take_payload(struct iwm_qp *qp, struct tx_msg *msg,
 }
 
 static void prepare_untagged(struct iwm_sq *sq, struct tx_msg *msg, u8 opcode,
-			     enum ddp_queue qn)
+			     enum rdmap_queue qn)
 {
 	msg->seg.opcode = opcode;
 	msg->seg.hdr_len = DDP_UNTAGGED_HDR_LEN;
@@ -186,7 +186,7 @@ static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg)
 	rdmap_read_build(msg->body, &rr);
 	msg->in_body = true;
 	msg->left = RDMAP_READ_REQUEST_LEN;
-	prepare_untagged(sq, msg, RDMAP_READ_REQUEST, DDP_QN_READ_REQUEST);
+	prepare_untagged(sq, msg, RDMAP_READ_REQUEST, RDMAP_QN_READ_REQUEST);
 	iwm_count(sq->qp->dev, IWM_STAT_TX_READ_REQUESTS);
 }
 
@@ -224,11 +224,11 @@ static void prepare_send(struct iwm_sq *sq, struct tx_msg *msg,
 
 	if (sqe->opcode == SIW_OP_SEND_REMOTE_INV) {
 		prepare_untagged(sq, msg, se ? RDMAP_SEND_SE_INVAL :
-					       RDMAP_SEND_INVAL, DDP_QN_SEND);
+					       RDMAP_SEND_INVAL, RDMAP_QN_SEND);
 		msg->seg.stag = sqe->rkey;
 	} else {
 		prepare_untagged(sq, msg, se ? RDMAP_SEND_SE : RDMAP_SEND,
-				 DDP_QN_SEND);
+				 RDMAP_QN_SEND);
 	}
 	iwm_count(sq->qp->dev, IWM_STAT_TX_SENDS);
 }
@@ -491,9 +491,9 @@ static bool next_rtr(struct iwm_qp *qp)
 		msg->in_body = true;
 		msg->left = RDMAP_READ_REQUEST_LEN;
 		prepare_untagged(sq, msg, RDMAP_READ_REQUEST,
-				 DDP_QN_READ_REQUEST);
+				 RDMAP_QN_READ_REQUEST);
 	} else {
-		prepare_untagged(sq, msg, RDMAP_SEND, DDP_QN_SEND);
+		prepare_untagged(sq, msg, RDMAP_SEND, RDMAP_QN_SEND);
 	}
 	msg->kind = IWM_MSG_RTR;
 	return true;

@@ -374,7 +374,7 @@ bool iwm_sq_send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 		.opcode = RDMAP_TERMINATE,
 		.hdr_len = DDP_UNTAGGED_HDR_LEN,
 		.last = true,
-		.qn = DDP_QN_TERMINATE,
+		.qn = RDMAP_QN_TERMINATE,
 		.msn = 1,
 	};
 	u8 hdr[MPA_TX_HDR_SIZE];

@@ -31,6 +31,7 @@
 #include <mpa/negotiate.h>
 #include "compat.h"
 #include "ddp.h"
+#include "rdmap.h"
 
 /* An unassigned OUI, as in rxe: programs take 0 for "no device". */
 #define IWM_VENDOR_ID		0xffffff

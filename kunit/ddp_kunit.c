@@ -5,6 +5,7 @@
 #include <kunit/test.h>
 #include <linux/module.h>
 #include "ddp.h"
+#include "rdmap.h"
 #include "hex.h"
 
 static const struct good {

@@ -34,6 +34,7 @@
 
 #include "__fc_builtin.h"
 #include "ddp_glue/ddp.h"
+#include "ddp_glue/rdmap.h"
 #include "mpa/fpdu.h"
 
 /* Octets of the longest FPDU, Markers included. */

@@ -8,10 +8,12 @@
 extern "C" {
 #include <user/pure_user.h>
 
+#include <ddp/rdmap.h>
 #include <ddp/wire.h>
 #include <mpa/wire.h>
 
 #include "ddp_glue/ddp.h"
+#include "ddp_glue/rdmap.h"
 #include "mpa/fpdu.h"
 #include "mpa/negotiate.h"
 }
