@@ -283,7 +283,7 @@ int iwm_cep_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
  * @cep: endpoint
  * @status: 0 when the QP is in RTS, else a negative errno
  * @peer: the offer in the Reply, or NULL
- * @agreed: the parameters in force, with @status 0
+ * @agreed: the result of the negotiation, with @status 0
  * @pd: Private Data of the Reply, @peer->pd_len octets
  *
  * Context: any that does not hold qp->lock.

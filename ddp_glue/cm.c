@@ -14,7 +14,7 @@
 #include "cep.h"
 #include "cm.h"
 #include "netdev.h"
-#include "policy.h"
+#include "settings.h"
 #include "qp_conn.h"
 #include "qp_end.h"
 #include "qp_ref.h"
@@ -35,9 +35,9 @@ static int check_depths(struct iwm_dev *dev,
 
 const struct mpa_params iwm_cm_listen_params = {
 	.max_rev = MPA_REV_ENHANCED,
-	/* is_served() checks the policy of the device for revision 0. */
-	.own_policy = true,
-	.policy = { .crc = true, .rdmac = true },
+	/* is_served() checks the settings of the device for revision 0. */
+	.own_settings = true,
+	.settings = { .crc = true, .rdmac = true },
 	.ird = IWM_MAX_IRD,
 	.ord = IWM_MAX_ORD,
 };
@@ -52,7 +52,7 @@ u8 iwm_cm_tos(const struct iw_cm_id *id)
 static void common_params(struct mpa_params *params, const struct iwm_qp *qp)
 {
 	*params = iwm_cm_listen_params;
-	params->policy = iwm_policy(qp->dev);
+	params->settings = iwm_settings(qp->dev);
 	params->account = qp->user;
 }
 

@@ -17,7 +17,7 @@
 #include "cep.h"
 #include "cm.h"
 #include "netdev.h"
-#include "policy.h"
+#include "settings.h"
 
 /**
  * struct iwm_port - a shared TCP listener
@@ -174,12 +174,12 @@ out:
 	return listen;
 }
 
-/* Does the device's policy permit the Request's revision? It can forbid 0. */
+/* Do the device's settings permit the Request's revision? They can forbid 0. */
 static bool is_served(const struct iwm_listen *listen,
 		      const struct mpa_offer *peer)
 {
 	return peer->rev != MPA_REV_RDMAC ||
-	       iwm_policy(listen->dev).rdmac;
+	       iwm_settings(listen->dev).rdmac;
 }
 
 /* mpa_consumer_ops.request. Context: socket locked, softirq or process. */

@@ -37,7 +37,7 @@
 #include "mem.h"
 #include "mmap.h"
 #include "netdev.h"
-#include "policy.h"
+#include "settings.h"
 #include "qp.h"
 #include "qp_ref.h"
 #include "resource.h"
@@ -313,7 +313,7 @@ static const struct ib_device_ops device_ops = {
 	.destroy_cq = iwm_destroy_cq,
 	.destroy_qp = iwm_destroy_qp,
 	.destroy_srq = iwm_destroy_srq,
-	.device_group = &iwm_policy_group,
+	.device_group = &iwm_settings_group,
 	.disassociate_ucontext = iwm_disassociate_ucontext,
 	.fill_res_qp_entry = iwm_fill_res_qp_entry,
 	.get_dma_mr = iwm_get_dma_mr,
@@ -370,7 +370,7 @@ static struct iwm_dev *dev_alloc(void)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = get_random_u32() >> 8;	/* 24 bits */
 	iwm_mr_init(dev);
-	iwm_policy_init(dev);
+	iwm_settings_init(dev);
 
 	dev->mpa_mib = alloc_percpu(struct mpa_mib);
 	dev->mib = alloc_percpu(struct iwm_mib);

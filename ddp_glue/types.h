@@ -66,12 +66,12 @@ struct iwm_mib {
 	u64 v[IWM_NUM_STATS];
 };
 
-/* Choices of the administrator for one device: see policy.c */
-enum iwm_choice {
-#define MPA_SETTING(id, field, name, preset, text)	IWM_CHOICE_##id,
+/* The administrator's settings of one device: see settings.c */
+enum iwm_setting {
+#define MPA_SETTING(id, field, name, preset, text)	IWM_SETTING_##id,
 #include <mpa/settings.h>
-	IWM_CHOICE_LARGE,
-	IWM_NUM_CHOICES
+	IWM_SETTING_LARGE,
+	IWM_NUM_SETTINGS
 };
 
 /* GIDs of a device: its netdev's, and the loopback netdev's (see device.c) */
@@ -88,7 +88,7 @@ struct iwm_qp;
  *	device has no network namespace either: see iwm_dev_net()
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
- * @choice: the administrator's; negative: mpa.ko's parameter applies
+ * @setting: the administrator's; negative: mpa.ko's parameter applies
  * @recent_mrs: by the low bits of their index. A region is entered only by a
  *	holder of a reference, and removed after the last one is dropped: see
  *	mr_withdraw()
@@ -101,7 +101,7 @@ struct iwm_dev {
 	u8 mac[ETH_ALEN];		/* source of the node GUID */
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;
-	s8 choice[IWM_NUM_CHOICES];
+	s8 setting[IWM_NUM_SETTINGS];
 	enum ib_port_state port_state;	/* as last reported; under rtnl */
 
 	/* QP number -> struct iwm_qp; XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ */

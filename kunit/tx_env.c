@@ -56,7 +56,7 @@ int tx_env_init(struct kunit *test)
 	if (ret)
 		return ret;
 	conn->sk = conn->sock->sk;
-	conn->params.policy.packing = true;
+	conn->params.settings.packing = true;
 	conn->mib = alloc_percpu(struct mpa_mib);
 	if (!conn->mib) {
 		sock_release(conn->sock);

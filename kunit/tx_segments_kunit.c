@@ -316,7 +316,7 @@ static void rdc_07_one_fpdu_in_a_segment(struct kunit *test)
 	struct tx_env *env = test->priv;
 	u32 i, round, segments;
 
-	env->conn->params.policy.packing = false;
+	env->conn->params.settings.packing = false;
 	for (round = 0; round < 4; round++) {
 		tx_start(env, round & 1, true, round & 2 ? 1450 : 1448);
 		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
@@ -342,7 +342,7 @@ static void siz_large_fpdus(struct kunit *test, bool markers, u32 window)
 	struct mpa_conn *conn = env->conn;
 	u32 i, largest = 0;
 
-	conn->params.policy.large = MPA_LARGE_ALWAYS;
+	conn->params.settings.large = MPA_LARGE_ALWAYS;
 	tcp_sk(conn->sk)->max_window = window;
 	tx_start(env, markers, true, 1448);
 	for (i = 0; i < 5; i++) {
@@ -376,10 +376,10 @@ static void siz_05_large_fpdus_only_where_chosen(struct kunit *test)
 	struct tx_env *env = test->priv;
 
 	tcp_sk(env->conn->sk)->max_window = 1 << 20;
-	env->conn->params.policy.large = MPA_LARGE_LOCAL;
+	env->conn->params.settings.large = MPA_LARGE_LOCAL;
 	tx_start(env, false, true, 1448);
 	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
-	env->conn->params.policy.large = MPA_LARGE_NEVER;
+	env->conn->params.settings.large = MPA_LARGE_NEVER;
 	tx_start(env, false, true, 1448);
 	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
 }

@@ -22,7 +22,8 @@ static struct kmem_cache *mpa_conn_cache;
 #define MPA_WATCH_MS		400
 
 /*
- * Set the policy: the consumer's own, or else the administrator's.
+ * Set the parameters. Settings that the consumer does not have are those of the
+ * module.
  * Context: the process whose cgroup is charged.
  */
 void mpa_conn_set_params(struct mpa_conn *conn,
@@ -30,8 +31,8 @@ void mpa_conn_set_params(struct mpa_conn *conn,
 {
 	/* workqueue_of() may see the old or the new value. */
 	data_race(conn->params = *params);
-	if (!params->own_policy)
-		conn->params.policy = mpa_policy();
+	if (!params->own_settings)
+		conn->params.settings = mpa_default_settings();
 	if (params->account && !conn->memcg)
 		conn->memcg = get_mem_cgroup_from_mm(NULL);
 }
@@ -64,7 +65,7 @@ static void conn_timeout(struct work_struct *work)
  * @sk: TCP socket
  * @sock: its socket, which the connection owns from here on; NULL when it
  *	belongs to a program
- * @params: policy
+ * @params: the consumer's
  * @mib: counters
  * @work: function of the connection's work, which owns a reference
  *

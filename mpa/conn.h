@@ -56,12 +56,12 @@ enum {
  * @started: Full Operation has begun, and may have ended
  * @reset: end TCP with an RST instead of a FIN
  * @failure: negative errno that ended the startup
- * @params: policy
+ * @params: the consumer's, and the settings in force
  * @memcg: cgroup charged for memory of FPDUs, with a reference, or NULL.
  *	Set before Full Operation
  * @offer: contents of our startup frame
  * @peer: contents of the peer's startup frame
- * @agreed: parameters in force
+ * @agreed: the result of the negotiation
  * @frame: our Request until TCP is connected, or NULL
  * @frame_len: octets of @frame
  * @work: everything that needs process context

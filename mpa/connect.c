@@ -16,7 +16,7 @@ static int addr_len(const struct sockaddr_storage *addr)
 
 /**
  * mpa_connect() - start as Initiator
- * @attempt: addresses, policy and Private Data; not used after the call
+ * @attempt: addresses, settings and Private Data; not used after the call
  * @consumer: the connection's; its reply() reports the result. Not used after
  *	the call
  *
@@ -84,7 +84,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_connect, MPA_NS);
  * @answer: our offer and Private Data; not used after the call
  * @consumer: the connection's from now on; must be ready for ULPDUs before this
  *	is called. Not used after the call
- * @agreed: set to the parameters in force, before the first upcall of @consumer
+ * @agreed: set to the result of the negotiation, before the first upcall of
+ *	@consumer
  *
  * RFC 5044 section 7.1.2: FPDUs are sent only after one has been received.
  * Context: process, may sleep; takes the socket lock.

@@ -24,9 +24,9 @@ static void fill_offer(struct mpa_offer *offer,
 {
 	memset(offer, 0, sizeof(*offer));
 	offer->rev = params->max_rev;
-	offer->rdmac = params->policy.rdmac;
-	offer->markers = params->policy.markers;
-	offer->crc = params->policy.crc;
+	offer->rdmac = params->settings.rdmac;
+	offer->markers = params->settings.markers;
+	offer->crc = params->settings.crc;
 	offer->enhanced = params->max_rev >= MPA_REV_ENHANCED;
 	offer->p2p = offer->enhanced && params->p2p;
 	offer->rtr = MPA_RTR_KINDS;
@@ -186,7 +186,8 @@ static void refuse_rdmac(struct mpa_conn *conn)
 	struct mpa_offer reply;
 
 	mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
-	conn->params.policy.rdmac = false;	/* the consumer may refuse it */
+	/* The consumer may refuse what the setting permits. */
+	conn->params.settings.rdmac = false;
 	fill_offer(&conn->offer, &conn->params, 0);
 	mpa_startup_answer(&conn->offer, &conn->peer, &reply, &conn->agreed);
 	send_reply(conn, &reply, NULL);
@@ -201,7 +202,7 @@ static void step_wait_request(struct mpa_conn *conn)
 
 	if (!frame_is_here(conn, false, frame, &pd))
 		return;
-	if (conn->peer.rev == MPA_REV_RDMAC && !conn->params.policy.rdmac) {
+	if (conn->peer.rev == MPA_REV_RDMAC && !conn->params.settings.rdmac) {
 		refuse_rdmac(conn);
 		return;
 	}
@@ -247,7 +248,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	conn->rx.markers = conn->agreed.rx_markers;
 	conn->rx.crc = conn->agreed.crc;
 	/* Not for the Markers that any peer of revision 0 sends. */
-	if (conn->params.policy.early && conn->params.policy.markers &&
+	if (conn->params.settings.early && conn->params.settings.markers &&
 	    conn->ops->place && mpa_early_create(&conn->rx))
 		mpa_early_watch_acks(conn);
 	mpa_tx_start(conn, mpa_conn_watch);
@@ -393,7 +394,7 @@ int mpa_handshake_initiate(struct mpa_conn *conn, const void *pd, u16 pd_len)
 
 /**
  * mpa_handshake_answer() - answer a Request
- * @conn: connection with its policy. Without @reject the caller must call
+ * @conn: connection with its parameters. Without @reject the caller must call
  *	mpa_conn_begin_full() next
  * @reject: R: refuse the connection
  * @pd: Private Data of the Reply

@@ -23,7 +23,7 @@
  * struct mpa_listener - a listening socket
  * @sock: its socket, whose sk_user_data points to this
  * @consumer: of the connections, until they are accepted
- * @params: policy of the connections
+ * @params: those of the connections
  * @work: accepts connections; only it adds to @half_open
  * @half_open: connections that wait for their Request
  * @saved_data_ready: TCP's own callback
@@ -209,7 +209,7 @@ static int listener_bind(struct socket *sock, const struct sockaddr *local,
  * @net: network namespace
  * @local: address and port; an IPv6 wildcard covers IPv6 only
  * @backlog: of the TCP socket
- * @params: policy of the connections
+ * @params: those of the connections
  * @consumer: its request() takes a connection over, and its counters count
  *	startups. Not used after the call
  *

@@ -303,9 +303,9 @@ static void rtr_answer(const struct mpa_offer *local,
 }
 
 /**
- * mpa_startup_rdmac() - parameters of the RDMA Consortium's protocols
+ * mpa_startup_rdmac() - the result that the RDMA Consortium's protocols fix
  * @local: our depths; its other members are ignored
- * @agreed: set to the parameters of Full Operation
+ * @agreed: set to the result of the negotiation
  *
  * Figure 14: version 0 above, Markers and CRC both ways. For startup frames of
  * revision 0, and for a start without frames.
@@ -324,14 +324,14 @@ void mpa_startup_rdmac(const struct mpa_offer *local,
 
 /**
  * mpa_startup_answer() - the Responder's side of the negotiation
- * @local: our wishes: @local->rev is the highest revision that we speak,
+ * @local: our offer: @local->rev is the highest revision that we speak,
  *         @local->rtr the RTR kinds that we can receive (0 counts as
  *         MPA_RTR_WRITE: RFC 6581 section 9.2 demands at least one),
  *         @local->reject and @local->pd_len go into the Reply as they are.
  *         @local->enhanced and @local->p2p are ignored: the Request decides
  * @request: the Request, as read by mpa_startup_parse()
  * @reply: set to the contents of the Reply, for mpa_startup_build()
- * @agreed: set to the parameters of Full Operation
+ * @agreed: set to the result of the negotiation
  *
  * The Reply's C bit tells whether CRCs are in force, even if only the Initiator
  * wants them: some Initiators that want them refuse a Reply without C.
@@ -431,7 +431,7 @@ static int reply_check(const struct mpa_offer *sent,
  * mpa_startup_conclude() - the Initiator's side of the negotiation
  * @sent: contents of our Request
  * @reply: the Reply, as read by mpa_startup_parse()
- * @agreed: set to the parameters of Full Operation; for -ENOBUFS and
+ * @agreed: set to the result of the negotiation; for -ENOBUFS and
  *          -ENOPROTOOPT its @rev, Markers and CRC are valid, because the
  *          Terminate that reports these errors is sent in Full Operation
  *

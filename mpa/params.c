@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module parameters: the administrator's policy.
+ * Module parameters: the administrator's settings for all connections.
  */
 #include <linux/module.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include "params.h"
 
-static struct mpa_policy admin_policy = {
+static struct mpa_settings default_settings = {
 #define MPA_SETTING(id, field, param, preset, text)	.field = preset,
 #include <mpa/settings.h>
 	.large = MPA_LARGE_LOCAL,
 };
 
 #define MPA_SETTING(id, field, param, preset, text)			\
-	module_param_named(param, admin_policy.field, bool, 0644);	\
+	module_param_named(param, default_settings.field, bool, 0644);	\
 	MODULE_PARM_DESC(param, text);
 #include <mpa/settings.h>
 
@@ -31,13 +31,13 @@ static int set_large(const char *val, const struct kernel_param *kp)
 
 	if (ret < 0)
 		return ret;
-	admin_policy.large = ret;
+	default_settings.large = ret;
 	return 0;
 }
 
 static int get_large(char *buf, const struct kernel_param *kp)
 {
-	return sysfs_emit(buf, "%s\n", mpa_large_names[admin_policy.large]);
+	return sysfs_emit(buf, "%s\n", mpa_large_names[default_settings.large]);
 }
 
 static const struct kernel_param_ops large_ops = {
@@ -50,15 +50,15 @@ MODULE_PARM_DESC(large_fpdus,
 		 "Send FPDUs larger than a TCP segment: never, local (on routes within this host), always (default: local)");
 
 /**
- * mpa_policy() - the administrator's policy for a connection that starts now
+ * mpa_default_settings() - settings of a connection that has none of its own
  *
  * Context: any. Return: the values of the module parameters.
  */
-struct mpa_policy mpa_policy(void)
+struct mpa_settings mpa_default_settings(void)
 {
-	return data_race(admin_policy);	/* no field can be torn */
+	return data_race(default_settings);	/* no field can be torn */
 }
-EXPORT_SYMBOL_NS_GPL(mpa_policy, MPA_NS);
+EXPORT_SYMBOL_NS_GPL(mpa_default_settings, MPA_NS);
 
 static int set_in_range(const char *val, const struct kernel_param *kp,
 			unsigned int min, unsigned int max)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Policy: the administrator's choices, and a connection's own parameters.
+ * Module parameters, and what follows from the parameters of a connection.
  */
 #ifndef MPA_PARAMS_H
 #define MPA_PARAMS_H
@@ -13,7 +13,7 @@ extern unsigned int mpa_max_half_open;
 
 /**
  * mpa_params_use_reserves() - allocate on behalf of a connection from here on
- * @params: policy of the connection
+ * @params: those of the connection
  *
  * If @params->memalloc is set, freeing memory may depend on this connection:
  * the caller then does no reclaim, which could wait for the connection, and may

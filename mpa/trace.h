@@ -125,7 +125,7 @@ TRACE_EVENT(mpa_startup_end,
 		  __entry->status)
 );
 
-/* Full Operation begins, with the agreed parameters. */
+/* Full Operation begins, with the result of the negotiation. */
 TRACE_EVENT(mpa_full,
 	TP_PROTO(const struct mpa_conn *conn),
 	TP_ARGS(conn),

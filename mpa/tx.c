@@ -298,7 +298,7 @@ void mpa_tx_cancel(struct mpa_conn *conn)
  */
 static void update_large(struct mpa_conn *conn)
 {
-	enum mpa_large where = conn->params.policy.large;
+	enum mpa_large where = conn->params.settings.large;
 	struct sock *sk = conn->sk;
 	u32 large;
 
@@ -548,7 +548,7 @@ void mpa_tx_start(struct mpa_conn *conn, void (*busy)(struct mpa_conn *conn))
 
 	tx->writer.markers = conn->agreed.tx_markers;
 	tx->writer.crc = conn->agreed.crc;
-	tx->packing = conn->params.policy.packing;
+	tx->packing = conn->params.settings.packing;
 	if (conn->initiator)
 		tx->allowed = true;
 	mpa_tx_update_emss(conn);

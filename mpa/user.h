@@ -26,7 +26,7 @@
  *	acknowledged everything
  * @rcvlowat: SO_RCVLOWAT of the plain socket
  * @urginline: SO_OOBINLINE of the plain socket
- * @params: the program's wishes, as far as @chosen is set
+ * @params: the program's settings, as far as @chosen is set
  * @chosen: bits 1 << MPA_MARKERS and so on: options set by the program
  * @error: RFC error number of the last end
  * @startup: result of the last startup: 0 or a negative errno
@@ -79,18 +79,18 @@ static inline struct mpa_user *mpa_user_get(const struct sock *sk)
 	return (__force struct mpa_user *)READ_ONCE(inet_csk(sk)->icsk_ulp_data);
 }
 
-/* The member of a policy for one of the first four options; else NULL. */
-static inline bool *mpa_user_wish(struct mpa_policy *policy, int optname)
+/* The setting that one of the first four options sets; else NULL. */
+static inline bool *mpa_user_setting(struct mpa_settings *settings, int optname)
 {
 	switch (optname) {
 	case MPA_MARKERS:
-		return &policy->markers;
+		return &settings->markers;
 	case MPA_CRC:
-		return &policy->crc;
+		return &settings->crc;
 	case MPA_RDMAC:
-		return &policy->rdmac;
+		return &settings->rdmac;
 	case MPA_PACKING:
-		return &policy->packing;
+		return &settings->packing;
 	default:
 		return NULL;
 	}
@@ -113,7 +113,7 @@ int mpa_user_accept(struct mpa_user *user);
 int mpa_user_reject(struct mpa_user *user);
 int mpa_user_start_rdmac(struct mpa_user *user);
 void mpa_user_leave(struct mpa_user *user);
-struct mpa_policy mpa_user_policy(const struct mpa_user *user);
+struct mpa_settings mpa_user_settings(const struct mpa_user *user);
 
 /* user_state.c: state for poll() and sock_diag, and wake-ups */
 void mpa_user_refresh(struct mpa_user *user);

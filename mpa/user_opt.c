@@ -17,28 +17,28 @@
  */
 static bool may_drop_crc(const struct mpa_user *user)
 {
-	return !mpa_policy().crc ||
+	return !mpa_default_settings().crc ||
 	       ns_capable(sock_net(user->sk)->user_ns, CAP_NET_ADMIN);
 }
 
-static int set_policy(struct mpa_user *user, int optname, int val)
+static int set_bool_option(struct mpa_user *user, int optname, int val)
 {
 	if (val != 0 && val != 1)
 		return -EINVAL;
 	if (optname == MPA_CRC && !val && !may_drop_crc(user))
 		return -EPERM;
-	*mpa_user_wish(&user->params.policy, optname) = val;
+	*mpa_user_setting(&user->params.settings, optname) = val;
 	return 0;
 }
 
-static int set_wish(struct mpa_user *user, int optname, int val)
+static int set_int_option(struct mpa_user *user, int optname, int val)
 {
 	struct mpa_params *params = &user->params;
 	int ret = 0;
 
 	switch (optname) {
 	case MPA_MARKERS ... MPA_PACKING:
-		ret = set_policy(user, optname, val);
+		ret = set_bool_option(user, optname, val);
 		break;
 	case MPA_STARTUP_TIMEOUT:
 		if (val < 1 || val > MPA_STARTUP_TIMEOUT_MAX)
@@ -67,7 +67,7 @@ static int set_depths(struct mpa_user *user, const struct mpa_depths *depths)
 
 /* The value that setsockopt() gets, unless it is a last message. */
 union mpa_setting {
-	int wish;
+	int value;
 	struct mpa_depths depths;
 	u8 data[MPA_PRIVATE_DATA_MAX];
 };
@@ -85,7 +85,7 @@ static int copy_setting(union mpa_setting *set, int optname, sockptr_t optval,
 			return -EMSGSIZE;
 		break;
 	default:
-		if (optlen != sizeof(set->wish))
+		if (optlen != sizeof(set->value))
 			return -EINVAL;
 	}
 	return copy_from_sockptr(set, optval, optlen) ? -EFAULT : 0;
@@ -108,7 +108,7 @@ static int apply_setting(struct mpa_user *user, int optname,
 		user->data_len = optlen;
 		return 0;
 	default:
-		return set_wish(user, optname, set->wish);
+		return set_int_option(user, optname, set->value);
 	}
 }
 
@@ -244,14 +244,14 @@ static void user_status(struct mpa_user *user, struct mpa_status *status)
 		status_of_conn(user->conn, status);
 }
 
-static int get_wish(const struct mpa_user *user, int optname)
+static int get_int_option(const struct mpa_user *user, int optname)
 {
-	struct mpa_policy policy;
+	struct mpa_settings settings;
 
 	switch (optname) {
 	case MPA_MARKERS ... MPA_PACKING:
-		policy = mpa_user_policy(user);
-		return *mpa_user_wish(&policy, optname);
+		settings = mpa_user_settings(user);
+		return *mpa_user_setting(&settings, optname);
 	case MPA_STARTUP_TIMEOUT:
 		return user->params.startup_ms ? :
 		       READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
@@ -262,7 +262,7 @@ static int get_wish(const struct mpa_user *user, int optname)
 
 /* The value that getsockopt() returns. */
 union mpa_option {
-	int wish;
+	int value;
 	struct mpa_depths depths;
 	u8 data[MPA_PRIVATE_DATA_MAX];
 	struct mpa_status status;
@@ -275,8 +275,8 @@ static int fetch_option(struct mpa_user *user, int optname,
 {
 	switch (optname) {
 	case MPA_MARKERS ... MPA_REVISION:
-		opt->wish = get_wish(user, optname);
-		return sizeof(opt->wish);
+		opt->value = get_int_option(user, optname);
+		return sizeof(opt->value);
 	case MPA_DEPTHS:
 		opt->depths.ird = user->params.ird;
 		opt->depths.ord = user->params.ord;

@@ -180,29 +180,29 @@ static const struct mpa_consumer_ops user_ops = {
 };
 
 /**
- * mpa_user_policy() - the program's wishes, or else the administrator's policy
+ * mpa_user_settings() - the program's settings, or else the module's
  * @user: the socket's context
  *
- * Context: socket lock held. Return: the policy.
+ * Context: socket lock held. Return: the settings.
  */
-struct mpa_policy mpa_user_policy(const struct mpa_user *user)
+struct mpa_settings mpa_user_settings(const struct mpa_user *user)
 {
-	struct mpa_policy policy = mpa_policy();
-	struct mpa_policy own = user->params.policy;
+	struct mpa_settings settings = mpa_default_settings();
+	struct mpa_settings own = user->params.settings;
 	int optname;
 
 	for (optname = MPA_MARKERS; optname <= MPA_PACKING; optname++)
 		if (user->chosen & BIT(optname))
-			*mpa_user_wish(&policy, optname) =
-				*mpa_user_wish(&own, optname);
-	return policy;
+			*mpa_user_setting(&settings, optname) =
+				*mpa_user_setting(&own, optname);
+	return settings;
 }
 
 static void fill_params(const struct mpa_user *user, struct mpa_params *params)
 {
 	*params = user->params;
-	params->policy = mpa_user_policy(user);
-	params->own_policy = true;
+	params->settings = mpa_user_settings(user);
+	params->own_settings = true;
 	params->account = true;
 }
 
@@ -411,7 +411,7 @@ int mpa_user_respond(struct mpa_user *user, void *last, u32 len)
 	return wait_settled(user);
 }
 
-/* Answer the Request, with the program's wishes. */
+/* Answer the Request, with the program's settings. */
 static int answer_request(struct mpa_user *user, bool reject)
 {
 	struct mpa_conn *conn = user->conn;

@@ -52,7 +52,7 @@ enum mpa_large {
 extern const char *const mpa_large_names[MPA_NUM_LARGE];
 
 /**
- * struct mpa_policy - settings that the administrator chooses
+ * struct mpa_settings - settings of a connection, the administrator's or its own
  * @markers: require Markers from the peer
  * @crc: use CRCs; they are off only if the peer does not want them either
  * @rdmac: serve peers of revision 0 (RFC 5044 Appendix C), the "permissive"
@@ -63,7 +63,7 @@ extern const char *const mpa_large_names[MPA_NUM_LARGE];
  * @large: FPDUs need not fit into TCP's segments (RFC 5044 sections 4.5 and 5.1
  *	say they SHOULD). Not for programs' sockets
  */
-struct mpa_policy {
+struct mpa_settings {
 	bool markers;
 	bool crc;
 	bool rdmac;
@@ -73,11 +73,11 @@ struct mpa_policy {
 };
 
 /**
- * struct mpa_params - settings of one connection or listener
+ * struct mpa_params - what a consumer passes for one connection or listener
  * @max_rev: highest MPA revision to speak, MPA_REV_IETF or MPA_REV_ENHANCED
- * @own_policy: use @policy; otherwise the connection takes the administrator's
- *	policy (module parameters of mpa.ko) when it starts
- * @policy: the caller's policy, with @own_policy
+ * @own_settings: use @settings; otherwise the connection takes the module
+ *	parameters of mpa.ko when it starts
+ * @settings: the consumer's, with @own_settings
  * @p2p: as Initiator, ask for the peer-to-peer model of RFC 6581
  * @memalloc: as Initiator: the peer is storage that memory reclaim may write
  *	to. The socket, and allocations for it, may use memory reserves
@@ -94,8 +94,8 @@ struct mpa_policy {
  */
 struct mpa_params {
 	u8 max_rev;
-	bool own_policy;
-	struct mpa_policy policy;
+	bool own_settings;
+	struct mpa_settings settings;
 	bool p2p;
 	bool memalloc;
 	u16 ird;
@@ -110,7 +110,7 @@ struct mpa_params {
  * @net: network namespace
  * @local: address to bind to, port 0 for any
  * @remote: the peer's address
- * @params: settings
+ * @params: the connection's
  * @pd: Private Data; mpa_connect() copies it
  * @pd_len: octets of @pd: up to 512, or 508 with max_rev MPA_REV_ENHANCED
  */
@@ -318,8 +318,8 @@ struct mpa_conn_info {
 	u64 tx_blocked_ns;
 };
 
-/* The administrator's policy for a connection that starts now */
-struct mpa_policy mpa_policy(void);
+/* The settings of a connection that starts now and has none of its own */
+struct mpa_settings mpa_default_settings(void);
 
 /* Startup */
 struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,

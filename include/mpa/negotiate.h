@@ -9,7 +9,7 @@
 #include <mpa/wire.h>
 
 /**
- * struct mpa_offer - one side's wishes, and the contents of its startup frame
+ * struct mpa_offer - one side's offer: the contents of its startup frame
  * @rev: MPA revision, 0..2
  * @rdmac: serve a peer of revision 0; not in the frame
  * @markers: M: the sender of the frame requires Markers from its peer

@@ -5,8 +5,8 @@
  *
  *	MPA_SETTING(ID, field, name, preset, text)
  *
- * @ID: IWM_CHOICE_ID in enum iwm_choice
- * @field: of struct mpa_policy
+ * @ID: IWM_SETTING_ID in enum iwm_setting
+ * @field: of struct mpa_settings
  * @name: of the parameter and the file
  * @preset: what the parameter is at first
  * @text: the parameter's description

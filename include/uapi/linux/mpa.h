@@ -17,9 +17,8 @@
 
 /*
  * Settings: before MPA starts, or before MPA_ACCEPT. Each is an int, except the
- * last two. The first five default to the administrator's choice (module
- * parameters of mpa.ko). Setting MPA_CRC to 0 takes CAP_NET_ADMIN, unless the
- * administrator has chosen 0.
+ * last two. The first five default to the module parameters of mpa.ko. Setting
+ * MPA_CRC to 0 takes CAP_NET_ADMIN, unless the module parameter is 0.
  */
 #define MPA_MARKERS		1	/* require the peer's Markers: 0, 1 */
 #define MPA_CRC			2	/* use CRCs: 0, 1 */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The administrator's settings of one device, which override the parameters of
+ * mpa.ko: /sys/class/infiniband/NAME/iwmpa/. They apply to connections that
+ * start afterwards.
+ */
+#include <linux/capability.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include "settings.h"
+
+/* The parameter of mpa.ko applies. */
+#define SETTING_DEFAULT		(-1)
+#define SETTING_DEFAULT_NAME	"default"
+
+/* At first mpa.ko's parameters apply. */
+void iwm_settings_init(struct iwm_dev *dev)
+{
+	memset(dev->setting, SETTING_DEFAULT, sizeof(dev->setting));
+}
+
+static void override_bool(const struct iwm_dev *dev, enum iwm_setting which,
+			  bool *value)
+{
+	s8 setting = READ_ONCE(dev->setting[which]);
+
+	if (setting != SETTING_DEFAULT)
+		*value = setting;
+}
+
+/* The settings of a new connection of @dev. Context: any. */
+struct mpa_settings iwm_settings(const struct iwm_dev *dev)
+{
+	s8 large = READ_ONCE(dev->setting[IWM_SETTING_LARGE]);
+	struct mpa_settings settings = mpa_default_settings();
+
+#define MPA_SETTING(id, field, name, preset, text)			\
+	override_bool(dev, IWM_SETTING_##id, &settings.field);
+#include <mpa/settings.h>
+	if (large != SETTING_DEFAULT)
+		settings.large = large;
+	return settings;
+}
+
+/* The same names as the parameters of mpa.ko show */
+static const char *const bool_names[] = { "N", "Y" };
+
+static const char *setting_name(enum iwm_setting which, s8 value)
+{
+	if (value == SETTING_DEFAULT)
+		return SETTING_DEFAULT_NAME;
+	return which == IWM_SETTING_LARGE ? mpa_large_names[value] :
+					   bool_names[value];
+}
+
+/* @buf: a value that mpa.ko's parameter takes, or SETTING_DEFAULT_NAME */
+static int setting_parse(enum iwm_setting which, const char *buf, s8 *value)
+{
+	bool on;
+	int ret;
+
+	*value = SETTING_DEFAULT;
+	if (sysfs_streq(buf, SETTING_DEFAULT_NAME))
+		return 0;
+	if (which == IWM_SETTING_LARGE) {
+		ret = __sysfs_match_string(mpa_large_names, MPA_NUM_LARGE, buf);
+		if (ret >= 0)
+			*value = ret;
+		return min(ret, 0);
+	}
+	ret = kstrtobool(buf, &on);
+	if (!ret)
+		*value = on;
+	return ret;
+}
+
+/* By enum iwm_setting */
+static struct device_attribute setting_attrs[IWM_NUM_SETTINGS];
+
+static enum iwm_setting setting_of(const struct device_attribute *attr)
+{
+	return attr - setting_attrs;
+}
+
+static ssize_t setting_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+	enum iwm_setting which = setting_of(attr);
+
+	return sysfs_emit(buf, "%s\n",
+			  setting_name(which, READ_ONCE(dev->setting[which])));
+}
+
+static ssize_t setting_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t len)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+	enum iwm_setting which = setting_of(attr);
+	s8 value;
+	int ret;
+
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
+	ret = setting_parse(which, buf, &value);
+	if (ret)
+		return ret;
+	WRITE_ONCE(dev->setting[which], value);
+	return len;
+}
+
+static struct device_attribute setting_attrs[IWM_NUM_SETTINGS] = {
+#define MPA_SETTING(id, field, name, preset, text)			\
+	__ATTR(name, 0644, setting_show, setting_store),
+#include <mpa/settings.h>
+	[IWM_SETTING_LARGE] =
+		__ATTR(large_fpdus, 0644, setting_show, setting_store),
+};
+
+static struct attribute *settings_attrs[] = {
+#define MPA_SETTING(id, field, name, preset, text)			\
+	&setting_attrs[IWM_SETTING_##id].attr,
+#include <mpa/settings.h>
+	&setting_attrs[IWM_SETTING_LARGE].attr,
+	NULL
+};
+
+const struct attribute_group iwm_settings_group = {
+	.name = "iwmpa",
+	.attrs = settings_attrs,
+};
