@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The language and the warnings of all programs here. bench, conformance and fuzz can also be configured on their own.
+include_guard(GLOBAL)
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+add_library(tools_warnings INTERFACE)
+target_compile_options(tools_warnings INTERFACE -Wall -Wextra -Werror)
