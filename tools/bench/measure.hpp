@@ -124,8 +124,23 @@ struct Repeats {
 };
 
 /**
+ * Runs the operations, prints their cost, and checks that all data arrived and is new.
+ * @param connection has run(), fill() for the octets that it sends, and verify() for those that arrived
+ */
+template <class Options, class Connection> void measure(const Options& o, Connection& connection, unsigned seed) {
+  connection.fill(seed);
+  const Region region;
+  connection.run(o.count);
+  const std::uint64_t tsc = region.stop();
+  const std::chrono::nanoseconds time = region.elapsed();
+  const long messages = o.roundTrips() ? 2 * o.count : o.count;
+  printResult(tsc, o.count, static_cast<std::uint64_t>(messages) * o.size, time);
+  connection.verify(seed);
+}
+
+/**
  * The body of main(): reads the options, and measures.
- * @tparam Options a Repeats with own(), the program's own options as a table
+ * @tparam Options a Repeats with own(), the program's own options as a table, size, the octets of a message, and roundTrips()
  * @tparam Connection made anew from Options for each repeat: TCP may cut the stream of each connection in other places
  * @param about one line of help
  */
@@ -151,7 +166,7 @@ int measureRepeats(const std::string& program, const char* about, int argc, char
     for (long i = 0; i < o.repeats; ++i) {
       Connection connection(o);
       connection.run(o.warmup);
-      connection.measure(o.count, static_cast<unsigned>(i));
+      measure(o, connection, static_cast<unsigned>(i));
     }
     if (o.maps)
       printMaps();

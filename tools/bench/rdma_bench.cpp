@@ -45,6 +45,7 @@ struct Options : Repeats {
       throw std::invalid_argument("--list has to divide --depth");
   }
 
+  bool roundTrips() const { return op == Op::Pingpong; }
   bool sends() const { return op == Op::Send || op == Op::Pingpong; }
 
   ibv_wr_opcode opcode() const {
@@ -58,7 +59,7 @@ constexpr std::chrono::milliseconds goodbyeTimeout{2000};
 
 using rdma::check;
 
-/** An established connection with both its ends, and the measurements on it. */
+/** An established connection with both its ends. */
 class Connection {
 public:
   explicit Connection(const Options& options) : options_(options), listener_(events_) {
@@ -107,24 +108,18 @@ public:
     }
   }
 
-  void run(long n) { options_.op == Op::Pingpong ? pingpong(n) : stream(n); }
+  void run(long n) { options_.roundTrips() ? pingpong(n) : stream(n); }
 
-  /** Runs @p n operations, prints their cost, and checks that all data arrived and is new. */
-  void measure(long n, unsigned seed) {
-    const End& source = options_.op == Op::Read ? *server_ : *client_;
-    const End& sink = options_.op == Op::Read ? *client_ : *server_;
-    source.buffer().fill(seed);
-    sink.buffer().clear();
-    const Region region;
-    run(n);
-    const std::uint64_t tsc = region.stop();
-    const std::chrono::nanoseconds time = region.elapsed();
-    const long messages = options_.op == Op::Pingpong ? 2 * n : n;
-    printResult(tsc, n, static_cast<std::uint64_t>(messages) * options_.size, time);
-    sink.buffer().verify(seed);
+  void fill(unsigned seed) const {
+    (options_.op == Op::Read ? server_ : client_)->buffer().fill(seed);
+    sink().buffer().clear();
   }
 
+  void verify(unsigned seed) const { sink().buffer().verify(seed); }
+
 private:
+  const End& sink() const { return options_.op == Op::Read ? *client_ : *server_; }
+
   void establish() {
     rdma_conn_param parameters = rdma::connectParam({.responderResources = maxReads, .initiatorDepth = maxReads});
     check(rdma_connect(client_->id(), &parameters), "rdma_connect");

@@ -20,6 +20,7 @@ struct Options : Repeats {
   std::size_t size = 65536;
   long depth = 1;
 
+  bool roundTrips() const { return op == Op::Pingpong; }
   std::vector<test::Option> own() {
     return {
         {"address", "ADDR", "an IPv4 address of this host (default 10.9.0.1)", test::text(address), 'a'},
@@ -42,7 +43,7 @@ public:
 
   /** Runs @p n operations. */
   void run(long n) {
-    if (options_.op == Op::Pingpong)
+    if (options_.roundTrips())
       return pingpong(n);
     for (long sent = 0; sent < n;) {
       const long batch = std::min(options_.depth, n - sent);
@@ -53,16 +54,12 @@ public:
     }
   }
 
-  /** Runs @p n operations, prints their cost, and checks that all data arrived and is new. */
-  void measure(long n, unsigned seed) {
+  void fill(unsigned seed) const {
     source_.fill(seed);
     sink_.clear();
-    const Region region;
-    run(n);
-    const std::uint64_t tsc = region.stop();
-    const std::chrono::nanoseconds time = region.elapsed();
-    const long messages = options_.op == Op::Pingpong ? 2 * n : n;
-    printResult(tsc, n, static_cast<std::uint64_t>(messages) * options_.size, time);
+  }
+
+  void verify(unsigned /*seed*/) const {
     if (std::memcmp(source_.data(), sink_.data(), source_.size()))
       throw std::runtime_error("the data is wrong");
   }
