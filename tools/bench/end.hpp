@@ -9,6 +9,7 @@
 #include "measure.hpp"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace bench {
@@ -124,6 +125,48 @@ private:
   ibv_sge sge_{};
   std::vector<ibv_send_wr> sends_;
   std::vector<ibv_recv_wr> receives_;
+};
+
+constexpr int maxReads = 16;
+
+/** Both ends of an established connection, which can carry SENDs. */
+class Ends {
+public:
+  Ends(const std::string& host, const std::string& port, const EndOptions& options) : listener_(events_) {
+    rdma::Address address(host, port);
+    rdma::check(rdma_bind_addr(listener_.get(), address.get()), "rdma_bind_addr");
+    rdma::check(rdma_listen(listener_.get(), 1), "rdma_listen");
+    rdma::Id id(events_);
+    rdma::resolve(id, events_, address);
+    client_.emplace(std::move(id), options);
+    rdma_conn_param parameters = rdma::connectParam({.responderResources = maxReads, .initiatorDepth = maxReads});
+    rdma::check(rdma_connect(client_->id(), &parameters), "rdma_connect");
+    server_.emplace(rdma::Id(events_.expect(RDMA_CM_EVENT_CONNECT_REQUEST).id), options);
+    rdma::check(rdma_accept(server_->id(), &parameters), "rdma_accept");
+    for (int end = 0; end < 2; ++end)
+      events_.expect(RDMA_CM_EVENT_ESTABLISHED);
+    client_->prepare(IBV_WR_SEND, *server_);
+    server_->prepare(IBV_WR_SEND, *client_);
+    greet();
+  }
+
+  rdma::Channel& events() { return events_; }
+  End& client() { return *client_; }
+  End& server() { return *server_; }
+
+private:
+  /** On an iWARP connection the initiator sends first, and that message is a SEND. */
+  void greet() {
+    server_->postReceives(1);
+    client_->postSends(1);
+    server_->reap(true);
+    client_->reap(true);
+  }
+
+  rdma::Channel events_;
+  rdma::Id listener_;
+  std::optional<End> server_;
+  std::optional<End> client_;
 };
 
 } // namespace bench

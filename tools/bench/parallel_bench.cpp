@@ -10,15 +10,10 @@
 #include "socket.hpp"
 
 #include <atomic>
-#include <optional>
 #include <thread>
 
 namespace bench {
 namespace {
-
-using rdma::check;
-
-constexpr int maxReads = 16;
 
 enum class Op { Write, Send };
 enum class Transport { Rdma, Tcp };
@@ -86,36 +81,17 @@ private:
 /** An RDMA connection: one thread keeps WRITEs or SENDs in progress; for SENDs another keeps receives posted. */
 class RdmaFlow : public Flow {
 public:
-  RdmaFlow(const Options& options, std::uint16_t port) : options_(options), listener_(events_) {
-    const EndOptions end{options.size, options.depth, 1};
-    rdma::Address address(options.address, std::to_string(port));
-    check(rdma_bind_addr(listener_.get(), address.get()), "rdma_bind_addr");
-    check(rdma_listen(listener_.get(), 1), "rdma_listen");
-    rdma::Id id(events_);
-    rdma::resolve(id, events_, address);
-    client_.emplace(std::move(id), end);
-    rdma_conn_param parameters = rdma::connectParam({.responderResources = maxReads, .initiatorDepth = maxReads});
-    check(rdma_connect(client_->id(), &parameters), "rdma_connect");
-    server_.emplace(rdma::Id(events_.expect(RDMA_CM_EVENT_CONNECT_REQUEST).id), end);
-    check(rdma_accept(server_->id(), &parameters), "rdma_accept");
-    for (int i = 0; i < 2; ++i)
-      events_.expect(RDMA_CM_EVENT_ESTABLISHED);
-    client_->prepare(IBV_WR_SEND, *server_);
-    server_->prepare(IBV_WR_SEND, *client_);
-    client_->buffer().fill(1);
-    // The first message of an iWARP connection is the initiator's, and a SEND.
-    server_->postReceives(1);
-    client_->postSends(1);
-    server_->reap(true);
-    client_->reap(true);
+  RdmaFlow(const Options& options, std::uint16_t port)
+      : options_(options), ends_(options.address, std::to_string(port), {options.size, options.depth}) {
+    client_.buffer().fill(1);
     if (options.op == Op::Write)
-      client_->prepare(IBV_WR_RDMA_WRITE, *server_);
+      client_.prepare(IBV_WR_RDMA_WRITE, server_);
   }
 
   void start(Run& run) override {
     const bool sends = options_.op == Op::Send;
     if (sends) {
-      server_->postReceives(options_.depth);
+      server_.postReceives(options_.depth);
       receiver_ = std::jthread([&] { receive(); });
     }
     sender_ = std::jthread([this, &run] { send(run); });
@@ -125,7 +101,7 @@ public:
     sender_.join();
     if (receiver_.joinable())
       receiver_.join();
-    rdma_disconnect(client_->id());
+    rdma_disconnect(client_.id());
   }
 
 private:
@@ -136,7 +112,7 @@ private:
     std::uint64_t posted = 0;
     while (!run.over) {
       while (outstanding < options_.depth && (!sends || posted < received_ + static_cast<std::uint64_t>(options_.depth))) {
-        client_->postSends(1);
+        client_.postSends(1);
         ++outstanding;
         ++posted;
       }
@@ -144,28 +120,28 @@ private:
         received_.wait(posted - static_cast<std::uint64_t>(options_.depth));
         continue;
       }
-      const long n = client_->reap(true);
+      const long n = client_.reap(true);
       outstanding -= n;
       run.octets += run.over ? 0 : static_cast<std::uint64_t>(n) * options_.size;
     }
     while (outstanding)
-      outstanding -= client_->reap(true);
+      outstanding -= client_.reap(true);
     if (!sends)
       return;
     // The receiver is blocked until a message arrives: send one more. It knows the total, so it stops after this one.
     for (std::uint64_t seen; (seen = received_) < posted;)
       received_.wait(seen);
     total_ = posted + 1;
-    client_->postSends(1);
-    client_->reap(true);
+    client_.postSends(1);
+    client_.reap(true);
   }
 
   /** Takes messages and reposts as many receives, until the sender's last message. */
   void receive() {
     std::uint64_t received = 0;
     while (received < total_) {
-      const long n = server_->reap(true);
-      server_->postReceives(n);
+      const long n = server_.reap(true);
+      server_.postReceives(n);
       received += static_cast<std::uint64_t>(n);
       received_ = received;
       received_.notify_one();
@@ -173,10 +149,9 @@ private:
   }
 
   const Options& options_;
-  rdma::Channel events_;
-  rdma::Id listener_;
-  std::optional<End> server_;
-  std::optional<End> client_;
+  Ends ends_;
+  End& client_ = ends_.client();
+  End& server_ = ends_.server();
   std::atomic<std::uint64_t> received_ = 0;
   std::atomic<std::uint64_t> total_ = ~std::uint64_t{}; ///< messages in total, once known
   std::jthread sender_;

@@ -10,13 +10,10 @@
 #include "end.hpp"
 
 #include <array>
-#include <optional>
 #include <vector>
 
 namespace bench {
 namespace {
-
-constexpr int maxReads = 16;
 
 enum class Op { Write, Read, Send, Pingpong };
 
@@ -57,22 +54,11 @@ struct Options : Repeats {
 
 constexpr std::chrono::milliseconds goodbyeTimeout{2000};
 
-using rdma::check;
-
 /** An established connection with both its ends. */
 class Connection {
 public:
-  explicit Connection(const Options& options) : options_(options), listener_(events_) {
-    rdma::Address address(options.address, options.port);
-    check(rdma_bind_addr(listener_.get(), address.get()), "rdma_bind_addr");
-    check(rdma_listen(listener_.get(), 1), "rdma_listen");
-    rdma::Id id(events_);
-    rdma::resolve(id, events_, address);
-    client_.emplace(std::move(id), options.end());
-    establish();
-    client_->prepare(options.opcode(), *server_);
-    server_->prepare(options.opcode(), *client_);
-    greet();
+  explicit Connection(const Options& options) : options_(options), ends_(options.address, options.port, options.end()) {
+    client_.prepare(options.opcode(), server_);
     fillReceives();
   }
 
@@ -90,71 +76,53 @@ public:
       posted = post(posted, std::min(n, oldest + options_.depth), n);
       if (twoSided)
         received += consume(received < posted);
-      sent += client_->reap(sent < posted && (!twoSided || received == posted));
+      sent += client_.reap(sent < posted && (!twoSided || received == posted));
     }
   }
 
   /** @p n round trips of one message there and one back. */
   void pingpong(long n) {
     for (long i = 0; i < n; ++i) {
-      client_->postSends(1);
-      server_->reap(true);
-      server_->postReceives(1);
-      server_->postSends(1);
+      client_.postSends(1);
+      server_.reap(true);
+      server_.postReceives(1);
+      server_.postSends(1);
       for (long done = 0; done < 2;) // our send, and the answer
-        done += client_->reap(true);
-      client_->postReceives(1);
-      server_->reap(true); // the server's send
+        done += client_.reap(true);
+      client_.postReceives(1);
+      server_.reap(true); // the server's send
     }
   }
 
   void run(long n) { options_.roundTrips() ? pingpong(n) : stream(n); }
 
   void fill(unsigned seed) const {
-    (options_.op == Op::Read ? server_ : client_)->buffer().fill(seed);
+    source().buffer().fill(seed);
     sink().buffer().clear();
   }
 
   void verify(unsigned seed) const { sink().buffer().verify(seed); }
 
 private:
-  const End& sink() const { return options_.op == Op::Read ? *client_ : *server_; }
-
-  void establish() {
-    rdma_conn_param parameters = rdma::connectParam({.responderResources = maxReads, .initiatorDepth = maxReads});
-    check(rdma_connect(client_->id(), &parameters), "rdma_connect");
-    server_.emplace(rdma::Id(events_.expect(RDMA_CM_EVENT_CONNECT_REQUEST).id), options_.end());
-    check(rdma_accept(server_->id(), &parameters), "rdma_accept");
-    for (int end = 0; end < 2; ++end)
-      events_.expect(RDMA_CM_EVENT_ESTABLISHED);
-  }
-
-  /** On an iWARP connection the initiator sends first, and that message is a SEND. */
-  void greet() {
-    client_->prepare(IBV_WR_SEND, *server_);
-    server_->postReceives(1);
-    client_->postSends(1);
-    server_->reap(true);
-    client_->reap(true);
-    client_->prepare(options_.opcode(), *server_);
-  }
+  const End& source() const { return options_.op == Op::Read ? server_ : client_; }
+  const End& sink() const { return options_.op == Op::Read ? client_ : server_; }
 
   /** Posts receives for the first messages; consume() posts those for later messages. */
   void fillReceives() {
     if (options_.op == Op::Send)
-      server_->postReceives(options_.depth);
+      server_.postReceives(options_.depth);
     if (options_.op == Op::Pingpong) {
-      server_->postReceives(1);
-      client_->postReceives(1);
+      server_.postReceives(1);
+      client_.postReceives(1);
     }
   }
 
   /** Disconnects, and waits a bounded time for the events of both sides. */
   void sayGoodbye() noexcept try {
-    if (!client_ || rdma_disconnect(client_->id()))
+    if (rdma_disconnect(client_.id()))
       return;
     for (int closed = 0; closed < 2;) {
-      const auto event = events_.next(rdma::Deadline(goodbyeTimeout));
+      const auto event = ends_.events().next(rdma::Deadline(goodbyeTimeout));
       if (!event)
         return;
       closed += event->type == RDMA_CM_EVENT_DISCONNECTED;
@@ -174,7 +142,7 @@ private:
       const long n = std::min(options_.list, total - posted);
       if (posted + n > end)
         break;
-      client_->postSends(n);
+      client_.postSends(n);
       posted += n;
     }
     return posted;
@@ -182,20 +150,19 @@ private:
 
   /** Takes the messages that the server has received and reposts as many receives. */
   long consume(bool wait) {
-    const long n = server_->reap(wait);
+    const long n = server_.reap(wait);
     if (options_.list > 1 && n)
-      server_->postReceives(n);
+      server_.postReceives(n);
     else
       for (long i = 0; i < n; ++i)
-        server_->postReceives(1);
+        server_.postReceives(1);
     return n;
   }
 
   const Options& options_;
-  rdma::Channel events_;
-  rdma::Id listener_;
-  std::optional<End> server_;
-  std::optional<End> client_;
+  Ends ends_;
+  End& client_ = ends_.client();
+  End& server_ = ends_.server();
 };
 
 } // namespace
