@@ -11,7 +11,6 @@
 #include <fstream>
 #include <grp.h>
 #include <linux/capability.h>
-#include <rdma/ib_user_verbs.h>
 #include <rdma/siw-abi.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -349,17 +348,7 @@ public:
   /** Stores @p entry at the device's next position, and rings the doorbell. Only once per Scribbler. */
   void send(siw_sqe entry) {
     hand(sends_, entry);
-    struct {
-      ib_uverbs_cmd_hdr header;
-      ib_uverbs_post_send body;
-    } command{};
-    ib_uverbs_post_send_resp answer{};
-
-    command.header = {.command = IB_USER_VERBS_CMD_POST_SEND, .in_words = sizeof(command) / 4, .out_words = sizeof(answer) / 4};
-    command.body.response = reinterpret_cast<std::uintptr_t>(&answer);
-    command.body.qp_handle = pair.client->qp()->handle;
-    command.body.wqe_size = sizeof(ib_uverbs_send_wr);
-    if (write(pair.client->id->context()->cmd_fd, &command, sizeof(command)) != sizeof(command))
+    if (!pair.client->doorbell())
       test::throwErrno("doorbell");
   }
   /** As send(), for the receive queue, which has no doorbell. */

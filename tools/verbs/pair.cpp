@@ -2,7 +2,9 @@
 #include "pair.hpp"
 
 #include <fcntl.h>
+#include <rdma/ib_user_verbs.h>
 #include <sched.h>
+#include <unistd.h>
 
 namespace rdma {
 
@@ -111,6 +113,20 @@ int End::state() const {
 
   checkVerbs(ibv_query_qp(qp(), &attr, IBV_QP_STATE, &init), "ibv_query_qp");
   return attr.qp_state;
+}
+
+bool End::doorbell() const {
+  struct {
+    ib_uverbs_cmd_hdr header;
+    ib_uverbs_post_send body;
+  } command{};
+  ib_uverbs_post_send_resp answer{};
+
+  command.header = {.command = IB_USER_VERBS_CMD_POST_SEND, .in_words = sizeof(command) / 4, .out_words = sizeof(answer) / 4};
+  command.body.response = reinterpret_cast<std::uintptr_t>(&answer);
+  command.body.qp_handle = qp()->handle;
+  command.body.wqe_size = sizeof(ib_uverbs_send_wr);
+  return ::write(id->context()->cmd_fd, &command, sizeof(command)) == sizeof(command);
 }
 
 void End::fail() {

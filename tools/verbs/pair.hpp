@@ -61,6 +61,8 @@ public:
   void postRecv(std::uint64_t id, std::vector<ibv_sge> sges);
   void disconnect();
   int state() const;
+  /** Makes the device look at the send queue, whatever its content, as libsiw does; false when the call fails, with errno set. */
+  bool doorbell() const;
   /** Moves the QP to the error state. */
   void fail();
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // A program writes arbitrary octets into the rings that it shares with the device, mixed with doorbells and a peer's messages.
 #include <fstream>
-#include <rdma/ib_user_verbs.h>
 #include <rdma/siw-abi.h>
 #include <sstream>
-#include <unistd.h>
 
 #include "../../verbs/pair.hpp"
 #include "guest.hpp"
@@ -46,7 +44,7 @@ public:
       element(in);
       break;
     case 3:
-      doorbell();
+      pair_.client->doorbell();
       break;
     case 4:
       receive(in);
@@ -97,21 +95,6 @@ private:
     if (slots)
       std::memcpy(ring.data() + in.ConsumeIntegralInRange<std::size_t>(0, std::min<std::size_t>(slots, 32) - 1) * sizeof(e), &e,
                   sizeof(e));
-  }
-
-  /** Makes the device look at the send queue, whatever its content. */
-  void doorbell() {
-    struct {
-      ib_uverbs_cmd_hdr header;
-      ib_uverbs_post_send body;
-    } command{};
-    ib_uverbs_post_send_resp answer{};
-
-    command.header = {.command = IB_USER_VERBS_CMD_POST_SEND, .in_words = sizeof(command) / 4, .out_words = sizeof(answer) / 4};
-    command.body.response = reinterpret_cast<std::uintptr_t>(&answer);
-    command.body.qp_handle = pair_.client->qp()->handle;
-    command.body.wqe_size = sizeof(ib_uverbs_send_wr);
-    (void)!::write(pair_.client->id->context()->cmd_fd, &command, sizeof(command));
   }
 
   void receive(Input& in) { pair_.server->postRecv(4, {theirs_.sge(0, in.ConsumeIntegralInRange<std::size_t>(0, page))}); }
