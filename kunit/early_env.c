@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <kunit/test.h>
-#include <linux/net.h>
+#include <linux/err.h>
 #include <net/tcp.h>
 #include "cursor.h"
 #include "early_env.h"
+#include "fake_conn.h"
 #include "fake_rcv.h"
 #include "rx_early.h"
 #include "surroundings.h"
@@ -260,25 +261,18 @@ void early_expect_all(struct kunit *test, struct early_env *env, const char *wha
 int early_env_init(struct kunit *test)
 {
 	struct early_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
-	struct mpa_conn *conn = kunit_kzalloc(test, sizeof(*conn), GFP_KERNEL);
-	int ret;
+	struct mpa_conn *conn;
 
-	if (!env || !conn)
+	if (!env)
 		return -ENOMEM;
 	env->stream = kunit_kzalloc(test, EARLY_STREAM_SIZE, GFP_KERNEL);
 	env->arrived = kunit_kzalloc(test, EARLY_STREAM_SIZE, GFP_KERNEL);
 	env->sink = kunit_kzalloc(test, EARLY_FPDUS * SLOT, GFP_KERNEL);
 	if (!env->stream || !env->arrived || !env->sink)
 		return -ENOMEM;
-	ret = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &conn->sock);
-	if (ret)
-		return ret;
-	conn->sk = conn->sock->sk;
-	conn->mib = alloc_percpu(struct mpa_mib);
-	if (!conn->mib) {
-		sock_release(conn->sock);
-		return -ENOMEM;
-	}
+	conn = fake_conn_create(test);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
 	conn->ops = &ops;
 	conn->consumer = env;
 	env->conn = conn;
@@ -294,8 +288,6 @@ void early_env_exit(struct kunit *test)
 	if (!env)
 		return;
 	mpa_rx_free(&env->conn->rx);
-	free_percpu(env->conn->mib);
-	__skb_queue_purge(&env->conn->sk->sk_receive_queue);
 	fake_rcv_clear(env->conn->sk);
-	sock_release(env->conn->sock);
+	fake_conn_destroy(env->conn);
 }

@@ -4,10 +4,11 @@
  * a socket's queue that is made by hand and cut anywhere.
  */
 #include <kunit/test.h>
-#include <linux/net.h>
+#include <linux/err.h>
 #include <linux/sizes.h>
 #include <net/tcp.h>
 #include "crc_suite.h"
+#include "fake_conn.h"
 #include "rx_stream.h"
 #include "surroundings.h"
 
@@ -152,24 +153,17 @@ static enum mpa_rx_result pass(struct pass_env *p, u32 budget, enum mpa_error *e
 static int rx_init(struct kunit *test)
 {
 	struct pass_env *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
-	struct mpa_conn *conn = kunit_kzalloc(test, sizeof(*conn), GFP_KERNEL);
-	int ret;
+	struct mpa_conn *conn;
 
-	if (!p || !conn)
+	if (!p)
 		return -ENOMEM;
-	ret = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &conn->sock);
-	if (ret)
-		return ret;
-	conn->sk = conn->sock->sk;
-	conn->mib = alloc_percpu(struct mpa_mib);
-	if (!conn->mib) {
-		sock_release(conn->sock);
-		return -ENOMEM;
-	}
+	p->e = rx_env_create(test);
+	conn = fake_conn_create(test);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
 	conn->ops = &pass_ops;
 	conn->consumer = p;
 	p->conn = conn;
-	p->e = rx_env_create(test);
 	test->priv = p;
 	return 0;
 }
@@ -181,9 +175,7 @@ static void rx_exit(struct kunit *test)
 	if (!p)
 		return;
 	mpa_rx_free(&p->conn->rx);
-	free_percpu(p->conn->mib);
-	__skb_queue_purge(&p->conn->sk->sk_receive_queue);
-	sock_release(p->conn->sock);
+	fake_conn_destroy(p->conn);
 }
 
 #define WINDOW	SZ_1M

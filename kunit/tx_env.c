@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <kunit/test.h>
+#include <linux/err.h>
 #include <linux/hash.h>
-#include <linux/net.h>
 #include <linux/uio.h>
+#include "fake_conn.h"
 #include "tx_env.h"
 
 #define MAX_SPANS	2048
@@ -43,25 +44,18 @@ void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss)
 int tx_env_init(struct kunit *test)
 {
 	struct tx_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
-	struct mpa_conn *conn = kunit_kzalloc(test, sizeof(*conn), GFP_KERNEL);
-	int ret;
+	struct mpa_conn *conn;
 
-	if (!env || !conn)
+	if (!env)
 		return -ENOMEM;
 	env->stream = kunit_kzalloc(test, TX_STREAM_SIZE, GFP_KERNEL);
 	env->ulpdu = kunit_kzalloc(test, 65536, GFP_KERNEL);
 	if (!env->stream || !env->ulpdu)
 		return -ENOMEM;
-	ret = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &conn->sock);
-	if (ret)
-		return ret;
-	conn->sk = conn->sock->sk;
+	conn = fake_conn_create(test);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
 	conn->params.settings.packing = true;
-	conn->mib = alloc_percpu(struct mpa_mib);
-	if (!conn->mib) {
-		sock_release(conn->sock);
-		return -ENOMEM;
-	}
 	env->conn = conn;
 	test->priv = env;
 	return 0;
@@ -75,8 +69,7 @@ void tx_env_exit(struct kunit *test)
 		return;
 	fake_tcp_release();
 	mpa_tx_free(&env->conn->tx);
-	free_percpu(env->conn->mib);
-	sock_release(env->conn->sock);
+	fake_conn_destroy(env->conn);
 }
 
 u64 tx_count(const struct tx_env *env, enum mpa_stat stat)
