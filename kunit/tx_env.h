@@ -6,11 +6,11 @@
 #ifndef KUNIT_TX_ENV_H
 #define KUNIT_TX_ENV_H
 
+#include <kunit/test.h>
 #include "conn.h"
+#include "crc_suite.h"
 #include "fake_tcp.h"
 #include "framer.h"
-
-struct kunit;
 
 #define TX_STREAM_SIZE	(512u << 10)
 
@@ -45,5 +45,17 @@ void tx_write_ulpdu(struct kunit *test, struct tx_env *env, u32 len, u32 piece);
 void tx_write_message(struct kunit *test, struct tx_env *env, u32 len, u32 least);
 int tx_push(struct tx_env *env, bool more);
 bool tx_stream_matches(const struct tx_env *env);
+
+/* The suite of a file whose cases have a struct tx_env. */
+#define tx_test_suite(_name, _cases)					\
+	static struct kunit_suite suite = {				\
+		.name = _name,						\
+		.suite_init = crc_suite_init,				\
+		.suite_exit = crc_suite_exit,				\
+		.init = tx_env_init,					\
+		.exit = tx_env_exit,					\
+		.test_cases = (_cases),					\
+	};								\
+	kunit_test_suite(suite)
 
 #endif /* KUNIT_TX_ENV_H */

@@ -4,7 +4,6 @@
  * framer, back-pressure, counters.
  */
 #include <kunit/test.h>
-#include "crc_suite.h"
 #include "handshake.h"
 #include "tx_env.h"
 
@@ -277,13 +276,4 @@ static struct kunit_case cases[] = {
 	{}
 };
 
-static struct kunit_suite suite = {
-	.name = "mpa_tx",
-	.suite_init = crc_suite_init,
-	.suite_exit = crc_suite_exit,
-	.init = tx_env_init,
-	.exit = tx_env_exit,
-	.test_cases = cases,
-};
-
-kunit_test_suite(suite);
+tx_test_suite("mpa_tx", cases);

@@ -5,7 +5,6 @@
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
-#include "crc_suite.h"
 #include "tx_env.h"
 
 /*
@@ -214,13 +213,4 @@ static struct kunit_case cases[] = {
 	{}
 };
 
-static struct kunit_suite suite = {
-	.name = "mpa_tx_pages",
-	.suite_init = crc_suite_init,
-	.suite_exit = crc_suite_exit,
-	.init = tx_env_init,
-	.exit = tx_env_exit,
-	.test_cases = cases,
-};
-
-kunit_test_suite(suite);
+tx_test_suite("mpa_tx_pages", cases);
