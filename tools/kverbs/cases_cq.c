@@ -19,10 +19,8 @@ static void exchange(struct kv_case *t, enum ib_poll_context poll)
 	int i;
 
 	kv_connect(t, &o);
-	from = kv_region(&t->client, 4);
-	there = kv_region(&t->server, 4);
-	kv_register(from, IB_ACCESS_LOCAL_WRITE);
-	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	from = kv_mr(&t->client, 4, IB_ACCESS_LOCAL_WRITE);
+	there = kv_mr(&t->server, 4, KV_SINK);
 	kv_fill(from, 1);
 	sge = kv_sge(from, 0, 4 * PAGE_SIZE);
 	for (i = 0; i < 20; i++) {
@@ -187,8 +185,7 @@ static void resize_under_load(struct kv_case *t)
 
 	kv_connect(t, &o);
 	from = kv_region(&t->client, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	there = kv_mr(&t->server, 1, KV_SINK);
 	sge = kv_dma_sge(from, 512);
 	for (round = 0; round < 14; round++) {
 		for (i = 0; i < ARRAY_SIZE(write); i++) {
@@ -220,8 +217,7 @@ static void resize_keeps(struct kv_case *t)
 
 	kv_connect(t, &o);
 	sge = kv_dma_sge(kv_region(&t->client, 1), 64);
-	there = kv_region(&t->server, 1);
-	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	there = kv_mr(&t->server, 1, KV_SINK);
 	in = kv_dma_sge(there, 64);
 	recv = kv_recv(&t->server, &in);
 	second = kv_recv(&t->server, &in);
@@ -265,8 +261,7 @@ static void overflow(struct kv_case *t)
 
 	kv_connect(t, &o);
 	sge = kv_dma_sge(kv_region(&t->client, 1), 64);
-	there = kv_region(&t->server, 1);
-	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	there = kv_mr(&t->server, 1, KV_SINK);
 	for (i = 0; i < 64; i++)
 		kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1, there, 0);
 }

@@ -4,8 +4,7 @@
  */
 #include "kverbs.h"
 
-#define REMOTE	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-		 IB_ACCESS_REMOTE_READ)
+#define REMOTE	(KV_SINK | IB_ACCESS_REMOTE_READ)
 
 static const struct kv_options workqueue = { .poll = IB_POLL_WORKQUEUE };
 static const struct kv_options one_domain = {
@@ -32,12 +31,9 @@ static void write_and_read(struct kv_case *t, unsigned int pages)
 	struct ib_sge sge;
 
 	kv_connect(t, &workqueue);
-	from = kv_region(&t->client, pages);
-	back = kv_region(&t->client, pages);
-	there = kv_region(&t->server, pages);
-	kv_register(from, IB_ACCESS_LOCAL_WRITE);
-	kv_register(back, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
-	kv_register(there, REMOTE);
+	from = kv_mr(&t->client, pages, IB_ACCESS_LOCAL_WRITE);
+	back = kv_mr(&t->client, pages, KV_SINK);
+	there = kv_mr(&t->server, pages, REMOTE);
 	kv_fill(from, 1);
 	sge = kv_sge(from, 0, len);
 	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_WRITE, &sge, 1, there, 0),
@@ -137,11 +133,9 @@ static void map_sizes(struct kv_case *t, struct page *block)
 	struct ib_sge to, in;
 
 	kv_connect(t, &workqueue);
-	from = kv_region(&t->client, BLOCK_PAGES);
-	back = kv_region(&t->client, BLOCK_PAGES);
+	from = kv_mr(&t->client, BLOCK_PAGES, IB_ACCESS_LOCAL_WRITE);
+	back = kv_mr(&t->client, BLOCK_PAGES, KV_SINK);
 	there = kv_region(&t->server, 8 * BLOCK_PAGES);
-	kv_register(from, IB_ACCESS_LOCAL_WRITE);
-	kv_register(back, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 	to = kv_sge(from, 0, len);
 	in = kv_sge(back, 0, len);
 	for (i = 0; i < ARRAY_SIZE(sizes) && !t->failed; i++) {
@@ -183,8 +177,7 @@ static void new_key(struct kv_case *t)
 
 	kv_connect(t, &workqueue);
 	sink = kv_region(&t->client, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(there, REMOTE);
+	there = kv_mr(&t->server, 1, REMOTE);
 	kv_fill(there, 2);
 	sge = kv_dma_sge(sink, PAGE_SIZE);
 	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, &sge, 1, there, 0),
@@ -207,8 +200,7 @@ static void use_after_invalidation(struct kv_case *t)
 
 	kv_connect(t, &workqueue);
 	sink = kv_region(&t->client, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(there, REMOTE);
+	there = kv_mr(&t->server, 1, REMOTE);
 	kv_invalidate(there);
 	refused(t, sink, there);
 }
@@ -229,8 +221,7 @@ static void invalidate_twice(struct kv_case *t)
 	struct kv_region *there;
 
 	kv_connect(t, &workqueue);
-	there = kv_region(&t->client, 1);
-	kv_register(there, REMOTE);
+	there = kv_mr(&t->client, 1, REMOTE);
 	kv_invalidate(there);
 	kv_invalidate(there);
 	kv_register(there, REMOTE);
@@ -245,8 +236,7 @@ static void register_twice(struct kv_case *t)
 	struct kv_work *work;
 
 	kv_connect(t, &workqueue);
-	r = kv_region(&t->client, 1);
-	kv_register(r, REMOTE);
+	r = kv_mr(&t->client, 1, REMOTE);
 	wr.mr = r->mr;
 	wr.key = r->mr->rkey;
 	wr.access = REMOTE;
@@ -261,8 +251,7 @@ static void rights(struct kv_case *t)
 
 	kv_connect(t, &workqueue);
 	sink = kv_region(&t->client, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	there = kv_mr(&t->server, 1, KV_SINK);
 	refused(t, sink, there);
 }
 
@@ -290,8 +279,7 @@ static void send_with_invalidate(struct kv_case *t)
 
 	kv_connect(t, &workqueue);
 	sink = kv_region(&t->client, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(there, REMOTE);
+	there = kv_mr(&t->server, 1, REMOTE);
 	recv = ask_to_invalidate(t, there);
 	kv_wait(t, recv, IB_WC_SUCCESS);
 	kv_expect(t, recv->wc.wc_flags & IB_WC_WITH_INVALIDATE &&
@@ -310,10 +298,8 @@ static void invalidate_elsewhere(struct kv_case *t)
 	struct kv_region *here, *there;
 
 	kv_connect(t, &one_domain);
-	here = kv_region(&t->client, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(here, REMOTE);
-	kv_register(there, REMOTE);
+	here = kv_mr(&t->client, 1, REMOTE);
+	there = kv_mr(&t->server, 1, REMOTE);
 	kv_wait(t, ask_to_invalidate(t, there), IB_WC_SUCCESS);
 	kv_wait(t, ask_to_invalidate(t, here), IB_WC_REM_INV_REQ_ERR);
 }
@@ -345,8 +331,7 @@ static void write_elsewhere(struct kv_case *t)
 
 	kv_connect(t, &one_domain);
 	from = kv_region(&t->client, 1);
-	here = kv_region(&t->client, 1);
-	kv_register(here, REMOTE);
+	here = kv_mr(&t->client, 1, REMOTE);
 	refused_write(&t->client, from, here);
 }
 
@@ -356,8 +341,7 @@ static void read_elsewhere(struct kv_case *t)
 
 	kv_connect(t, &one_domain);
 	sink = kv_region(&t->client, 1);
-	here = kv_region(&t->client, 1);
-	kv_register(here, REMOTE);
+	here = kv_mr(&t->client, 1, REMOTE);
 	refused(t, sink, here);
 }
 
@@ -375,12 +359,9 @@ static void write_to_sinks(struct kv_case *t)
 	for (round = 0; round < 3 && !t->failed; round++) {
 		kv_connect(t, &workqueue);
 		from = kv_region(&t->server, 1);
-		there = kv_region(&t->server, 3);
-		kv_register(there, REMOTE);
+		there = kv_mr(&t->server, 3, REMOTE);
 		for (i = 0; i < 3; i++) {
-			sink[i] = kv_region(&t->client, 1);
-			kv_register(sink[i], IB_ACCESS_LOCAL_WRITE |
-					     IB_ACCESS_REMOTE_WRITE);
+			sink[i] = kv_mr(&t->client, 1, KV_SINK);
 			sge[i] = kv_sge(sink[i], 0, PAGE_SIZE);
 		}
 		kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, sge, 3, there,
@@ -396,10 +377,8 @@ static void read_with_invalidate(struct kv_case *t)
 	struct ib_sge sge;
 
 	kv_connect(t, &workqueue);
-	sink = kv_region(&t->client, 2);
-	there = kv_region(&t->server, 2);
-	kv_register(sink, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
-	kv_register(there, REMOTE);
+	sink = kv_mr(&t->client, 2, KV_SINK);
+	there = kv_mr(&t->server, 2, REMOTE);
 	kv_fill(there, 5);
 	sge = kv_sge(sink, 0, 2 * PAGE_SIZE);
 	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ_WITH_INV, &sge, 1,
@@ -416,8 +395,7 @@ static void read_with_invalidate_dma(struct kv_case *t)
 
 	kv_connect(t, &workqueue);
 	sink = kv_region(&t->client, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(there, REMOTE);
+	there = kv_mr(&t->server, 1, REMOTE);
 	sge = kv_dma_sge(sink, PAGE_SIZE);
 	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ_WITH_INV, &sge, 1,
 			   there, 0), IB_WC_LOC_PROT_ERR);
@@ -432,10 +410,8 @@ static void refused_sink(struct kv_case *t, enum ib_wr_opcode opcode,
 	struct ib_sge sge;
 
 	kv_connect(t, &one_domain);
-	sink = kv_region(&t->server, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(sink, access);
-	kv_register(there, REMOTE);
+	sink = kv_mr(&t->server, 1, access);
+	there = kv_mr(&t->server, 1, REMOTE);
 	sge = kv_sge(sink, 0, PAGE_SIZE);
 	kv_wait(t, kv_rdma(&t->client, opcode, &sge, 1, there, 0),
 		IB_WC_LOC_PROT_ERR);
@@ -469,13 +445,11 @@ static struct much_written write_much(struct kv_end *end)
 {
 	struct kv_case *t = end->t;
 	struct kv_end *peer = end == &t->client ? &t->server : &t->client;
-	struct much_written w = { .region = kv_region(end, 16) };
-	struct kv_region *from = kv_region(peer, 16);
+	struct much_written w = { .region = kv_mr(end, 16, REMOTE) };
+	struct kv_region *from = kv_mr(peer, 16, 0);
 	struct ib_sge sge;
 	int i;
 
-	kv_register(from, 0);
-	kv_register(w.region, REMOTE);
 	kv_fill(from, 6);
 	sge = kv_sge(from, 0, 16 * PAGE_SIZE);
 	for (i = 0; i < 60; i++)

@@ -95,10 +95,8 @@ static void write_sges(struct kv_case *t)
 		return;
 	num = t->dev->attrs.max_send_sge;
 	kv_expect(t, num > 6 && num <= GATHER_MAX, "max_send_sge is %u", num);
-	from = kv_region(&t->client, num);
-	there = kv_region(&t->server, num * GATHER_WRS);
-	kv_register(from, IB_ACCESS_LOCAL_WRITE);
-	kv_register(there, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	from = kv_mr(&t->client, num, IB_ACCESS_LOCAL_WRITE);
+	there = kv_mr(&t->server, num * GATHER_WRS, KV_SINK);
 	kv_fill(from, 5);
 	if (!t->failed)
 		post_gathers(from, there);
@@ -191,13 +189,10 @@ static void read_sges(struct kv_case *t)
 	int i;
 
 	kv_connect(t, &few);
-	a = kv_region(&t->client, 2);
-	b = kv_region(&t->client, 3);
+	a = kv_mr(&t->client, 2, KV_SINK);
+	b = kv_mr(&t->client, 3, KV_SINK);
 	c = kv_region(&t->client, 1);
-	there = kv_region(&t->server, 4);
-	kv_register(a, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
-	kv_register(b, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
-	kv_register(there, IB_ACCESS_REMOTE_READ);
+	there = kv_mr(&t->server, 4, IB_ACCESS_REMOTE_READ);
 	kv_fill(there, 9);
 	sge[0] = kv_sge(a, 7, len[0]);
 	sge[1] = kv_sge(a, 0, len[1]);
@@ -230,11 +225,9 @@ static void read_bad_sink(struct kv_case *t)
 	struct ib_sge sge[3];
 
 	kv_connect(t, &workqueue);
-	a = kv_region(&t->client, 1);
+	a = kv_mr(&t->client, 1, KV_SINK);
 	b = kv_region(&t->client, 1);
-	there = kv_region(&t->server, 1);
-	kv_register(a, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
-	kv_register(there, IB_ACCESS_REMOTE_READ);
+	there = kv_mr(&t->server, 1, IB_ACCESS_REMOTE_READ);
 	sge[0] = kv_sge(a, 0, 10);
 	sge[1] = kv_sge(b, 0, 10);
 	sge[2] = kv_sge(a, 10, 10);
@@ -249,10 +242,8 @@ static void read_bad_source(struct kv_case *t)
 	struct ib_sge sge[3];
 
 	kv_connect(t, &workqueue);
-	a = kv_region(&t->client, 2);
-	there = kv_region(&t->server, 1);
-	kv_register(a, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
-	kv_register(there, IB_ACCESS_REMOTE_READ);
+	a = kv_mr(&t->client, 2, KV_SINK);
+	there = kv_mr(&t->server, 1, IB_ACCESS_REMOTE_READ);
 	sge[0] = kv_sge(a, 0, 4000);
 	sge[1] = kv_sge(a, 4000, 97);
 	sge[2] = kv_sge(a, 5000, 10);
@@ -411,10 +402,8 @@ static void drained(struct kv_case *t, enum ib_poll_context poll, bool srq)
 	int i;
 
 	kv_connect(t, &o);
-	sink = kv_region(&t->client, 64);
-	there = kv_region(&t->server, 64);
-	kv_register(sink, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
-	kv_register(there, IB_ACCESS_REMOTE_READ);
+	sink = kv_mr(&t->client, 64, KV_SINK);
+	there = kv_mr(&t->server, 64, IB_ACCESS_REMOTE_READ);
 	sge = kv_sge(sink, 0, 64 * PAGE_SIZE);
 	in = kv_dma_sge(kv_region(&t->client, 1), 64);
 	for (i = 0; i < ARRAY_SIZE(read); i++) {

@@ -19,6 +19,8 @@
 
 #define KV_WORKS	1024
 #define KV_WAIT		(600 * HZ)	/* a longer wait counts as failed */
+/* Rights to memory that a WRITE goes to, and those that RNICs require of a READ's sink */
+#define KV_SINK		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE)
 
 /**
  * struct kv_work - a work request in progress
@@ -137,6 +139,7 @@ void kv_sync(struct kv_case *t);
 struct kv_region *kv_region(struct kv_end *end, unsigned int num_pages);
 void kv_free_regions(struct kv_case *t);
 void kv_register(struct kv_region *r, int access);
+struct kv_region *kv_mr(struct kv_end *end, unsigned int num_pages, int access);
 void kv_invalidate(struct kv_region *r);
 struct ib_sge kv_sge(const struct kv_region *r, u32 offset, u32 len);
 struct ib_sge kv_dma_sge(const struct kv_region *r, u32 len);

@@ -116,6 +116,15 @@ void kv_register(struct kv_region *r, int access)
 	kv_wait(r->end->t, work, IB_WC_SUCCESS);
 }
 
+/* As kv_region(), and register it. */
+struct kv_region *kv_mr(struct kv_end *end, unsigned int num_pages, int access)
+{
+	struct kv_region *r = kv_region(end, num_pages);
+
+	kv_register(r, access);
+	return r;
+}
+
 /* LOCAL_INV, completed */
 void kv_invalidate(struct kv_region *r)
 {
