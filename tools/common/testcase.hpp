@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -42,11 +43,15 @@ inline void expect(bool holds, const std::string& what) {
 }
 
 /** printf into a std::string. */
-template <class... Args> std::string format(const char* fmt, Args... args) {
-  const int n = std::snprintf(nullptr, 0, fmt, args...);
-  std::string s(static_cast<std::size_t>(n) + 1, '\0');
-  std::snprintf(s.data(), s.size(), fmt, args...);
-  s.pop_back();
+[[gnu::format(printf, 1, 2)]] inline std::string format(const char* fmt, ...) {
+  std::va_list args, again;
+
+  va_start(args, fmt);
+  va_copy(again, args);
+  std::string s(static_cast<std::size_t>(std::max(std::vsnprintf(nullptr, 0, fmt, again), 0)), '\0');
+  va_end(again);
+  std::vsnprintf(s.data(), s.size() + 1, fmt, args); /* the terminator overwrites the string's own */
+  va_end(args);
   return s;
 }
 
