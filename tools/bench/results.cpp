@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "json.hpp"
+#include <nlohmann/json.hpp>
 
 namespace bench {
 namespace {
@@ -104,17 +104,16 @@ private:
 } // namespace
 
 Repeat parseFio(const std::string& text) {
-  const json::Value report = json::parse(text);
-  const json::Value& job = report["jobs"][0];
-  if (job["error"].number() != 0)
+  const nlohmann::json job = nlohmann::json::parse(text).at("jobs").at(0);
+  if (job.at("error") != 0)
     throw std::runtime_error("fio's job has failed");
-  const json::Value& done = job["read"]["total_ios"].number() > 0 ? job["read"] : job["write"];
+  const nlohmann::json& done = job.at(job.at("read").at("total_ios") > 0 ? "read" : "write");
   Repeat result;
   result.told = true;
-  result.tsc = static_cast<std::uint64_t>(done["runtime"].number() * 1e6);
-  result.operations = static_cast<std::uint64_t>(done["total_ios"].number());
-  result.octets = static_cast<std::uint64_t>(done["io_bytes"].number());
-  result.latency = done["lat_ns"]["mean"].number();
+  result.tsc = done.at("runtime").get<std::uint64_t>() * 1'000'000;
+  result.operations = done.at("total_ios");
+  result.octets = done.at("io_bytes");
+  result.latency = done.at("lat_ns").at("mean");
   if (!result.tsc || !result.operations)
     throw std::runtime_error("fio has done nothing");
   return result;

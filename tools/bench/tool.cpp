@@ -126,7 +126,7 @@ Results collect(const Options& options, const std::vector<Row>& rows) {
     std::vector<RowRepeats> measured;
     try {
       measured = readGuest(console, options.file(guest, ".counts"));
-    } catch (const std::runtime_error& error) {
+    } catch (const std::exception& error) {
       throw std::runtime_error(guest + ": " + error.what());
     }
     std::set<std::string> skipped;
