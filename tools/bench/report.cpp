@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <iomanip>
 #include <ostream>
@@ -142,11 +141,6 @@ template <class Cell> std::vector<Line> makeGrid(const Table& table, const std::
   return withoutIdleColumns(std::move(lines));
 }
 
-const Result* find(const Results& results, const std::string& row) {
-  const auto found = results.find(row);
-  return found == results.end() || !found->second.failure.empty() ? nullptr : &found->second;
-}
-
 /** Writes remarks on single rows: failures, spread, idle time, values of earlier runs. */
 void writeRemarks(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
   const Row* widest = nullptr;
@@ -171,7 +165,7 @@ void writeRemarks(std::ostream& out, const std::vector<Row>& rows, const Results
 
 struct ShortLine {
   std::string_view operation;
-  std::string_view heading;
+  std::string_view heading = {}; ///< empty: the operation in words
 };
 
 /** The README's lines. */
@@ -183,133 +177,16 @@ constexpr std::array shortLines{
     ShortLine{"rtt64", "round trip of 64 B"},
     ShortLine{"connect", "a connection"},
     ShortLine{"register", "a registration of 4 KiB"},
-    ShortLine{"nvme-read-4k-1", "NVMe, read of 4 KiB, depth 1"},
-    ShortLine{"nvme-read-4k-32", "NVMe, read of 4 KiB, depth 32"},
-    ShortLine{"nvme-write-4k-32", "NVMe, write of 4 KiB, depth 32"},
-    ShortLine{"nvme-read-128k-8", "NVMe, read of 128 KiB, depth 8"},
-    ShortLine{"nvme-write-128k-8", "NVMe, write of 128 KiB, depth 8"},
-    ShortLine{"nfs-read-4k-16", "NFS, read of 4 KiB, depth 16"},
-    ShortLine{"nfs-write-4k-16", "NFS, write of 4 KiB, depth 16"},
-    ShortLine{"nfs-read-1m-4", "NFS, read of 1 MiB, depth 4"},
-    ShortLine{"nfs-write-1m-4", "NFS, write of 1 MiB, depth 4"},
+    ShortLine{"nvme-read-4k-1"},
+    ShortLine{"nvme-read-4k-32"},
+    ShortLine{"nvme-write-4k-32"},
+    ShortLine{"nvme-read-128k-8"},
+    ShortLine{"nvme-write-128k-8"},
+    ShortLine{"nfs-read-4k-16"},
+    ShortLine{"nfs-write-4k-16"},
+    ShortLine{"nfs-read-1m-4"},
+    ShortLine{"nfs-write-1m-4"},
 };
-
-/** The README's name of an operation over a link, such as "NVMe, read 4K, depth 32". */
-std::string linkHeading(const Operation& operation) {
-  const std::string name(operation.name), subject(operation.table->subject());
-  std::string parts = name.substr(name.find(subject) + subject.size() + 1); // such as read-4k-32
-  std::ranges::replace(parts, '-', ' ');
-  std::istringstream in(parts);
-  std::string direction, octets, depth;
-  in >> direction >> octets >> depth;
-  octets.insert(octets.size() - 1, " ");
-  octets.back() = static_cast<char>(std::toupper(octets.back()));
-  return (subject == "nvme" ? "NVMe, " : "NFS, ") + direction + " of " + octets + "iB, depth " + depth;
-}
-
-/** Bars of one colour. */
-struct Series {
-  std::string_view title;
-  std::string_view colour;
-  Configuration configuration;
-};
-
-const std::vector<Series> allSeries{
-    {"TCP", "#999999", {"tcp", 0, {}, {}}},
-    {"TCP", "#999999", {"tcp", 0, false, {}}},
-    {"TCP, digests", "#555555", {"tcp", 0, true, {}}},
-    {"siw", "#f6c28b", {"siw", 0, false, {}}},
-    {"siw, CRC", "#d95f02", {"siw", 0, true, {}}},
-    {"iwmpa", "#a6d8c8", {"iwmpa", 0, false, false}},
-    {"iwmpa, CRC", "#1b9e77", {"iwmpa", 0, true, false}},
-    {"iwmpa, CRC and Markers", "#0b5345", {"iwmpa", 0, true, true}},
-    {"iwmpa, CRC, large FPDUs", "#7570b3", {"iwmpa", 0, true, false, 1, true}},
-};
-
-/** A group of bars in a table's plot: the operations whose names begin with the same word. Groups are side by side. */
-struct Panel {
-  std::string_view table;
-  std::string_view title;
-  int mtu;
-  int cpus;
-  std::vector<std::string_view> operations;
-};
-
-const std::vector<Panel> allPanels{
-    {"verbs", "MTU 1500, 64 KiB: instructions per octet", 1500, 1, {"write", "read", "send"}},
-    {"verbs", "MTU 65536, 64 KiB: instructions per octet", 65536, 1, {"write", "read", "send"}},
-    {"verbs", "MTU 1500, 64 B: instructions each", 1500, 1, {"send64", "list64", "rtt64", "k64", "krtt"}},
-    {"nvme",
-     "NVMe, 4 KiB: instructions per I/O",
-     1500,
-     1,
-     {"nvme-read-4k-1", "nvme-read-4k-32", "nvme-write-4k-1", "nvme-write-4k-32"}},
-    {"nvme", "NVMe, 128 KiB: instructions per I/O", 1500, 1, {"nvme-read-128k-8", "nvme-write-128k-8"}},
-    {"nfs", "NFS, 4 KiB: instructions per I/O", 1500, 1, {"nfs-read-4k-1", "nfs-read-4k-16", "nfs-write-4k-1", "nfs-write-4k-16"}},
-    {"nfs", "NFS, 1 MiB: instructions per I/O", 1500, 1, {"nfs-read-1m-4", "nfs-write-1m-4"}},
-    {"connections", "Instructions each", 1500, 1, {"connect", "disconnect"}},
-    {"connections", "4 KiB: instructions each", 1500, 1, {"register", "deregister"}},
-    {"memory", "Octets of kernel memory", 1500, 1, {"idle", "once-busy", "half-open"}},
-    {"cpus", "1 CPU: ns per octet", 1500, 1, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
-    {"cpus", "2 CPUs", 1500, 2, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
-    {"cpus", "4 CPUs", 1500, 4, {"cpus-write-1", "cpus-write-8", "cpus-send-1", "cpus-send-8"}},
-};
-
-/** The label below a group of bars: the operation's name without the table's. */
-std::string barLabel(const Panel& panel, std::string_view operation) {
-  const std::string prefix = std::string(panel.table) + "-";
-  return std::string(operation.starts_with(prefix) ? operation.substr(prefix.size()) : operation);
-}
-
-const Result* barValue(const Results& results, const Series& series, const Panel& panel, std::string_view operation) {
-  Configuration configuration = series.configuration;
-  configuration.mtu = panel.mtu;
-  configuration.cpus = panel.cpus;
-  return find(results, configuration.text() + " " + std::string(operation));
-}
-
-/** The plot of one table, with all its panels side by side; no output when no panel has a value. */
-void writePlot(std::ostream& out, const Table& table, const Results& results) {
-  std::vector<Panel> panels;
-  std::vector<Series> shown;
-  const auto has = [&](const Series& series, const Panel& panel) {
-    return std::ranges::any_of(panel.operations, [&](std::string_view name) { return barValue(results, series, panel, name); });
-  };
-  std::ranges::copy_if(allPanels, std::back_inserter(panels), [&](const Panel& panel) {
-    return panel.table == table.name && std::ranges::any_of(allSeries, [&](const Series& series) { return has(series, panel); });
-  });
-  std::ranges::copy_if(allSeries, std::back_inserter(shown), [&](const Series& series) {
-    return std::ranges::any_of(panels, [&](const Panel& panel) { return has(series, panel); });
-  });
-  if (panels.empty())
-    return;
-
-  const auto block = [&](std::size_t panel) { return "$" + std::string(table.name) + std::to_string(panel); };
-  for (std::size_t i = 0; i < panels.size(); ++i) {
-    out << block(i) << " << EOD\nop";
-    for (const Series& series : shown)
-      out << " \"" << series.title << '"';
-    for (const std::string_view operation : panels[i].operations) {
-      out << "\n\"" << barLabel(panels[i], operation) << '"';
-      for (const Series& series : shown) {
-        const Result* const result = barValue(results, series, panels[i], operation);
-        out << ' ' << (result ? fixed(result->value, 4) : "?");
-      }
-    }
-    out << "\nEOD\n";
-  }
-  out << "do for [kind in \"png svg\"] {\n"
-         "if (kind eq 'png') { set terminal png size 1600,520 } else { set terminal svg size 1600,520 }\n"
-      << "set output '" << table.name << ".'.kind\nset multiplot layout 1," << panels.size() << '\n';
-  for (std::size_t i = 0; i < panels.size(); ++i) {
-    out << "set title '" << panels[i].title << "'\nplot ";
-    for (std::size_t k = 0; k < shown.size(); ++k)
-      out << (k ? ", \\\n  " : "") << block(i) << " using " << k + 2 << ":xtic(1) title columnheader(" << k + 2 << ") lc rgb '"
-          << shown[k].colour << '\'';
-    out << '\n';
-  }
-  out << "unset multiplot\nset output\n}\n";
-}
 
 } // namespace
 
@@ -338,10 +215,6 @@ double ratio(const Row& row, const Results& results, const std::string& transpor
   const Result* const own = find(results, row.text());
   const Result* const theirs = find(results, other.text() + " " + operation);
   return own && theirs && (other.crc || transport == "tcp") ? own->value / theirs->value : 0;
-}
-
-bool hasPlot(const Table& table) {
-  return std::ranges::any_of(allPanels, [&](const Panel& panel) { return panel.table == table.name; });
 }
 
 void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format) {
@@ -428,7 +301,8 @@ void writeShortTable(std::ostream& out, const Results& results) {
     const Row row{0, {"iwmpa", 1500, true, false}, &*operation};
     const double overTcp = ratio(row, results, "tcp");
     const Result* const siw = find(results, Configuration{"siw", 1500, true, {}}.text() + " " + name);
-    out << "| " << line.heading << " | " << (overTcp > 0 ? formatValue(*operation, iwmpa->value / overTcp) : "-") << " | "
+    out << "| " << (line.heading.empty() ? inWords(*operation) : std::string(line.heading)) << " | "
+        << (overTcp > 0 ? formatValue(*operation, iwmpa->value / overTcp) : "-") << " | "
         << (siw ? formatValue(*operation, siw->value) : "-") << " | " << formatValue(*operation, iwmpa->value) << " | "
         << (overTcp > 0 ? fixed(overTcp, 2) : "-") << " |\n";
   }
@@ -451,7 +325,7 @@ void writeShortLinkTable(std::ostream& out, const Results& results, const std::s
         if (!iwmpa)
           continue;
         const double overTcp = ratio(row, results, "tcp");
-        lines << "| " << linkHeading(operation) << where << " | "
+        lines << "| " << inWords(operation) << where << " | "
               << cell(figure("tcp", digests ? std::optional(false) : std::nullopt, {})) << " | " << cell(digests) << " | "
               << cell(iwmpa) << " | " << (overTcp > 0 ? fixed(overTcp, 2) : "-") << " | "
               << (iwmpa->segments > 0 ? fixed(iwmpa->segments, 1) : "-") << " |\n";
@@ -485,13 +359,6 @@ std::size_t writeWorse(std::ostream& out, const std::vector<Row>& rows, const Re
   }
   out << worse << " of " << compared << " rows cost over " << fixed(100 * tolerated, 0) << " % more than in the committed table\n";
   return worse;
-}
-
-void writePlots(std::ostream& out, const Results& results) {
-  out << "set datafile missing '?'\nset style data histograms\nset style histogram clustered gap 1\n"
-         "set style fill solid 0.9 border -1\nset yrange [0:*]\nset grid ytics\nset key below\nset xtics rotate by -15\n";
-  for (const Table& table : tables())
-    writePlot(out, table, results);
 }
 
 } // namespace bench

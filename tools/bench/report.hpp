@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * The results as tables for readers, as a table for programs and as a plot.
+ * The results as tables for readers, and as a table for programs.
  */
 #pragma once
 
@@ -28,9 +28,6 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
 /** One line per row with a value: tab-separated, with a header. */
 void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results);
 
-/** Whether writePlots() makes a plot of a table. */
-bool hasPlot(const Table& table);
-
 /** One table with its ratios, without remarks. No output when no row of it has a value. */
 void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format);
 
@@ -46,9 +43,6 @@ void writeShortTable(std::ostream& out, const Results& results);
  * @param kernel the kernel series of the figures, for the heading
  */
 void writeShortLinkTable(std::ostream& out, const Results& results, const std::string& kernel);
-
-/** A gnuplot script that holds its data and writes a plot for each table that has values: TABLE.png and TABLE.svg. */
-void writePlots(std::ostream& out, const Results& results);
 
 /**
  * The rows that cost more than in an earlier table.

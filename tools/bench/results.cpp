@@ -103,6 +103,11 @@ private:
 
 } // namespace
 
+const Result* find(const Results& results, const std::string& row) {
+  const auto found = results.find(row);
+  return found == results.end() || !found->second.failure.empty() ? nullptr : &found->second;
+}
+
 Repeat parseFio(const std::string& text) {
   const nlohmann::json job = nlohmann::json::parse(text).at("jobs").at(0);
   if (job.at("error") != 0)

@@ -50,6 +50,9 @@ struct Result {
 /** Results by the text of their row. */
 using Results = std::map<std::string, Result>;
 
+/** The result of a row; nullptr without a value. */
+const Result* find(const Results& results, const std::string& row);
+
 /** A line that guest-init or the programs print. */
 struct GuestLine {
   enum class Kind { Begin, Result, Skip, End, Other } kind = Kind::Other;

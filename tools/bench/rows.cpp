@@ -199,6 +199,23 @@ std::span<const Operation> operations() {
   return allOperations;
 }
 
+std::optional<Io> ioOf(const Operation& operation) {
+  const std::string name(operation.name), subject(operation.table->subject());
+  if (subject != nvme.name && subject != nfs.name)
+    return {};
+  std::string parts = name.substr(name.find(subject) + subject.size() + 1); // such as read-4k-32
+  std::ranges::replace(parts, '-', ' ');
+  Io io;
+  std::istringstream(parts) >> io.direction >> io.octets >> io.depth;
+  io.octets.replace(io.octets.size() - 1, 1, io.octets.ends_with('k') ? " KiB" : " MiB");
+  return io;
+}
+
+std::string inWords(const Operation& operation) {
+  const Io io = ioOf(operation).value();
+  return (operation.table->subject() == nvme.name ? "NVMe, " : "NFS, ") + io.direction + " of " + io.octets + ", depth " + io.depth;
+}
+
 std::string Configuration::text() const {
   std::string text = transport + " " + std::to_string(mtu);
   if (crc)

@@ -50,6 +50,19 @@ struct Operation {
 /** All operations, in the order of the tables. */
 std::span<const Operation> operations();
 
+/** What an I/O of fio does, as parts of its operation's name: "link-nvme-read-4k-32". */
+struct Io {
+  std::string direction; ///< read or write
+  std::string octets;    ///< such as "4 KiB"
+  std::string depth;
+};
+
+/** Empty for operations of other tables than those of storage. */
+std::optional<Io> ioOf(const Operation& operation);
+
+/** Such an operation as the README calls it: "NVMe, read of 4 KiB, depth 32". */
+std::string inWords(const Operation& operation);
+
 /** A configuration. Settings that the transport or the table lacks are empty. */
 struct Configuration {
   std::string transport;

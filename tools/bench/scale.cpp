@@ -48,10 +48,8 @@ constexpr std::array links{25, 100, 400};
 constexpr std::array connectionCounts{10, 1000, 100000};
 
 std::optional<double> valueOf(const Results& results, const Configuration& configuration, std::string_view operation) {
-  const auto found = results.find(configuration.text() + " " + std::string(operation));
-  if (found == results.end() || !found->second.failure.empty())
-    return {};
-  return found->second.value;
+  const Result* const result = find(results, configuration.text() + " " + std::string(operation));
+  return result ? std::optional(result->value) : std::nullopt;
 }
 
 /** Instructions of both ends for one operation of a load. NVMe/TCP is taken with digests, which serve the same purpose as CRCs. */

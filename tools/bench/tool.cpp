@@ -5,6 +5,7 @@
  * and makes tables, a plot and profiles from the files that the guests have left in one folder.
  */
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
@@ -17,6 +18,7 @@
 #include "../common/options.hpp"
 #include "../common/testcase.hpp"
 #include "document.hpp"
+#include "plot.hpp"
 #include "profile.hpp"
 #include "report.hpp"
 #include "results.hpp"
@@ -155,6 +157,15 @@ fs::path committedTable(const Options& options, const std::string& series) {
   return options.committed / (series == firstSeries ? "performance.tsv" : "performance." + series + ".tsv");
 }
 
+/** The committed figures of all series. */
+std::map<std::string, Results> bySeries(const Options& options) {
+  std::map<std::string, Results> result{{std::string(firstSeries), readTsv(committedTable(options, std::string(firstSeries)))}};
+  for (const fs::directory_entry& entry : fs::directory_iterator(options.committed))
+    if (const std::string name = entry.path().filename(); name.starts_with("performance.") && std::isdigit(name[12]))
+      result[entry.path().stem().string().substr(12)] = readTsv(entry.path());
+  return result;
+}
+
 /** @return 0, or 1 when a row failed. */
 int report(const Options& options) {
   const std::vector<Row> rows = options.rows();
@@ -172,7 +183,7 @@ int report(const Options& options) {
   }
   const fs::path plot = options.dir / "bench.gp";
   std::ofstream gnuplot = create(plot);
-  writePlots(gnuplot, results);
+  writePlots(gnuplot, results, {{options.series, results}});
   close(gnuplot, plot);
 
   writeTables(std::cout, rows, results, {options.kernel}, options.format);
@@ -259,10 +270,9 @@ void record(const Options& options) {
   close(tsv, table);
 
   const auto resultsOf = [&](const std::string& series) { return readTsv(committedTable(options, series)); };
-  const Results first = resultsOf(std::string(firstSeries));
   const fs::path plot = options.dir / "bench.gp";
   std::ofstream gnuplot = create(plot);
-  writePlots(gnuplot, first);
+  writePlots(gnuplot, resultsOf(std::string(firstSeries)), bySeries(options));
   close(gnuplot, plot);
 
   const auto make = [&](const std::string& part) {
