@@ -70,7 +70,7 @@ std::map<std::string, Context> readContexts(const ProfileFiles& files) {
   Context* context = nullptr;
   std::size_t region = 0;
   std::ifstream console(files.console);
-  GuestParser parser;
+  GuestParser parser(false);
   for (std::string text; std::getline(console, text);) {
     while (!text.empty() && text.back() == '\r')
       text.pop_back();

@@ -236,6 +236,12 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
     const Result* const result = find(results, row.text());
     return result && result->segments > 0 ? fixed(result->segments, 1) : "";
   };
+  const auto rounds = [&](const Row& row) -> std::string {
+    const Result* const result = find(results, row.text());
+    if (!result || !result->second)
+      return "";
+    return percent(result->second / result->value - 1) + ", " + percent(result->max / result->value - 1);
+  };
   const auto compared = [&](const std::string& own, const std::string& other) {
     return [&, own, other](const Row& row) -> std::string {
       const double r = row.configuration.transport == own ? ratio(row, results, other) : 0;
@@ -251,7 +257,9 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
     writeGrid(out, "Latency: ns from the call to the end of an I/O", makeGrid(table, rows, latency), format);
     writeGrid(out, "TCP segments for each I/O, both directions", makeGrid(table, rows, segments), format);
   }
-  if (!table.repeatable)
+  if (table.name == "native")
+    writeGrid(out, "How much longer the second best round and the worst round took", makeGrid(table, rows, rounds), format);
+  else if (!table.repeatable)
     writeGrid(out, "Share of their time that the CPUs had nothing to do", makeGrid(table, rows, idle), format);
 }
 
@@ -259,9 +267,10 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
   for (const Table& table : tables())
     writeTable(out, table, rows, results, format);
 
-  out << "Linux " << notes.kernel
-      << ", one emulated CPU with PCLMULQDQ and SSE4.2; rows that TCP does not have are compared with its "
-      << "SEND.\n";
+  if (!notes.kernel.empty())
+    out << "Linux " << notes.kernel
+        << ", one emulated CPU with PCLMULQDQ and SSE4.2; rows that TCP does not have are compared with its "
+        << "SEND.\n";
   if (std::ranges::any_of(rows, [&](const Row& row) {
         const Result* const result = find(results, row.text());
         return result && !result->measured;

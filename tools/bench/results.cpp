@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +13,8 @@
 
 namespace bench {
 namespace {
+
+constexpr int outSegs = 12; // the word of the counter OutSegs in the line Tcp of /proc/net/snmp
 
 std::ifstream open(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -136,15 +139,20 @@ GuestLine GuestParser::feed(std::string line) {
     result.kind = GuestLine::Kind::Result;
     result.repeat = parseFio(std::exchange(json_, {}));
     result.repeat.segments = std::exchange(segments_, 0);
-  } else if (line.starts_with("segments ")) {
-    segments_ = std::stoull("0" + line.substr(9));
+  } else if (line.starts_with("Tcp: ")) {
+    std::istringstream words(line);
+    std::string sent;
+    for (int i = 0; i < outSegs; ++i)
+      words >> sent;
+    segments_ = std::stoull("0" + sent) - sent_;
+    sent_ += segments_;
   } else if (line.starts_with("begin ")) {
     result.kind = GuestLine::Kind::Begin;
     result.row = line.substr(6);
   } else if (line.starts_with("result ")) {
     result.kind = GuestLine::Kind::Result;
-    result.repeat.told = line.find(" told=") != std::string::npos;
-    result.repeat.tsc = field(line, result.repeat.told ? "told" : "tsc");
+    result.repeat.told = timed_ || line.find(" told=") != std::string::npos;
+    result.repeat.tsc = field(line, timed_ ? "ns" : result.repeat.told ? "told" : "tsc");
     result.repeat.operations = field(line, "ops");
     result.repeat.octets = field(line, "octets");
     result.repeat.idle = field(line, "idle");
@@ -167,15 +175,17 @@ std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const st
   std::vector<RowRepeats> rows;
   std::vector<std::pair<std::size_t, std::size_t>> order; // row and repeat, in the order of execution
   std::size_t current = 0;
+  std::map<std::string, std::size_t> rounds;
 
   std::ifstream in = open(console);
-  GuestParser parser;
+  GuestParser parser(counts.empty());
   for (std::string text; std::getline(in, text);) {
     const GuestLine line = parser.feed(text);
     if (line.kind == GuestLine::Kind::Begin) {
       current = static_cast<std::size_t>(std::ranges::find(rows, line.row, &RowRepeats::row) - rows.begin());
       if (current == rows.size())
         rows.push_back({line.row, {}, ""});
+      ++rounds[line.row];
       rows[current].failure = "the guest ended while it ran";
     } else if (rows.empty()) {
       continue;
@@ -183,6 +193,7 @@ std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const st
       if (line.repeat.memoryOf.empty()) // a quantity without a region
         order.emplace_back(current, rows[current].repeats.size());
       rows[current].repeats.push_back(line.repeat);
+      rows[current].repeats.back().round = rounds[rows[current].row];
     } else if (line.kind == GuestLine::Kind::End) {
       rows[current].failure = line.outcome;
     } else if (line.kind == GuestLine::Kind::Skip) {
@@ -216,6 +227,11 @@ Result summarize(const Row& row, const RowRepeats& measured) {
   const Operation& operation = *row.operation;
   const auto value = [&](const Repeat& repeat) { return figure(operation, repeat); };
   std::ranges::sort(repeats, {}, value);
+  if (!operation.table->repeatable) { // the best of each round
+    std::set<std::size_t> seen;
+    std::erase_if(repeats, [&](const Repeat& repeat) { return !seen.insert(repeat.round).second; });
+    result.second = repeats.size() > 1 ? value(repeats[1]) : 0;
+  }
   const Repeat& chosen = repeats[operation.table->repeatable ? (repeats.size() - 1) / 2 : 0];
   const double instructions = static_cast<double>(chosen.instructions()), whole = static_cast<double>(chosen.tsc);
   result.value = value(chosen);

@@ -27,6 +27,7 @@ struct Repeat {
   std::uint64_t idle = 0;     ///< told: the CPUs' idle part of it
   std::string memoryOf;       ///< told, for memory: the measured kind of connection, such as "idle"
   double latency = 0;         ///< fio's: nanoseconds from the call to the end of an operation, on average
+  std::size_t round = 0;      ///< how often its row had begun
   std::uint64_t segments = 0; ///< TCP segments that the guest, and thus both ends, sent
 
   std::uint64_t instructions() const { return kernel + user; }
@@ -35,9 +36,10 @@ struct Repeat {
 /** The result of one row. */
 struct Result {
   std::string failure; ///< why there is no value; empty when there is one
-  double value = 0;    ///< the median of the repeats; their best where runs are not repeatable
+  double value = 0;    ///< the median of the repeats; where runs are not repeatable, the best of the rounds' best
   double min = 0;
   double max = 0;
+  double second = 0;    ///< where runs are not repeatable: the second best round; 0: there is one round only
   double idle = 0;      ///< the CPU's idle share of the time, of the median repeat
   double user = 0;      ///< user space's share of the instructions
   double latency = 0;   ///< nanoseconds of one operation, of the median repeat; 0: not known
@@ -61,14 +63,18 @@ struct GuestLine {
   std::string outcome; ///< end: empty for success, or what went wrong
 };
 
-/** Parses the output of a guest. fio's JSON spans many lines, which make one result, with a line "segments N" before it. */
+/** Parses the output of a guest. fio's JSON spans many lines, which make one result; two lines of TCP's counters precede it. */
 class GuestParser {
 public:
+  /** @param timed the programs' time is the figure, not the count of instructions */
+  explicit GuestParser(bool timed) : timed_(timed) {}
   GuestLine feed(std::string line);
 
 private:
+  bool timed_;
   std::string json_;
-  std::uint64_t segments_ = 0;
+  std::uint64_t sent_ = 0;     ///< by TCP since the guest's start
+  std::uint64_t segments_ = 0; ///< sent between the last two lines of counters
 };
 
 /** The result in fio's JSON: its virtual nanoseconds, which under -icount are instructions. */
@@ -85,7 +91,7 @@ struct RowRepeats {
 /**
  * Reads the output of one guest.
  * @param console the guest's console output
- * @param counts the plugin's output; may be missing when the guest reports all figures
+ * @param counts the plugin's output; may be missing when the guest reports all figures; empty: the programs' time is the figure
  * @throws std::runtime_error when the two do not belong together
  */
 std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const std::filesystem::path& counts);

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 namespace bench {
 namespace {
@@ -32,27 +33,35 @@ constexpr std::array allTables{
           "ns", false, true, "link"},
     Table{"link-nfs", "NFS 4.2 over a link, O_DIRECT: ns of the CPU of both ends and of waiting for each I/O", "link-", "ns", false,
           true, "link"},
+    Table{"native", "Nanoseconds of this machine's CPU, both ends together: per octet, message or round trip", "native", "ns",
+          false, false},
 };
 constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &connections = allTables[3],
-                      &memory = allTables[4], &cpus = allTables[5], &linkNvme = allTables[6], &linkNfs = allTables[7];
+                      &memory = allTables[4], &cpus = allTables[5], &linkNvme = allTables[6], &linkNfs = allTables[7],
+                      &native = allTables[8];
+
+// Commands of both the tables verbs and native.
+constexpr std::string_view writes = "--op write --count 400 --warmup 64", reads = "--op read --count 400 --warmup 64",
+                           sends = "--op send --count 400 --warmup 64",
+                           smallSends = "--op send --size 64 --depth 32 --count 3200 --warmup 640",
+                           kernelTcpSends = "--tcp 1 --op send --size 64 --depth 32 --count 3200 --warmup 640",
+                           roundTrips = "--op pingpong --size 64 --depth 2 --count 2000 --warmup 200",
+                           tcpRoundTrips = "--op pingpong --size 64 --count 2000 --warmup 200",
+                           kernelTcpRoundTrips = "--tcp 1 --op pingpong --size 64 --count 2000 --warmup 200";
 
 // With these counts each repeat has at least some ten million instructions, so that a timer tick is negligible. fio reports whole
 // milliseconds: with these counts, rounding is 0.5 % at most.
 constexpr std::array allOperations{
-    Operation{&verbs, "write", "WRITE", "--op write --count 400 --warmup 64", "", "send", "octet", true},
-    Operation{&verbs, "read", "READ", "--op read --count 400 --warmup 64", "", "send", "octet", true},
-    Operation{&verbs, "send", "SEND", "--op send --count 400 --warmup 64", "--op send --count 400 --warmup 64", "send", "octet",
-              true},
-    Operation{&verbs, "send64", "64 B SEND", "--op send --size 64 --depth 32 --count 3200 --warmup 640",
-              "--op send --size 64 --depth 32 --count 3200 --warmup 640", "send64", "message", false},
+    Operation{&verbs, "write", "WRITE", writes, "", "send", "octet", true},
+    Operation{&verbs, "read", "READ", reads, "", "send", "octet", true},
+    Operation{&verbs, "send", "SEND", sends, sends, "send", "octet", true},
+    Operation{&verbs, "send64", "64 B SEND", smallSends, smallSends, "send64", "message", false},
     Operation{&verbs, "list64", "in lists", "--op send --size 64 --depth 32 --list 32 --count 3200 --warmup 640", "", "send64",
               "message", false},
-    Operation{&verbs, "rtt64", "round trip", "--op pingpong --size 64 --depth 2 --count 2000 --warmup 200",
-              "--op pingpong --size 64 --count 2000 --warmup 200", "rtt64", "round trip", false},
-    Operation{&verbs, "k64", "kernel 64 B", "--op send --size 64 --depth 32 --count 3200 --warmup 640",
-              "--tcp 1 --op send --size 64 --depth 32 --count 3200 --warmup 640", "k64", "message", false, "", "kernel_bench "},
-    Operation{&verbs, "krtt", "kernel round trip", "--op pingpong --size 64 --count 2000 --warmup 200",
-              "--tcp 1 --op pingpong --size 64 --count 2000 --warmup 200", "krtt", "round trip", false, "", "kernel_bench "},
+    Operation{&verbs, "rtt64", "round trip", roundTrips, tcpRoundTrips, "rtt64", "round trip", false},
+    Operation{&verbs, "k64", "kernel 64 B", smallSends, kernelTcpSends, "k64", "message", false, "", "kernel_bench "},
+    Operation{&verbs, "krtt", "kernel round trip", tcpRoundTrips, kernelTcpRoundTrips, "krtt", "round trip", false, "",
+              "kernel_bench "},
 
     // Arguments: direction, octets, depth, count.
     Operation{&nvme, "nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000", "randread 4k 1 4000", "", "I/O", false},
@@ -102,6 +111,17 @@ constexpr std::array allOperations{
     Operation{&linkNfs, "link-nfs-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 2000", "randwrite 4k 1 2000", "", "I/O", false},
     Operation{&linkNfs, "link-nfs-write-4k-16", "depth 16", "randwrite 4k 16 4000", "randwrite 4k 16 4000", "", "I/O", false},
     Operation{&linkNfs, "link-nfs-write-1m-4", "1M, depth 4", "randwrite 1m 4 64", "randwrite 1m 4 64", "", "I/O", false},
+
+    Operation{&native, "native-write", "WRITE", writes, "", "native-send", "octet", true},
+    Operation{&native, "native-read", "READ", reads, "", "native-send", "octet", true},
+    Operation{&native, "native-send", "SEND", sends, sends, "", "octet", true},
+    Operation{&native, "native-send64", "64 B SEND", smallSends, smallSends, "", "message", false},
+    Operation{&native, "native-rtt64", "round trip", roundTrips, tcpRoundTrips, "", "round trip", false},
+    Operation{&native, "native-k4096", "kernel 4 KiB", "--op send --size 4096 --depth 32 --count 3200 --warmup 640",
+              "--tcp 1 --op send --size 4096 --depth 32 --count 3200 --warmup 640", "", "octet", true, "", "kernel_bench "},
+    Operation{&native, "native-k64", "kernel 64 B", smallSends, kernelTcpSends, "", "message", false, "", "kernel_bench "},
+    Operation{&native, "native-krtt", "kernel round trip", tcpRoundTrips, kernelTcpRoundTrips, "", "round trip", false, "",
+              "kernel_bench "},
 };
 
 std::vector<std::string> wordsOf(const std::string& text) {
@@ -239,6 +259,8 @@ std::string Row::text() const {
 
 std::string Row::guest() const {
   const Table& table = *operation->table;
+  if (&table == &native)
+    return std::string(table.guest);
   return std::string(table.guest) + (&table == &cpus ? std::to_string(configuration.cpus) : configuration.transport);
 }
 
@@ -251,6 +273,13 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
   if (&table == &cpus) {
     for (const int count : cpuCounts)
       result.push_back({name, 1500, isTcp ? Setting{} : false, isIwmpa ? Setting{false} : Setting{}, count});
+    return result;
+  }
+  if (&table == &native) { // MTU by MTU, so that compared rows are adjacent
+    for (const int mtu : mtus)
+      for (const bool large : {false, true})
+        if (!large || (isIwmpa && mtu == 1500))
+          result.push_back({name, mtu, isTcp ? Setting{} : false, isIwmpa ? Setting{false} : Setting{}, 1, large});
     return result;
   }
   if (&table == &connections || &table == &memory)
@@ -279,10 +308,10 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections) {
     wanted.push_back(wordsOf(selection));
     for (const std::string& word : wanted.back())
       if (std::ranges::none_of(rows, [&](const Row& row) { return std::ranges::count(wordsOf(row), word) > 0; }))
-        throw std::invalid_argument(
-            "no row has '" + word +
-            "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link, tcp|siw|iwmpa, 1500|9000|65536, crc=0|1, "
-            "markers=0|1, large=1, cpus=2|4, delay=0|20|100, slot=20 and operations: see --list");
+        throw std::invalid_argument("no row has '" + word +
+                                    "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link|native, tcp|siw|iwmpa, "
+                                    "1500|9000|65536, crc=0|1, "
+                                    "markers=0|1, large=1, cpus=2|4, delay=0|20|100, slot=20 and operations: see --list");
   }
   if (wanted.empty())
     wanted.emplace_back();
@@ -306,11 +335,12 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
   std::ranges::copy_if(rows, std::back_inserter(planned), [&](const Row& row) { return row.guest() == guest; });
 
   const bool isCpus = guest.starts_with(cpus.guest);
+  const bool isNative = guest == native.guest;
   if (!repeats)
-    repeats = isCpus ? 5 : 3;
+    repeats = isNative ? 10 : isCpus ? 5 : 3;
   // Rows that are compared run next to each other.
-  if (isCpus)
-    std::ranges::stable_sort(planned, {}, [](const Row& row) { return row.operation; });
+  if (isCpus || isNative)
+    std::ranges::stable_sort(planned, {}, [](const Row& row) { return std::tuple(row.configuration.mtu, row.operation); });
   for (int round = 0; round < (isCpus ? repeats : 1); ++round)
     for (const Row& row : planned) {
       const Configuration& c = row.configuration;
@@ -322,14 +352,14 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
           << c.large << ' ';
       if (!operation.program.empty())
         out << operation.program;
-      else if (operation.table == &verbs)
+      else if (operation.table == &verbs || isNative)
         out << (isTcp ? "tcp_bench " : "rdma_bench ");
       else if (isCounting(*operation.table))
         out << "conn_bench ";
       else if (!isCpus)
         out << operation.table->subject() << ' ';
       out << (isTcp ? operation.tcp : operation.command);
-      if (operation.table == &verbs)
+      if (operation.table == &verbs || isNative)
         out << " --repeats " << repeats;
       if (isCounting(*operation.table) && profiled)
         out << " --maps";

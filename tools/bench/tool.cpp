@@ -39,7 +39,7 @@ struct Options {
   fs::path dir = ".";
   std::vector<std::string> selections;
   int repeats = 0;
-  std::string kernel = "(release not given)";
+  std::string kernel;
   fs::path committed;
   std::string series{firstSeries};
   fs::path layerTable;
@@ -90,7 +90,7 @@ void progress(const Options& options) {
   std::vector<Row> rows = options.rows();
   std::erase_if(rows, [&](const Row& row) { return row.guest() != guest; });
   std::ofstream copy = create(file);
-  GuestParser parser;
+  GuestParser parser(guest == "native");
   const Row* row = nullptr;
   double value = 0;
 
@@ -127,7 +127,7 @@ Results collect(const Options& options, const std::vector<Row>& rows) {
       continue;
     std::vector<RowRepeats> measured;
     try {
-      measured = readGuest(console, options.file(guest, ".counts"));
+      measured = readGuest(console, guest == "native" ? fs::path() : options.file(guest, ".counts"));
     } catch (const std::exception& error) {
       throw std::runtime_error(guest + ": " + error.what());
     }

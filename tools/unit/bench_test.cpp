@@ -103,8 +103,9 @@ TEST(Guest, WhatItTellsItselfNeedsNoCounts) {
 
 TEST(Guest, SegmentsAreOfTheReportBehindThem) {
   const Folder folder;
-  const auto console = folder.write("console", "begin a\nsegments 9000\r\n" + fioReport("0", 4000, 0) + "\nend\nbegin b\n" +
-                                                   fioReport("0", 0, 100) + "\nend\n");
+  const auto console = folder.write(
+      "console", "begin a\nTcp: 1 200 120000 -1 7 7 0 0 2 99 1000 3 0 0 0\r\nTcp: 1 200 120000 -1 7 7 0 0 2 99 10000 3 0 0 0\r\n" +
+                     fioReport("0", 4000, 0) + "\nend\nbegin b\n" + fioReport("0", 0, 100) + "\nend\n");
   const std::vector<RowRepeats> rows = readGuest(console, folder / "none");
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].repeats.at(0).segments, 9000u);
@@ -127,6 +128,23 @@ TEST(Guest, OneRunMayHaveTheResultsOfSeveralRows) {
   EXPECT_EQ(value("iwmpa connect"), 490);
   EXPECT_EQ(value("iwmpa disconnect"), 300);
   EXPECT_EQ(summarize(selectRows({"iwmpa half-open"}).at(0), measured).failure, "printed no result");
+}
+
+TEST(Guest, ANativeRowIsTheBestTimeOfItsRounds) {
+  const Folder folder;
+  std::string text;
+  for (const auto& [first, second] : {std::pair(500, 700), {440, 900}, {800, 480}})
+    text += "begin a\nresult tsc=9 ops=10 octets=1 ns=" + std::to_string(first) +
+            "\nresult tsc=9 ops=10 octets=1 ns=" + std::to_string(second) + "\nend\n";
+  const RowRepeats measured = readGuest(folder.write("console", text), {}).at(0);
+  const Row row = selectRows({"native iwmpa 1500 markers=0 native-k64"}).at(0);
+  const Result result = summarize(row, measured);
+  EXPECT_EQ(result.value, 44);
+  EXPECT_EQ(result.second, 48);
+  EXPECT_EQ(result.max, 50);
+  std::ostringstream out;
+  writeTable(out, *row.operation->table, {row}, {{row.text(), result}}, Format::Text);
+  EXPECT_NE(out.str().find("9.1 %, 13.6 %"), std::string::npos) << out.str();
 }
 
 TEST(Guest, WhatModulesDoNotHaveIsNoFailure) {
@@ -194,6 +212,21 @@ TEST(Plan, WhatIsComparedStandsSideBySide) {
   for (std::string line; std::getline(lines, line);)
     order += line.substr(5, 1) + line.substr(line.size() - 1);
   EXPECT_EQ(order, "t1s1i1t8s8i8t1s1i1t8s8i8");
+}
+
+TEST(Plan, NativeRowsThatAreComparedAreAdjacent) {
+  const std::vector<Row> rows = selectRows({"native native-k64", "native native-krtt"});
+  std::ostringstream plan;
+  writePlan(plan, rows, "native", 0, false);
+  std::istringstream lines(plan.str());
+  std::string order;
+  for (std::string line; std::getline(lines, line);)
+    order += line.substr(5, 1);
+  EXPECT_EQ(order, "tsiitsiitsitsi");
+  EXPECT_EQ(
+      plan.str().substr(0, plan.str().find('\n')),
+      "row 'tcp 1500 native-k64' tcp 1500 - - 0 kernel_bench --tcp 1 --op send --size 64 --depth 32 --count 3200 --warmup 640 "
+      "--repeats 10");
 }
 
 TEST(Layers, TheFirstLineThatFitsCounts) {
@@ -289,7 +322,7 @@ TEST(Report, OnlyALinkHasLatencyInItsTable) {
     const std::vector<Row> rows = selectRows({selection});
     Results results;
     for (const Row& row : rows)
-      results[row.text()] = {"", 100, 100, 100, 0, 0, 1234, 5.67};
+      results[row.text()] = {"", 100, 100, 100, 0, 0, 0, 1234, 5.67};
     std::ostringstream out;
     writeTable(out, *rows.at(0).operation->table, rows, results, Format::Text);
     return out.str();
