@@ -56,7 +56,7 @@ lint: ## the gates that take seconds, on the files that you changed
 	@scripts/lint
 kunit: ## KUnit suites in a User Mode Linux kernel with KASAN and lockdep
 	@scripts/check kunit
-scenarios: ## tests/*.sh in a guest on the stock kernel (T=NAME selects)
+scenarios: ## tests/scenarios/*.sh in a guest on the stock kernel (T=NAME selects)
 	@scripts/check scenarios
 
 .PHONY: kernels

@@ -35,7 +35,7 @@ and prints for each row whether it has passed; `build/conformance.tsv` names eve
 
 - **level**: M must, S should, O optional, I informative, – test vector.
 - **tests**: `unit` `tools/unit/NAME_test.cpp`; `kunit` `kunit/NAME_kunit.c`; `wire` cases of `mpa-peer`; `verbs` cases of
-  `verbs-test`; `socket` cases of `socket-test`; `scenario` `tests/NAME.sh`. See [testing](testing.md).
+  `verbs-test`; `socket` cases of `socket-test`; `scenario` `tests/scenarios/NAME.sh`. See [testing](testing.md).
 
 DDP and RDMAP have no numbered list here. Their tests name the section: `RFC5040_4_8`, `RFC5041_7` (`tools/unit/ddp_test.cpp`,
 `rdmap_test.cpp`, `kunit/ddp_kunit.c`), the wire cases `ddp-*` and `rdmap-*`.

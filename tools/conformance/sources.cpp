@@ -42,7 +42,7 @@ public:
       byName(file, gtest, "unit", without(file.stem(), "_test"));
     for (const auto& file : files("kunit", ".c"))
       byName(file, kunit, "kunit", without(file.stem(), "_kunit"));
-    for (const auto& file : files("tests", ".sh"))
+    for (const auto& file : files("tests/scenarios", ".sh"))
       byName(file, scenario, "scenario", file.stem());
     for (const auto& folder : fs::directory_iterator(root_ / "tools"))
       if (folder.is_directory())

@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# rdma link add and delete: on every kind of netdev; each mistake is reported by one clear line that says what is wrong and what to do.
+. "$(dirname "$0")/../lib/scenario.sh"
+begin "rdma link add and delete"
+load_modules || finish
+
+# said REGEX: whether a refusal has logged a matching line since the last call. (In 6.1 a link type can return only an error number.)
+mark=$(dmesg | wc -l)
+said() {
+  local text
+  text=$(dmesg | tail -n +$((mark + 1)))
+  mark=$(dmesg | wc -l)
+  grep -qE -- "$1" <<<"$text" || { echo "the kernel log says: $text"; return 1; }
+}
+
+ip link add wire type dummy
+ip link set wire up
+ip addr add 10.8.0.1/24 dev wire
+check "a dummy device" rdma link add rd0 type "$LINKTYPE" netdev wire
+check "it is there" rdma link show rd0/1
+check "it is active" bash -c 'rdma link show rd0/1 | grep -q "state ACTIVE"'
+check "it names its netdev" bash -c 'rdma link show rd0/1 | grep -q "netdev wire"'
+check "ibv_devinfo sees an iWARP device" bash -c 'ibv_devinfo -d rd0 | grep -q iWARP'
+
+if [ "$LINKTYPE" = iwmpa ]; then
+  say "settings of one device"
+  chosen=/sys/class/infiniband/rd0/iwmpa
+  for setting in markers crc rdmac packing early_placement large_fpdus; do
+    choices="Y N" wrong="maybe"
+    [ $setting != large_fpdus ] || choices="never local always" wrong="sometimes"
+    check "$setting: default at first" grep -qx default $chosen/$setting
+    for choice in $choices default; do check "$setting: $choice" set_device rd0 $setting $choice; done
+    for choice in "$wrong" "" "2 3" "-1"; do
+      refused "$setting: not '$choice'" "Invalid argument" bash -c "echo '$choice' >$chosen/$setting"
+    done
+    refused "$setting: not without CAP_NET_ADMIN" "not permitted" capsh --drop=cap_net_admin -- -c "echo default >$chosen/$setting"
+    refused "$setting: not by others" "Permission denied" setpriv --reuid nobody bash -c "echo default >$chosen/$setting"
+    check "$setting: unchanged" grep -qx default $chosen/$setting
+  done
+  check "there are no other settings" test "$(ls $chosen | wc -l)" = 6
+fi
+
+refused "a name that is taken" "File exists|Name not unique|exists" rdma link add rd0 type "$LINKTYPE" netdev lo
+[ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "exists"
+refused "a netdev that has a link already" "exists|busy" rdma link add rd1 type "$LINKTYPE" netdev wire
+[ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "wire"
+refused "a netdev that does not exist" "No such device|Cannot find|Wrong device|Unknown device|not found" rdma link add rd1 type "$LINKTYPE" netdev nowhere
+refused "a link type that does not exist" "Unknown device type|Invalid argument|not supported" rdma link add rd1 type nothing netdev lo
+refused "a link that does not exist" "No such device|Wrong device name|not found|Invalid" rdma link delete rd9
+check "nothing half-made is there" test "$(links)" = rd0
+
+check "it can be deleted" rdma link delete rd0
+check "and is gone" test -z "$(links)"
+check "and can be made again" rdma link add rd0 type "$LINKTYPE" netdev wire
+check "and deleted again" rdma link delete rd0
+
+say "netdevs of other kinds"
+check "lo" rdma link add rd0 type "$LINKTYPE" netdev lo
+check "delete" rdma link delete rd0
+ip link add br0 type bridge
+ip link set br0 up
+check "a bridge" rdma link add rd0 type "$LINKTYPE" netdev br0
+check "delete" rdma link delete rd0
+ip link delete br0
+if modprobe -q 8021q && ip link add link wire name wire.5 type vlan id 5 2>/dev/null; then
+  check "a VLAN" rdma link add rd0 type "$LINKTYPE" netdev wire.5
+  check "delete" rdma link delete rd0
+  ip link delete wire.5
+fi
+# rdma_cm finds a device by its netdev's link address (6.1), which VLANs share, or treats a VLAN and its netdev as one: it uses the first.
+devices_on() { # NETDEV...
+  local dev address
+  say "devices on $*"
+  for dev; do check "$dev" rdma link add "rd_$dev" type iwmpa netdev "$dev"; done
+  for dev; do
+    address=$(ip -4 -o addr show dev "$dev" | sed 's,.*inet \([^/]*\)/.*,\1,')
+    client_server "rping, $address" 60 7174 '' "rping -s -a $address -V -C 10" '' "rping -c -a $address -V -C 10"
+    client_server "rping, $address, wildcard listener" 60 7174 '' "rping -s -V -C 10" '' "rping -c -a $address -V -C 10"
+  done
+  for dev; do check "delete" rdma link delete "rd_$dev"; done
+}
+if [ "$LINKTYPE" = iwmpa ] && modprobe -q 8021q; then
+  for n in 5 6; do
+    ip link add link wire name wire.$n type vlan id $n && ip link set wire.$n up && ip addr add 10.8.$n.1/24 dev wire.$n || fail "VLAN $n"
+  done
+  devices_on wire wire.5
+  devices_on wire.5 wire
+  devices_on wire.5 wire.6
+  ip link set wire.5 address 02:00:00:00:00:05
+  devices_on wire wire.5
+  devices_on wire.5 wire
+  ip link delete wire.5 && ip link delete wire.6
+fi
+mark=$(dmesg | wc -l)
+if modprobe -q sit && ip link show sit0 >/dev/null 2>&1; then
+  refused "a tunnel that is no iWARP netdev" "not supported|Invalid" rdma link add rd0 type "$LINKTYPE" netdev sit0
+  [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "sit0"
+fi
+check "nothing half-made is there" test -z "$(links)"
+
+# Link type "none": packets without a link header, and no link address by which rdma_cm could find the device.
+if [ "$LINKTYPE" = iwmpa ]; then
+  say "netdevs without a link address"
+  modprobe tun # makes its device file
+  check "a tun device" eval 'ip tuntap add mode tun name tun0 && rdma link add rd0 type iwmpa netdev tun0'
+  check "delete" eval 'rdma link delete rd0 && ip link delete tun0'
+  two_hosts_plain || finish
+  for h in 1 2; do
+    check "h$h: a VXLAN-GPE tunnel" eval "ip -n h$h link add vx0 type vxlan dstport 4790 external gpe && ip -n h$h link set vx0 up &&
+      ip -n h$h addr add 10.10.0.$h/32 dev vx0 && ip -n h$h addr add fd10::$h/128 dev vx0 nodad &&
+      ip -n h$h route add 10.10.0.0/24 encap ip id 7 dst 10.9.0.$((3 - h)) dev vx0 src 10.10.0.$h &&
+      ip -n h$h -6 route add fd10::/64 encap ip id 7 dst 10.9.0.$((3 - h)) dev vx0 src fd10::$h"
+    check "h$h: it has link type none" eval "ip -n h$h link show vx0 | grep -q link/none"
+    check "h$h: a device on it" ip netns exec h$h rdma link add rd$h type iwmpa netdev vx0
+  done
+  client_server "rping through it, IPv4" 60 7174 h2 "rping -s -a 10.10.0.2 -V -C 10" h1 "rping -c -a 10.10.0.2 -V -C 10"
+  client_server "rping through it, IPv6, wildcard listener" 60 7174 h2 "rping -s -a :: -V -C 10" h1 "rping -c -a fd10::2 -V -C 10"
+  check "the devices are deleted" eval 'rdma link delete rd1 && rdma link delete rd2'
+fi
+
+say "a netdev that goes down and comes up again"
+check "link" rdma link add rd0 type "$LINKTYPE" netdev wire
+ip link set wire down
+check "the port goes down" until_true 5 bash -c 'rdma link show rd0/1 | grep -q "state DOWN"'
+check "its netdev is renamed" ip link set wire name wire2
+check "and its link shows it" bash -c 'rdma link show rd0/1 | grep -q "netdev wire2"'
+ip link set wire2 name wire
+ip link set wire up
+check "the port comes up" until_true 5 bash -c 'rdma link show rd0/1 | grep -q "state ACTIVE"'
+check "delete" rdma link delete rd0
+
+say "many links"
+for i in $(seq 20); do ip link add d$i type dummy && ip link set d$i up && rdma link add m$i type "$LINKTYPE" netdev d$i; done
+check "20 links" test "$(links | wc -l)" = 20
+for i in $(seq 20); do ip link delete d$i; done
+check "the links are removed with their netdevs" until_true 10 bash -c '[ -z "$(rdma link show)" ]'
+finish

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# NFS over RDMA: the kernel's server and client, NFSv3, v4.0 and v4.2, with data compared, and a server that restarts under I/O.
+# suite: applications debug kcsan
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/nfs.sh"
+begin "NFS over RDMA"
+nfs_needs
+load_modules || finish
+one_host || finish
+
+# Compares the server's copy below NFS, and the client's after dropping its cache.
+write_and_read() {
+  dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
+  bounded 90 dd if="$WORK/data" of=$mount_dir/data bs="$1" conv=fsync status=none || return 1
+  cmp "$WORK/data" $export_dir/data || return 1
+  echo 3 >/proc/sys/vm/drop_caches
+  bounded 90 cmp "$WORK/data" $mount_dir/data
+}
+many_files() {
+  bounded 200 bash -c "mkdir $mount_dir/d && for i in \$(seq 200); do echo \$i >$mount_dir/d/\$i; done" || return 1
+  [ "$(find $export_dir/d -type f | wc -l)" = 200 ] && [ "$(cat $export_dir/d/77)" = 77 ] || return 1
+  bounded 200 bash -c "for i in \$(seq 200); do mv $mount_dir/d/\$i $mount_dir/d/x\$i; done; rm -r $mount_dir/d" && [ ! -e $export_dir/d ]
+}
+restart_under_io() {
+  dd if=/dev/urandom of="$WORK/data" bs=1M count=24 status=none
+  bounded 180 dd if="$WORK/data" of=$mount_dir/data bs=256k oflag=dsync status=none &
+  local writer=$!
+  until_true 30 test -s $export_dir/data || return 1
+  nfs_stop
+  nfs_start && nfs_end_grace || return 1
+  wait $writer || return 1
+  cmp "$WORK/data" $export_dir/data
+}
+
+check "a server on RDMA port 20049" nfs_make_server || { nfs_remove_server; finish; }
+for version in 3 4.0 4.2; do
+  say "NFS version $version"
+  check "mount" nfs_attach $version || continue
+  check "its transport is RDMA" nfs_over_rdma
+  check "16 MiB in 64 KiB pieces, compared" write_and_read 65536
+  check "16 MiB in 1 MiB pieces, compared" write_and_read 1048576
+  check "200 files made, renamed, removed" many_files
+  [ $version != 4.2 ] || check "the server restarts while a file is written" restart_under_io
+  check "unmount" bounded 60 umount $mount_dir
+done
+nfs_end
+finish

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Kernel consumers: NVMe over RDMA, target and host, with data compared. They use functions that user space cannot: fast registration of
+# pages, local and remote invalidation, the DMA key.
+# suite: applications debug kcsan
+. "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/nvme.sh"
+begin "NVMe over RDMA"
+nvme_needs
+load_modules || finish
+one_host || finish
+
+write_and_read() {
+  dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
+  bounded 90 dd if="$WORK/data" of=/dev/nvme0n1 bs="$1" oflag=direct status=none || return 1
+  bounded 90 dd if=/dev/nvme0n1 of="$WORK/back" bs="$1" count=$((16 * 1048576 / $1)) iflag=direct status=none || return 1
+  cmp "$WORK/data" "$WORK/back" || return 1
+  dd if=/dev/ram0 of="$WORK/back" bs=1M count=16 iflag=direct status=none # direct, to bypass the page cache
+  cmp "$WORK/data" "$WORK/back"
+}
+
+octets() { cat /sys/class/net/lo/statistics/tx_bytes; }
+megabyte_sent() { [ $(($(octets) - before)) -gt 1000000 ]; }
+
+check "a target" nvme_make_target && check "a port" nvme_add_port || { nvme_remove_target; finish; }
+for markers in N Y; do
+  if [ $markers = Y ]; then set_parameter markers Y || break; fi
+  say "Markers: $markers"
+  check "attach, and the disk is there" nvme_attach || break
+  check "16 MiB in 128 KiB pieces, compared" write_and_read 131072
+  check "16 MiB in 4 KiB pieces, compared" write_and_read 4096
+  check "detach" nvme_detach
+done
+say "the link is deleted while the disk is in use"
+if check "attach" nvme_attach; then
+  before=$(octets)
+  bounded 100 dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=1000 oflag=direct status=none 2>/dev/null &
+  check "octets are written" until_true 30 megabyte_sent
+  check "rdma link delete" bounded 90 rdma link delete rd0
+  check "the controller is removed with it" until_true 30 nvme_no_controller
+  wait
+fi
+nvme_end
+finish

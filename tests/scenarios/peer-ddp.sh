@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The wire peer against the device: DDP and its errors.
+# suite: debug kcsan
+. "$(dirname "$0")/../lib/scenario.sh"
+begin "wire peer: DDP and its errors"
+load_modules || finish
+two_hosts || finish
+. "$(dirname "$0")/../lib/peer.sh"
+peer_matrix 'ddp-*'
+finish

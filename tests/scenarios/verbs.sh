@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The verbs of programs: queues, errors, connections, between two hosts.
+# shows requirements by the IDs of its cases
+# suite: debug kcsan
+. "$(dirname "$0")/../lib/scenario.sh"
+begin "verbs"
+load_modules || finish
+two_hosts || finish
+v() { bounded 250 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns h1; }
+
+queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads depths-stay read-order fence shared-cq srq srq-size srq-domain
+  srq-last posted-together ping-pong"
+errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long deregister
+  deregister-many deregister-source flush error-under-load send-invalidate"
+connections="private-data reject server-goes client-goes nobody-listens posted-early graceful abortive both-disconnect wildcard
+  other-space cycles many-connections"
+hostile="read-only-mapping keys stags last-address cq-overflow cq-overflow-destroy malformed-sends malformed-receives receiver-not-ready
+  peer-killed foreign-connect foreign-accept foreign-rings"
+# shellcheck disable=SC2086 # lists of names
+cases "queues and completions" v $queues
+# shellcheck disable=SC2086
+cases "errors" v $errors
+# shellcheck disable=SC2086
+cases "connections" v $connections
+# shellcheck disable=SC2086
+cases "hostile programs and peers" v $hostile
+
+# Workers serve a peer's READs and WRITEs. While they do, ps shows the queue in their names, and an H for high priority. They must not get
+# more of a CPU than the machine's programs.
+workers() { ps -eo comm= | grep -E '^kworker/.*[-+](iwmpa|mpa)(_user)?$'; }
+say "workers' priority"
+v bulk --count 8 >"$WORK/bulk" 2>&1 &
+reader=$!
+until_true 60 workers || fail "ps shows no worker"
+while kill -0 $reader 2>/dev/null; do workers >>"$WORK/workers"; done
+wait $reader || fail "transfer: $(tail -3 "$WORK/bulk")"
+check "no worker of high priority" bash -c "! grep -E '^kworker/[0-9]+:[0-9]+H' '$WORK/workers'"
+
+cases "locked memory" bounded 100 setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock \
+  verbs-test run memlock --addr 10.9.0.2 --server-ns h2 --client-ns h1
+mount -t cgroup2 none /sys/fs/cgroup && echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir /sys/fs/cgroup/verbs ||
+  fail "no memory cgroup"
+in_group() { bash -c 'echo $$ >/sys/fs/cgroup/verbs/cgroup.procs; exec "$@"' - "$@"; }
+cases "memory in the kernel" in_group timeout -k 5 $((100 * PATIENCE)) verbs-test run accounted --addr 10.9.0.2 --server-ns h2 --client-ns h1
+rmdir /sys/fs/cgroup/verbs && umount /sys/fs/cgroup
+cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard other-space graceful --addr fd09::2 --server-ns h2 --client-ns h1
+
+# Less than one segment of lo. No transfer may depend on TCP's timer, which expires after minutes here.
+in1 sysctl -qw net.ipv4.tcp_notsent_lowat=16384 && in1 ip route change local 10.9.0.1 dev wire table local rto_min 100s ||
+  fail "nothing is set"
+cases "few octets, which TCP takes and cannot send yet" bounded 60 verbs-test run bulk --addr 10.9.0.1 --server-ns h1 --client-ns h1
+in1 sysctl -qw net.ipv4.tcp_notsent_lowat=4294967295 && in1 ip route change local 10.9.0.1 dev wire table local
+
+say "a device is removed while completion queues overflow"
+before=$(counter rd1 cq_overflows)
+more_overflows() { [ "$(counter rd1 cq_overflows)" -gt "$before" ]; }
+# This run must fail, so its results do not count.
+TEST_RESULTS='' bounded 100 verbs-test run cq-overflow-destroy --count 100000 --addr 10.9.0.2 --server-ns h2 --client-ns h1 >"$WORK/overflow" 2>&1 &
+check "they overflow" until_true 60 more_overflows
+check "rdma link delete rd1" bounded 60 rdma link delete rd1
+wait $!
+check "the program notices" [ $? = 1 ]
+finish
