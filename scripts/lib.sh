@@ -4,7 +4,7 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 BUILD=$ROOT/build
-RESULTS=${IWMPA_RESULTS:-$BUILD/results} # the tests' results: a folder for each stage, files of lines "name, IDs, ok|FAIL|skip, text"
+RESULTS=${IWMPA_RESULTS:-$BUILD/results} # the tests' results: a folder for each stage, files of TAP
 # Large files that do not depend on this checkout (kernel source, kernels) are kept outside it, so that a fresh clone starts fast.
 CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
 # The stock kernel series of this machine's Debian; KERNEL names another.
@@ -117,12 +117,25 @@ project_files() {
     sort -u | while read -r f; do [ ! -e "$f" ] || echo "$f"; done
 }
 
-# spoil FILE STATUS: changes "ok" to "FAIL" in a file of results when the whole test ended with STATUS for a reason without a line in the
+# spoil FILE STATUS: changes "ok" to "not ok" in a file of TAP when the whole test ended with STATUS for a reason without a line in the
 # file, such as a dirty kernel log or a dead kernel. With status 1 and failures in the file, these failures are the reason.
 spoil() {
   case $2 in
   0 | 77) return ;;
-  1) if grep -qP '\tFAIL\t' "$1"; then return; fi ;;
+  1) if grep -q '^ *not ok ' "$1"; then return; fi ;;
   esac
-  sed -i "s/\tok\t[^\t]*$/\tFAIL\tthe whole ended with status $2/" "$1"
+  sed -i "/ # SKIP/!s/^\( *\)\(ok .*\)/\1not \2\n# the whole ended with status $2/" "$1"
+}
+
+# count_tap FILE NAME SECONDS [LOG]: prints the lines of a stage (scripts/check) for the tests of a file of TAP, subtests included.
+count_tap() {
+  awk -v OFS='\t' -v name="$2" -v seconds="$3" -v log_file="${4:-}" '
+    !/^ *(not )?ok / { next }
+    / # SKIP/ { skipped++; next }
+    /^ *ok/ { ok++; next }
+    { sub(/^ *not ok [0-9]* ?(- )?/, ""); gsub(/\t/, " "); print "FAIL", name ": " $0, seconds, 1, log_file }
+    END {
+      if (ok) print "ok", name, seconds, ok
+      if (skipped) print "skip", name, seconds, skipped, "says so itself"
+    }' "$1"
 }

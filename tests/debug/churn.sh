@@ -113,7 +113,7 @@ client_status=$?
 touch "$WORK/end"
 wait "${things[@]}"
 wait $server
-check "the transfer beside all this was complete and unchanged" ended_well "transfer" $client_status $?
+ended_well "the transfer beside all this was complete and unchanged" $client_status $?
 say "turns: $(sort "$WORK/turns" | uniq -c | tr '\n' ' ')"
 check "each kind of event happened" test "$(sort -u "$WORK/turns" | wc -l)" = 6
 check "no event failed" bash -c "! grep . '$WORK/faults'"

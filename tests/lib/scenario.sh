@@ -2,10 +2,8 @@
 # Sourced by the scenarios, which run as root in a guest of their own. A scenario calls `begin`, builds its network, uses `check`
 # and `refused`, and ends with `finish`. However it ends, everything that it has made is removed and the modules are unloaded.
 #
-# Exit status of a scenario: 0 passed, 77 skipped, anything else failed.
-#
-# The IDs of the requirements that a check shows are in brackets at the end of its text, as in [TX-01 TX-05]. Results are written to
-# TEST_RESULTS, a line each: name, IDs, ok or FAIL; the tools add the results of their cases to the same file.
+# Exit status of a scenario: 0 passed, 77 skipped, anything else failed. Its output is TAP: a line for each check, the cases of a tool as
+# a subtest, the plan at the end. The IDs of the requirements that a check shows are in brackets at the end of its text: [TX-01 TX-05].
 #
 #   IWMPA_DIR   the checkout (given by the runner)     TOOLS      where the tools were built (default: IWMPA_DIR/build/tools)
 #   LINKTYPE    link type to test (default: iwmpa)     MODULES    module files in loading order (default: mpa.ko iwmpa.ko)
@@ -19,31 +17,27 @@ TOOLS=${TOOLS:-$IWMPA_DIR/build/tools}
 MODULES=${MODULES:-$IWMPA_DIR/mpa.ko $IWMPA_DIR/iwmpa.ko}
 export PATH=$TOOLS/peer:$TOOLS/verbs:$TOOLS/socket:$TOOLS/mpi:$TOOLS/top:$PATH:/usr/sbin:/sbin LC_ALL=C
 WORK=$(mktemp -d)
-export TEST_RESULTS=${TEST_RESULTS-${VMOUT:-$WORK}/$(basename "$0" .sh).tsv}
-failures=0
+booked=0 failures=0
 finished=
 
-say() { echo "== $*"; }
-skip() { echo "skipped: $*"; finished=skip; exit 77; }
+say() { echo "# $*"; }
+skip() { skipped=$*; finished=skip; exit 77; }
 
-# book ok|FAIL TEXT: writes a result to TEST_RESULTS.
+# book "ok"|"not ok" TEXT [DIRECTIVE]: prints a result.
 book() {
-  local ids='' name=${2%% \[*}
-  local pattern='\[([A-Z]{2,3}-[0-9]{2}( [A-Z]{2,3}-[0-9]{2})*)\]'
-  [[ ! $2 =~ $pattern ]] || ids=${BASH_REMATCH[1]}
-  [ -z "$TEST_RESULTS" ] || printf '%s\t%s\t%s\t\n' "${name//[$'\t\n']/ }" "$ids" "$1" >>"$TEST_RESULTS"
+  booked=$((booked + 1))
+  echo "$1 $booked - ${2//[$'\n#']/ }${3:+ # $3}"
 }
 
-good() {
-  echo "ok: $*"
-  book ok "$1"
-}
+good() { book ok "$1"; }
 
 fail() {
-  echo "FAIL: $*"
-  book FAIL "$*"
+  book "not ok" "$*"
   failures=$((failures + 1))
 }
+
+# details [PREFIX]: passes its input on as comments.
+details() { sed "s/^/#   ${1:-}/"; }
 
 # check TEXT COMMAND...: the command must succeed.
 check() {
@@ -51,7 +45,7 @@ check() {
   "$@" >"$WORK/out" 2>&1 || status=$?
   if [ $status = 0 ]; then good "$text"; return 0; fi
   fail "$text (status $status): $*"
-  tail -40 "$WORK/out" | sed 's/^/    /'
+  tail -40 "$WORK/out" | details
   return 1
 }
 
@@ -63,17 +57,19 @@ refused() {
     fail "$text: does not say '$regex', but: $(tr '\n' ' ' <"$WORK/out")"
     return 1
   fi
-  good "$text" "($(tail -1 "$WORK/out"))"
+  good "$text"
+  tail -1 "$WORK/out" | details
 }
 
-# cases TEXT COMMAND...: runs a tool that prints a line for each case, and passes these lines on.
+# cases TEXT COMMAND...: runs a tool that prints TAP, a line for each case; it becomes a subtest.
 cases() {
-  local text=$1 status=0; shift
+  local text=$1 status; shift
   say "$text"
-  "$@" || status=$?
+  "$@" | sed -u 's/^/    /'
+  status=${PIPESTATUS[0]}
   case $status in
-  0) book ok "$text" ;;
-  77) echo "none of these cases can run here" ;;
+  0) good "$text" ;;
+  77) book ok "$text" "SKIP none of these cases can run here" ;;
   *) fail "$text (status $status)" ;;
   esac
 }
@@ -234,16 +230,13 @@ leave() {
   local status=$?
   trap - EXIT
   take_down
-  if [ "$finished" = skip ] && [ $failures = 0 ]; then exit 77; fi
-  if [ -z "$finished" ]; then
-    echo "FAIL: the scenario stopped before its end (status $status)"
-    exit 1
+  if [ "$finished" = skip ] && [ $failures = 0 ]; then
+    echo "1..$booked # SKIP $skipped"
+    exit 77
   fi
-  if [ $failures != 0 ]; then
-    echo "$failures failed"
-    exit 1
-  fi
-  echo "passed"
+  [ -n "$finished" ] || fail "the scenario stopped before its end (status $status)"
+  echo "1..$booked"
+  [ $failures = 0 ] || exit 1
   exit 0
 }
 
@@ -277,8 +270,8 @@ gone() { ! kill -0 "$1" 2>/dev/null; }
 ended_well() {
   if [ "$2" = 0 ] && [ "$3" = 0 ]; then good "$1"; return 0; fi
   fail "$1 (client status $2, server status $3)"
-  tail -15 "$WORK/client" | sed 's/^/    client: /'
-  tail -15 "$WORK/server" | sed 's/^/    server: /'
+  tail -15 "$WORK/client" | details "client: "
+  tail -15 "$WORK/server" | details "server: "
   return 1
 }
 
@@ -294,7 +287,7 @@ client_server() {
   if ! until_true 20 listening "$sns" "$port"; then
     fail "$text: the server does not listen on port $port"
     kill $spid 2>/dev/null; wait $spid
-    sed 's/^/    /' "$WORK/server"
+    details <"$WORK/server"
     return 1
   fi
   bounded "$limit" "${in_c[@]}" bash -c "$client" >"$WORK/client" 2>&1 || status=$?

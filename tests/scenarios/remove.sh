@@ -38,7 +38,8 @@ ends() {
   fi
   wait "$2" || status=$?
   if [ $status = 0 ] && grep -qE "ended: ${3:-.}" "$WORK/$1"; then
-    echo "ok: the $1 ends: $(grep ended: "$WORK/$1")"
+    good "the $1 ends"
+    grep ended: "$WORK/$1" | details
   else
     fail "the $1 ends with status $status: $(cat "$WORK/$1")"
   fi
@@ -126,7 +127,7 @@ say "the module is unloaded"
 start_transfer && {
   last=$(basename "${MODULES##* }" .ko)
   if rmmod "$last" 2>"$WORK/rmmod"; then
-    echo "ok: it unloads at once"
+    good "it unloads at once"
   else
     check "refused, because it is in use" grep -q "in use" "$WORK/rmmod"
     check "the transfer goes on" until_true 30 running

@@ -103,7 +103,7 @@ ip -n h2 neigh add 10.9.0.77 lladdr 02:00:00:00:00:77 dev wire nud permanent
 ip -n h2 route add 10.9.0.1/32 via 10.9.0.77 dev wire
 ip -n h2 route add 10.9.0.1/32 dev wire table 100
 ip -n h2 rule add uidrange 65534-65534 table 100
-check "the second attempt to connect also takes the user's route" in1 timeout -k 5 $((120 * PATIENCE)) mpa-peer run enhanced-fallback \
+cases "the second attempt to connect also takes the user's route" in1 timeout -k 5 $((120 * PATIENCE)) mpa-peer run enhanced-fallback \
   --addr 10.9.0.2 --own-addr 10.9.0.1 --target "ip netns exec h2 ${nobody[*]} rdma-target"
 ip -n h2 rule delete uidrange 65534-65534 table 100
 ip -n h2 route delete 10.9.0.1/32 via 10.9.0.77 dev wire

@@ -18,7 +18,16 @@ printf 'ok\tgood & well\t1.5\t3\t\n'
 printf 'FAIL\tbad <one>\t2\t1\t%s\n' "$IWMPA_LOGS/bad.log"
 printf 'FAIL\tno log\t2\t1\t/nonexistent\n'
 printf 'skip\tleft out\t0\t1\tno "device"\n'
-printf 'a case\tTX-01 TX-02\tok\t\nanother\t\tFAIL\twhy <it> did\n' >"$IWMPA_LOGS/../results/mixed/peer.tsv"
+cat >"$IWMPA_LOGS/../results/mixed/peer.tap" <<'TAP'
+# what it tests
+    ok - a case [TX-01 TX-02] # 3 ms
+    not ok - another # 4 ms
+    # why <it> did
+    ok - a third # SKIP no "device"
+    1..3
+not ok 1 - cases
+1..1
+TAP
 EOF
 printf '#!/bin/bash\necho "out of memory" >&2\nexit 3\n' >"$work/scripts/stages/broken"
 chmod +x "$work"/scripts/stages/*
@@ -38,5 +47,8 @@ says 'string(//testcase[@name="good & well"]/@time)' 1.500
 says 'string(//testcase[@name="bad <one>"]/failure)' $'first <line> & "quotes"\n[1mcolour[0m  broken ]]>'
 says 'string(//testcase[@name="left out"]/skipped/@message)' 'no "device"'
 says 'count(//testsuite[@name="mixed/peer"]/testcase[@name="a case [TX-01 TX-02]" and not(*)])' 1
-says 'string(//testcase[@name="another"]/failure/@message)' 'why <it> did'
+says 'string(//testcase[@name="another"]/failure)' 'why <it> did'
+says 'string(//testcase[@name="a third"]/skipped/@message)' 'no "device"'
+says 'string(//testsuite[@name="mixed/peer"]/@tests)' 4
+says 'string(//testsuite[@name="mixed/peer"]/@failures)' 2
 says 'string(//testsuite[@name="broken"]/testcase/failure)' 'out of memory'

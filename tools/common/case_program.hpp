@@ -21,18 +21,16 @@ template <class Context> struct CaseProgram {
   /** Parses the command line, runs or lists the cases, and returns the exit status. */
   int main(int argc, char** argv, Context& context) const {
     return guarded(name, [&] {
-      std::string tsv;
       std::vector<std::string> words;
       std::vector<Option> list = own;
 
       list.push_back({"seed", "N", "seed of all random values (1)", number(context.seed)});
       list.push_back({"count", "N", "number of repetitions, for cases that repeat", number(context.count)});
-      list.push_back({"tsv", "FILE", "file for machine-readable results", text(tsv)});
       if (const auto status = Options(before().c_str(), std::move(list), after).parse(argc, argv, words))
         return *status;
       if (!words.empty() && words.front() == "run")
         beforeRun();
-      return command(cases, words, tsv, context);
+      return command(cases, words, context);
     });
   }
 

@@ -161,70 +161,44 @@ inline Result outcome(const std::string& name, const std::string& shows, const s
   return result;
 }
 
-/** Prints a case's result as a line. */
+/** A case's result in TAP: a line with the IDs in brackets, and a second one that says why it failed. */
+inline std::string tap(const Result& r) {
+  const std::string line = (r.verdict == "FAIL" ? "not ok - " : "ok - ") + r.name + (r.shows.empty() ? "" : " [" + r.shows + "]");
+  std::string text = r.text;
+
+  std::ranges::replace(text, '\n', ' ');
+  if (r.verdict == "skip")
+    return line + " # SKIP " + text;
+  return line + format(" # %lld ms", static_cast<long long>(r.took.count())) + (text.empty() ? "" : "\n# " + text);
+}
+
+/** Prints a case's result; what has been printed remains if the next case crashes. */
 inline void print(const Result& r) {
-  std::printf("%-4s %-44s %6lld ms  %s%s%s\n", r.verdict.c_str(), r.name.c_str(), static_cast<long long>(r.took.count()),
-              r.shows.c_str(), r.text.empty() ? "" : "  # ", r.text.c_str());
+  std::puts(tap(r).c_str());
   std::fflush(stdout);
 }
 
 /** Counts and prints results. */
 class Report {
 public:
-  /**
-   * @param tsv file for machine-readable results (name, IDs, result, text). When empty, results are appended to the file that
-   * the environment variable TEST_RESULTS names, if it is set
-   */
-  explicit Report(const std::string& tsv) : tsv_(tsv.empty() ? shared() : open(tsv, "w")) {}
-  ~Report() {
-    if (tsv_)
-      std::fclose(tsv_);
-  }
-  Report(const Report&) = delete;
-  Report& operator=(const Report&) = delete;
-
   /** Runs @p body and records its result under @p name; returns false when it failed. */
   bool run(const std::string& name, const std::string& shows, const std::function<void()>& body) {
     const Result result = outcome(name, shows, body);
 
     (result.verdict == "ok" ? passed_ : result.verdict == "skip" ? skipped_ : failed_)++;
     print(result);
-    if (tsv_) {
-      std::fprintf(tsv_, "%s\t%s\t%s\t%s\n", name.c_str(), shows.c_str(), result.verdict.c_str(), oneLine(result.text).c_str());
-      std::fflush(tsv_); /* keep the results so far if the next case crashes */
-    }
     return result.verdict != "FAIL";
   }
 
-  /** Prints the totals; returns 0 when no case failed and one passed, 77 when all were skipped. */
+  /** Prints the plan and the totals; returns 0 when no case failed and one passed, 77 when all were skipped. */
   int finish() const {
-    std::printf("%u passed, %u failed, %u skipped\n", passed_, failed_, skipped_);
+    std::printf("1..%u\n# %u passed, %u failed, %u skipped\n", passed_ + failed_ + skipped_, passed_, failed_, skipped_);
     if (failed_)
       return 1;
     return passed_ ? 0 : 77;
   }
 
 private:
-  static std::FILE* open(const std::string& file, const char* mode) {
-    if (const auto stream = std::fopen(file.c_str(), mode))
-      return stream;
-    throw std::runtime_error("cannot write " + file + ": " + std::strerror(errno));
-  }
-
-  static std::FILE* shared() {
-    const char* const file = std::getenv("TEST_RESULTS");
-
-    return file && *file ? open(file, "a") : nullptr;
-  }
-
-  static std::string oneLine(std::string text) {
-    for (char& c : text)
-      if (c == '\n' || c == '\t')
-        c = ' ';
-    return text;
-  }
-
-  std::FILE* tsv_;
   unsigned passed_ = 0, failed_ = 0, skipped_ = 0;
 };
 
@@ -247,9 +221,8 @@ template <class Cases> int list(const Cases& cases) {
 }
 
 /** Runs the cases that @p patterns select and returns the exit status. */
-template <class Cases, class Context>
-int run(const Cases& cases, std::span<const std::string> patterns, const std::string& tsv, Context& context) {
-  Report report(tsv);
+template <class Cases, class Context> int run(const Cases& cases, std::span<const std::string> patterns, Context& context) {
+  Report report;
   unsigned matched = 0;
 
   for (const auto& c : cases) {
@@ -264,8 +237,7 @@ int run(const Cases& cases, std::span<const std::string> patterns, const std::st
 }
 
 /** The commands `list` and `run [CASE...]`. */
-template <class Cases, class Context>
-int command(const Cases& cases, std::vector<std::string> words, const std::string& tsv, Context& context) {
+template <class Cases, class Context> int command(const Cases& cases, std::vector<std::string> words, Context& context) {
   const std::string name = words.empty() ? "" : words.front();
 
   if (name == "list")
@@ -273,7 +245,7 @@ int command(const Cases& cases, std::vector<std::string> words, const std::strin
   if (name != "run")
     throw std::invalid_argument("list or run; --help says more");
   words.erase(words.begin());
-  return run(cases, words, tsv, context);
+  return run(cases, words, context);
 }
 
 /** Runs the body of main(); returns 64 for wrong usage and 1 for any other failure, and prints a line with the reason. */

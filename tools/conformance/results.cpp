@@ -2,10 +2,10 @@
 /** @file results.cpp @brief Reads the results that the stages have written. */
 #include "results.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
-#include <vector>
+#include <regex>
 
 namespace conformance {
 
@@ -13,32 +13,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<std::string> fields(const std::string& line) {
-  std::vector<std::string> list(1);
-
-  for (const char c : line)
-    if (c == '\t')
-      list.emplace_back();
-    else
-      list.back() += c;
-  return list;
-}
-
 void readFile(const Table& table, const fs::path& file, std::map<std::string, Shown>& shown) {
+  static const std::regex result(R"( *(not )?ok (?:\d+ )?(?:- )?(.*?)(?: \[([A-Z]{2,3}-\d\d[^\]]*)\].*| # .*)?)");
   std::ifstream in(file);
   std::string line;
+  std::smatch m;
 
   while (std::getline(in, line)) {
-    const auto field = fields(line);
-
-    if (field.size() < 3 || (field[2] != "ok" && field[2] != "FAIL" && field[2] != "skip"))
-      throw std::runtime_error(file.string() + ": not a result: " + line);
-    if (field[2] == "skip")
+    line.resize(std::min(line.size(), std::size_t{1000})); /* std::regex recurses for each character */
+    if (!std::regex_match(line, m, result) || line.find(" # SKIP") != line.npos)
       continue;
-    for (const auto& id : table.idsIn(field[1].empty() ? field[0] : field[1])) {
+    for (const auto& id : table.idsIn(m[m[3].matched ? 3 : 2].str())) {
       auto& row = shown[id];
 
-      (field[2] == "ok" ? row.passed : row.failed).insert(file.stem().string() + ": " + field[0]);
+      (m[1].matched ? row.failed : row.passed).insert(file.stem().string() + ": " + m[2].str());
     }
   }
 }
@@ -50,7 +38,7 @@ std::map<std::string, Shown> readResults(const Table& table, const std::string& 
 
   if (fs::is_directory(folder))
     for (const auto& entry : fs::recursive_directory_iterator(folder))
-      if (entry.is_regular_file() && entry.path().extension() == ".tsv")
+      if (entry.is_regular_file() && entry.path().extension() == ".tap")
         readFile(table, entry.path(), shown);
   return shown;
 }

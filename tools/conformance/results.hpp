@@ -16,8 +16,8 @@ struct Shown {
 };
 
 /**
- * Reads all *.tsv of @p folder and its subfolders: one test per line as name, IDs, result (ok, FAIL, skip), text. Without IDs, the
- * IDs are taken from the name. A test's full name is its file's name and its own.
+ * Reads all *.tap of @p folder and its subfolders. A test's IDs are in brackets after its name, or else in its name. Its full name
+ * is its file's name and its own.
  */
 std::map<std::string, Shown> readResults(const Table& table, const std::string& folder);
 

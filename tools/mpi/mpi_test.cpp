@@ -130,7 +130,7 @@ int run(std::span<const std::string> wanted) {
     c.run();
     MPI_Barrier(MPI_COMM_WORLD); /* all ranks must have passed before rank 0 prints it */
     if (rank == 0)
-      std::printf("ok   %s, %d ranks\n", c.name, ranks);
+      std::printf("ok - %s, %d ranks\n", c.name, ranks);
   }
   return 0;
 }

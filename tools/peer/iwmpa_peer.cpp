@@ -51,7 +51,7 @@ It violates the protocols on purpose: do not use it on a device that others work
 )",
                         {{"target", "ADDRESS:PORT", "listener on the device under test", test::text(a.target)},
                          {"list", nullptr, "print the cases and the requirements that they test", test::flag(a.list)},
-                         {"tap", nullptr, "print results as TAP, without the table", test::flag(a.tap)},
+                         {"tap", nullptr, "print the plan of TAP, and no table", test::flag(a.tap)},
                          {"junit", "FILE", "also write results as JUnit's XML", test::text(a.junit)},
                          {"markers", "0|1", "M bit to send: ask for Markers (0)", test::number(config.markers)},
                          {"crc", "0|1", "C bit to send: ask for CRCs (1)", test::number(config.crc)},
@@ -100,16 +100,6 @@ void probe(Context& context, const std::string& target) {
   context.trace.clear();
 }
 
-void show(const Arguments& a, unsigned number, const test::Result& result, Trace& trace) {
-  if (a.tap)
-    std::puts(tap(number, result).c_str());
-  else
-    test::print(result);
-  if (result.verdict == "FAIL" && !a.tap)
-    trace.dump();
-  std::fflush(stdout);
-}
-
 int conclude(const Arguments& a, const std::vector<test::Result>& results) {
   const auto count = [&](const char* verdict) { return std::ranges::count(results, verdict, &test::Result::verdict); };
 
@@ -137,7 +127,9 @@ int run(const Arguments& a) {
     std::printf("TAP version 13\n1..%zu\n", cases.size());
   for (const auto& c : cases) {
     results.push_back(test::outcome(c.name, c.alone, [&] { c.run(context); }));
-    show(a, static_cast<unsigned>(results.size()), results.back(), trace);
+    test::print(results.back());
+    if (results.back().verdict == "FAIL" && !a.tap)
+      trace.dump();
     trace.clear();
   }
   return conclude(a, results);

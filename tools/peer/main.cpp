@@ -16,7 +16,7 @@ using namespace peer;
 
 struct Arguments {
   Config config;
-  std::string target = "rdma-target", tsv, command;
+  std::string target = "rdma-target", command;
   std::vector<std::string> patterns;
   unsigned roles = asBoth;
 };
@@ -52,7 +52,6 @@ selftest needs no device. run tests a device at address A, where CMD (a shell co
         test::number(config.revision, 0, 2)},
        {"startup-bound", "S", "seconds within which the device must end an unfinished startup (30)", bound},
        {"seed", "N", "seed of all random values (1)", test::number(config.seed)},
-       {"tsv", "FILE", "file for machine-readable results", test::text(a.tsv)},
        {"siw", nullptr,
         "the device is siw: read Terminates in its bit order and with its segment length (without the headers), and do\n"
         "not check the QP's state, which its query_qp does not report",
@@ -117,8 +116,8 @@ private:
 class Runner {
 public:
   explicit Runner(const Arguments& a)
-      : arguments_(a), report_(a.tsv), device_(a),
-        listener_(a.config.ownAddress.empty() ? a.config.address : a.config.ownAddress, "0"), trace_(a.config.trace) {}
+      : arguments_(a), device_(a), listener_(a.config.ownAddress.empty() ? a.config.address : a.config.ownAddress, "0"),
+        trace_(a.config.trace) {}
 
   int run() {
     const auto cases = allCases();
@@ -160,7 +159,7 @@ private:
 
 int execute(const Arguments& a) {
   if (a.command == "selftest")
-    return selftest(a.patterns, a.tsv);
+    return selftest(a.patterns);
   if (a.command == "list")
     return list();
   if (a.command != "run")

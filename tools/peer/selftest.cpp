@@ -243,8 +243,8 @@ static const test::Case<None> cases[] = {
     {"order", "", "wrong orders are detected", order},
 };
 
-int selftest(const std::vector<std::string>& patterns, const std::string& tsv) {
-  test::Report report(tsv);
+int selftest(const std::vector<std::string>& patterns) {
+  test::Report report;
   None none;
 
   for (const auto& table : {std::span<const test::Case<None>>(cases), captureSelftests()})

@@ -16,6 +16,6 @@ struct None {};
 std::span<const test::Case<None>> captureSelftests();
 
 /** Runs the self tests whose names match @p patterns; returns the exit status. */
-int selftest(const std::vector<std::string>& patterns, const std::string& tsv);
+int selftest(const std::vector<std::string>& patterns);
 
 } // namespace peer

@@ -76,14 +76,6 @@ std::vector<std::string> byRequirement(const std::vector<Result>& results) {
   return rows;
 }
 
-std::string tap(unsigned number, const Result& r) {
-  const std::string line = format("%s %u - %s %s", r.verdict == "FAIL" ? "not ok" : "ok", number, r.name.c_str(), r.shows.c_str());
-
-  if (r.verdict == "skip")
-    return line + " # SKIP " + r.text;
-  return r.text.empty() ? line : line + "\n# " + r.text;
-}
-
 std::string junit(const std::string& suite, const std::vector<Result>& results) {
   const auto count = [&](const char* verdict) { return std::to_string(std::ranges::count(results, verdict, &Result::verdict)); };
   std::string cases;

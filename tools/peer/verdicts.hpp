@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file verdicts.hpp @brief Formats the results of cases for other programs: by requirement, as TAP, as JUnit's XML. */
+/** @file verdicts.hpp @brief Formats the results of cases for other programs: by requirement, as JUnit's XML. */
 #pragma once
 
 #include "../common/testcase.hpp"
@@ -8,9 +8,6 @@ namespace peer {
 
 /** A line per requirement with its cases: passed, FAILED (when one case failed) or not shown. */
 std::vector<std::string> byRequirement(const std::vector<test::Result>& results);
-
-/** The lines of a case in TAP 13. */
-std::string tap(unsigned number, const test::Result& result);
 
 /** The results as one JUnit suite. */
 std::string junit(const std::string& suite, const std::vector<test::Result>& results);

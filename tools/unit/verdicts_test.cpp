@@ -21,9 +21,9 @@ TEST(Verdicts, OneFailureFailsARequirement) {
 }
 
 TEST(Verdicts, Tap) {
-  EXPECT_EQ(tap(1, results[0]), "ok 1 - a X-1 X-2");
-  EXPECT_EQ(tap(2, {"b", "X-2", "FAIL", "why", {}}), "not ok 2 - b X-2\n# why");
-  EXPECT_EQ(tap(3, results[2]), "ok 3 - c X-3 # SKIP no Markers");
+  EXPECT_EQ(test::tap(results[0]), "ok - a [X-1 X-2] # 1500 ms");
+  EXPECT_EQ(test::tap({"b", "", "FAIL", "why\nit did", milliseconds(2)}), "not ok - b # 2 ms\n# why it did");
+  EXPECT_EQ(test::tap(results[2]), "ok - c [X-3] # SKIP no Markers");
 }
 
 TEST(Verdicts, JunitCountsAndEscapes) {
