@@ -57,9 +57,10 @@ gate_parameters() {
 
 gate_shell() {
   local bad=0 f list
-  mapfile -t list < <(scripts; files '^scripts/.*lib\.sh$|^tests/lib/')
+  mapfile -t list < <(scripts; files '^scripts/.*lib\.sh$|^tests/lib/|\.bash$')
   for f in "${list[@]}"; do bash -n "$f" || bad=1; done
   [ ${#list[@]} = 0 ] || shellcheck -x -S warning -e SC1090,SC1091,SC2034,SC2154 -s bash "${list[@]}" || bad=1
+  files '\.bats$' | xargs -r shellcheck -S warning -e SC2034,SC2154 || bad=1
   return $bad
 }
 # Kbuild, CMake and the package's dkms.conf read the version from VERSION; Debian's changelog must begin with the same.
@@ -72,7 +73,7 @@ gate_spdx() {
   local f bad=0
   while read -r f; do
     head -4 "$f" | grep -q 'SPDX-License-Identifier: ' || { echo "$f: no SPDX line"; bad=1; }
-  done < <(files '\.([ch]|cpp|hpp|sh|txt|cmake|conf|json|awk)$|(^|/)(Kbuild|Makefile|\.[a-z-]*)$|^(scripts|\.ci|\.githooks)/[^.]*$' |
+  done < <(files '\.([ch]|cpp|hpp|sh|bash|bats|txt|cmake|conf|json|awk)$|(^|/)(Kbuild|Makefile|\.[a-z-]*)$|^(scripts|\.ci|\.githooks)/[^.]*$' |
     grep -vE 'corpus/|vectors/.*\.txt$')
   return $bad
 }
@@ -82,7 +83,7 @@ gate_spdx() {
 gate_format() { files '^tools/.*\.[ch]pp$' | xargs -r clang-format-19 --dry-run -Werror; }
 
 prose() {
-  files '\.(md|rows|[1478]|[ch]|[ch]pp|sh|pml)$|(^|/)(Kbuild|Makefile|CMakeLists.txt|control)$|^scripts/[^.]*$' |
+  files '\.(md|rows|[1478]|[ch]|[ch]pp|sh|bash|bats|pml)$|(^|/)(Kbuild|Makefile|CMakeLists.txt|control)$|^scripts/[^.]*$' |
     grep -vE 'corpus/|vectors/'
 }
 gate_spelling() { prose | xargs -r codespell --ignore-words-list te,tthe,wirte,upto; }
@@ -114,7 +115,7 @@ gate_names() {
 # Lines of shell have at most 160 columns, lines of pages 140 outside of tables and examples.
 gate_lines() {
   local list
-  mapfile -t list < <({ scripts; files '^scripts/.*lib\.sh$|^tests/lib/|\.md$'; } | sort -u)
+  mapfile -t list < <({ scripts; files '^scripts/.*lib\.sh$|^tests/lib/|\.(md|bash|bats)$'; } | sort -u)
   [ ${#list[@]} = 0 ] || awk '
     FNR == 1 { page = FILENAME ~ /\.md$/; example = 0 }
     page && /^```/ { example = !example }

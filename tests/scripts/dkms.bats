@@ -1,0 +1,54 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0
+# Debian's dkms with dkms.conf when a kernel is installed. For a kernel that the code does not support dkms must build nothing and return
+# no error, or the kernel's package would stay half-configured; for the others it must build the modules. The package of dkms is unpacked
+# and not installed, because an installation would enable a service. The test has trees of its own, fake kernels, and a make that fails.
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/../../scripts/lib.sh"
+  export DKMS=$CACHE/dkms/usr/sbin/dkms
+  [ ! -e "$DKMS" ] || return 0
+  cd "$BATS_FILE_TMPDIR" || return
+  apt-get -q download dkms && dpkg -x dkms_*.deb root && mkdir -p "$CACHE" && rm -rf "$CACHE/dkms" && mv root "$CACHE/dkms"
+}
+
+# dkms ARGUMENT...
+dkms() {
+  timeout 200 bash "$DKMS" --dkmstree "$work/tree" --sourcetree "$work/source" --installtree "$work/install" "$@"
+}
+
+# add: adds the modules.
+add() {
+  mkdir -p "$work"/{source,tree,install} "$work/source/iwmpa-0"
+  sed 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION=0/' ../dkms.conf >"$work/source/iwmpa-0/dkms.conf"
+  cp ../Kbuild "$work/source/iwmpa-0/"
+  # dkms insists on root, which it does not need in these trees. The fake make leaves a file when it is called.
+  fake id <<<'echo 0'
+  fake make <<<"case \"\$*\" in *' modules') : >$work/asked ;; esac; exit 2"
+  dkms add iwmpa/0
+}
+# installed: another kernel has the modules, for which dkms calls make in that kernel's name.
+installed() {
+  mkdir -p "$work/headers/include" "$work/tree/iwmpa/0/6.1.0-1-amd64/$(uname -m)/module"
+  touch "$work/tree/iwmpa/0/6.1.0-1-amd64/$(uname -m)/module"/{mpa,iwmpa}.ko
+}
+# left_alone KERNEL [ARCHITECTURE]
+left_alone() { dkms autoinstall -k "$1" ${2:+-a "$2"} && [ ! -e "$work/asked" ]; }
+
+@test "6.2 is left alone" { add; left_alone 6.2.0-1-amd64; }
+@test "6.2 is left alone when another kernel has the modules" { add; installed; left_alone 6.2.0-1-amd64; }
+@test "7.20 is left alone" { add; installed; left_alone 7.20.1+deb13-amd64; }
+@test "a kernel for i686 is left alone" { add; installed; left_alone 6.1.99-686-pae i686; }
+
+@test "the kernels of Kbuild are built for" {
+  add
+  installed
+  for series in $(sed -n 's/^IWMPA_KERNELS ?= //p' ../Kbuild); do
+    rm -f "$work/asked"
+    run ! dkms autoinstall -k "$series.99-amd64" --kernelsourcedir "$work/headers"
+    echo "$series: $output"
+    [ -e "$work/asked" ]
+  done
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0
+load lib
+
+# says XPATH TEXT
+says() {
+  run xmllint --xpath "$1" "$work/build/junit.xml"
+  [ "$output" = "$2" ] || { echo "$1 is '$output', not '$2'"; return 1; }
+}
+
+@test "check writes build/junit.xml: well-formed whatever the logs contain, with every result, and failures with their text" {
+  # A project with two stages: one prints all kinds of results, one breaks off.
+  mkdir -p "$work/scripts/stages"
+  cp check junit lib.sh "$work/scripts/"
+  cat >"$work/scripts/stages/mixed" <<'STAGE'
+#!/bin/bash
+mkdir -p "$IWMPA_LOGS" "$IWMPA_LOGS/../results/mixed"
+printf 'first <line> & "quotes"\n\033[1mcolour\033[0m \xff\xfe broken ]]>\n' >"$IWMPA_LOGS/bad.log"
+printf 'ok\tgood & well\t1.5\t3\t\n'
+printf 'FAIL\tbad <one>\t2\t1\t%s\n' "$IWMPA_LOGS/bad.log"
+printf 'FAIL\tno log\t2\t1\t/nonexistent\n'
+printf 'skip\tleft out\t0\t1\tno "device"\n'
+cat >"$IWMPA_LOGS/../results/mixed/peer.tap" <<'TAP'
+# what it tests
+    ok - a case [TX-01 TX-02] # 3 ms
+    not ok - another # 4 ms
+    # why <it> did
+    ok - a third # SKIP no "device"
+    1..3
+not ok 1 - cases
+1..1
+TAP
+STAGE
+  printf '#!/bin/bash\necho "out of memory" >&2\nexit 3\n' >"$work/scripts/stages/broken"
+  chmod +x "$work"/scripts/stages/*
+
+  IWMPA_NO_SETUP=1 run "$work/scripts/check" mixed broken
+  [ "$status" = 1 ]
+  cat "$work/build/junit.xml"
+  xmllint --noout "$work/build/junit.xml"
+  says 'string(//testsuite[@name="mixed"]/@tests)' 4
+  says 'string(//testsuite[@name="mixed"]/@failures)' 2
+  says 'string(//testsuite[@name="mixed"]/@skipped)' 1
+  says 'string(//testcase[@name="good & well"]/@time)' 1.500
+  says 'string(//testcase[@name="bad <one>"]/failure)' $'first <line> & "quotes"\n[1mcolour[0m  broken ]]>'
+  says 'string(//testcase[@name="left out"]/skipped/@message)' 'no "device"'
+  says 'count(//testsuite[@name="mixed/peer"]/testcase[@name="a case [TX-01 TX-02]" and not(*)])' 1
+  says 'string(//testcase[@name="another"]/failure)' 'why <it> did'
+  says 'string(//testcase[@name="a third"]/skipped/@message)' 'no "device"'
+  says 'string(//testsuite[@name="mixed/peer"]/@tests)' 4
+  says 'string(//testsuite[@name="mixed/peer"]/@failures)' 2
+  says 'string(//testsuite[@name="broken"]/testcase/failure)' 'out of memory'
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0
+load lib
+
+@test "'setup deb' installs the build dependencies of debian/control" {
+  no_packages
+  # dpkg-buildpackage needs build-essential although debian/control does not name it.
+  # shellcheck disable=SC2046 # a list
+  installs deb build-essential $(sed -n 's/^Build-Depends: //p' ../debian/control |
+    sed 's/([^)]*)//g; s/,//g; s/debhelper-compat/debhelper/; s/dh-sequence-/dh-/g')
+}
+
+@test "setup says on the terminal that it cannot become root, although its commands as root write to a log" {
+  no_packages
+  run timeout 200 ./setup host </dev/null
+  [ "$status" != 0 ]
+  [ ${#lines[@]} = 1 ]
+  [[ $output == *"needs root for: installing "* ]]
+}
+
+# on VERSION SERIES PROVER: kernel and packages are those of the machine's Debian.
+on() {
+  no_packages
+  fake sed <<<"case \"\$*\" in *VERSION_ID*) echo '\"$1\"' ;; *) exec /bin/sed \"\$@\" ;; esac"
+  unset KERNEL
+  [ "$(. ./lib.sh && echo "$SERIES $KERNEL")" = "$2 $2" ]
+  installs uml "linux-source-$2"
+  installs prove "$3"
+}
+@test "Debian 12 has Linux 6.1" { on 12 6.1 frama-c-base; }
+@test "Debian 13 has Linux 6.12" { on 13 6.12 spin; }
