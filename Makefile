@@ -10,12 +10,14 @@
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
 #   FUZZ_SEED=N           make fuzz: the seed of the inputs (default: a new one each time)
 #   FULL=1                make fresh also runs make check
+#   KEY=NAME              make repository: the secret key of GnuPG to sign with
+#   REPOSITORY=DIR        make repository: where the repository is (default: build/repository)
 #   HOURS=N               make soak: how long (default: 1)
 #   IWMPA_CACHE=DIR       where kernel sources and kernels are kept (default: ~/.cache/iwmpa)
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
-export KERNEL KVER T HOST FULL FUZZ_SECONDS FUZZ_SEED ROWS HOURS IWMPA_CACHE
+export KERNEL KVER T HOST FULL FUZZ_SECONDS FUZZ_SEED ROWS KEY REPOSITORY HOURS IWMPA_CACHE
 
 ifneq ($(words $(CURDIR)),1)
 $(error the path of this folder holds a space, which the kernel's build cannot handle: move it)
@@ -164,6 +166,11 @@ install-files: build/mpa.pc
 .PHONY: deb
 deb: ## Debian packages of modules (for DKMS) and tools, in build/deb, checked by lintian
 	@scripts/deb
+.PHONY: repository repository-check
+repository: ## add the packages to an apt repository for Debian 12 and 13, signed with KEY, in build/repository
+	@scripts/repository
+repository-check: ## install and upgrade from such a repository in bare roots of Debian 12 and 13
+	@scripts/repository-check
 .PHONY: package-check
 package-check: ## test the packages in a whole Debian in the emulator: install, reboot, newer kernel, purge (an hour or more)
 	@scripts/package-check
