@@ -98,6 +98,19 @@ static inline int mpa_ioctl_put(int value, unsigned long arg)
 #define MPA_INFO_SOCK	const struct sock *sk
 #endif
 
+/* Keep TCP from the task's page frag, which a reclaiming task may be using. */
+#ifdef HAVE_SK_USE_TASK_FRAG
+static inline void mpa_sock_use_own_frag(struct sock *sk)
+{
+	sk->sk_use_task_frag = false;
+}
+#else
+/* sk_page_frag() decides by sk_allocation, which is GFP_NOIO. */
+static inline void mpa_sock_use_own_frag(struct sock *sk)
+{
+}
+#endif
+
 #ifndef HAVE_SKB_FRAGS_READABLE
 /* Without devmem TCP the CPU can read all of TCP's buffers. */
 static inline bool skb_frags_readable(const struct sk_buff *skb)

@@ -71,7 +71,7 @@ void mpa_sock_tune(struct sock *sk)
 {
 	/* Reclaim may use this socket: no I/O, and not the task's page frag. */
 	sk->sk_allocation = GFP_NOIO;
-	sk->sk_use_task_frag = false;
+	mpa_sock_use_own_frag(sk);
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
 	/* Urgent data would shift copied_seq, and so the Markers. */
 	sock_set_flag(sk, SOCK_URGINLINE);
