@@ -4,12 +4,24 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 BUILD=$ROOT/build
-RESULTS=${IWMPA_RESULTS:-$BUILD/results} # the tests' results: a folder for each stage, files of TAP
 # Large files that do not depend on this checkout (kernel source, kernels) are kept outside it, so that a fresh clone starts fast.
 CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
 # The stock kernel series of this machine's Debian; KERNEL names another.
 case $(sed -n 's/^VERSION_ID=//p' /etc/os-release 2>/dev/null) in '"13"') SERIES=6.12 ;; *) SERIES=6.1 ;; esac
 KERNEL=${KERNEL:-$SERIES}
+# The architecture to build for and to test, as Debian names it; amd64 is this machine's. Kernel packages, compilers and QEMU have other names.
+ARCH=${ARCH:-amd64} CPU=${ARCH:-amd64}
+case $ARCH in
+amd64) CPU=x86_64 ;;
+arm64) CPU=aarch64 ;;
+s390x) ;;
+*) echo "${0##*/}: no architecture '$ARCH' (there are: amd64 arm64 s390x)" >&2; exit 1 ;;
+esac
+TRIPLET=$CPU-linux-gnu
+CROSS_CMAKE=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$CPU" "-DCMAKE_C_COMPILER=$TRIPLET-gcc" "-DCMAKE_CXX_COMPILER=$TRIPLET-g++")
+foreign() { [ "$ARCH" != amd64 ]; }
+! foreign || BUILD+=/$ARCH
+RESULTS=${IWMPA_RESULTS:-$BUILD/results} # the tests' results: a folder for each stage, files of TAP
 # Is KERNEL one that scripts/vm/build makes? SLOWNESS is the factor by which it is slower.
 looks_for_faults() { [[ $KERNEL == @(debug|kcsan) ]]; }
 SLOWNESS=1
@@ -78,7 +90,7 @@ lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
 
 # cached_kernel SERIES-OR-RELEASE: prints the newest release of it that scripts/fetch-kernel has put into the cache, if any.
 cached_kernel() {
-  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$1*" -name "*-amd64" -printf '%f\n' 2>/dev/null || true; } |
+  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$1*" -name "*-$ARCH" -printf '%f\n' 2>/dev/null || true; } |
     sed -n "s/^linux-headers-\(${1//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
 }
 
@@ -88,7 +100,7 @@ kver() {
   local d
   if [ -n "${KVER:-}" ]; then echo "$KVER"; return; fi
   if looks_for_faults; then "$ROOT/scripts/vm/build" "$KERNEL"; return; fi
-  if [ "$KERNEL" != "$SERIES" ]; then
+  if foreign || [ "$KERNEL" != "$SERIES" ]; then
     d=$(cached_kernel "$KERNEL")
     [ -n "$d" ] || d=$("$ROOT/scripts/fetch-kernel" "$KERNEL") || exit 1
     echo "$d"
