@@ -94,7 +94,7 @@ static void chunk_enter(struct mpa_tx_ring *ring, unsigned int slot, u32 off)
 
 /**
  * mpa_tx_next_chunk() - make the next slot of the ring the one to write to
- * @tx: transmitter; what is left of the chunk before it stays unused
+ * @tx: transmitter; the rest of the current chunk stays unused
  *
  * Context: transmit owner. Return: 0 or -ENOMEM.
  */

@@ -172,7 +172,7 @@ inline std::string tap(const Result& r) {
   return line + format(" # %lld ms", static_cast<long long>(r.took.count())) + (text.empty() ? "" : "\n# " + text);
 }
 
-/** Prints a case's result; what has been printed remains if the next case crashes. */
+/** Prints a case's result, and flushes it: it remains if the next case crashes. */
 inline void print(const Result& r) {
   std::puts(tap(r).c_str());
   std::fflush(stdout);
