@@ -19,8 +19,9 @@
  *   ERROR      ERR           IDLE: modify_qp to RESET
  *
  * The caller that changes the state performs the actions for leaving the old
- * one, so that each end is reported once. The send queue is flushed with the
- * change; qp_conn.c flushes the receive queue where the receive direction ends.
+ * one, so that each end is reported once. The flush of the send queue is
+ * requested with the change; iwm_qp_rx_end() flushes the receive queue where the
+ * receive direction ends.
  */
 #include "cep.h"
 #include "qp_state.h"

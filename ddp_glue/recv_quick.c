@@ -149,7 +149,10 @@ bool iwm_receive_quick(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
 	const u8 *ulpdu = cur->ptr;
 	struct quick_segment seg;
 
-	/* recv.c traces them: a tracepoint here costs even when it is off. */
+	/*
+	 * recv.c traces them: a tracepoint here costs even when it is off. The
+	 * longest header is asked for, so recv.c also gets empty segments.
+	 */
 	if (trace_iwm_place_enabled() ||
 	    !mpa_cursor_whole(cur, DDP_MAX_HDR_LEN))
 		return false;
