@@ -493,11 +493,22 @@ static struct kv_work *invalidate_and_fill(struct kv_region *r)
 	return work;
 }
 
+/* Wait until the last WRITE is sent or flushed. */
+static void until_sent(struct kv_case *t, const struct much_written *w)
+{
+	if (!t->failed)
+		kv_expect(t, wait_for_completion_timeout(&w->last->done,
+							 KV_WAIT),
+			  "the last WRITE does not complete");
+}
+
 /* The region still has the refilled pattern after the connection has ended. */
 static void expect_filled(struct kv_end *end, const struct kv_region *r)
 {
 	if (!end->t->failed)
-		wait_for_completion_timeout(&end->gone, KV_WAIT);
+		kv_expect(end->t,
+			  wait_for_completion_timeout(&end->gone, KV_WAIT),
+			  "the connection does not end");
 	kv_compare(r, 0, 16 * PAGE_SIZE, 7, 0);
 	kv_disconnect(end->t);
 }
@@ -508,14 +519,18 @@ static void expect_filled(struct kv_end *end, const struct kv_region *r)
  */
 static void late_writes(struct kv_case *t)
 {
-	struct kv_region *there;
+	struct much_written w;
 	int round;
 
 	for (round = 0; round < 8 && !t->failed; round++) {
 		kv_connect(t, &workqueue);
-		there = write_much(&t->server).region;
-		kv_wait(t, invalidate_and_fill(there), IB_WC_SUCCESS);
-		expect_filled(&t->server, there);
+		w = write_much(&t->server);
+		kv_wait(t, invalidate_and_fill(w.region), IB_WC_SUCCESS);
+		until_sent(t, &w);
+		/* A late WRITE ends the connection, but there may be none. */
+		if (!t->failed)
+			rdma_disconnect(t->client.id);
+		expect_filled(&t->server, w.region);
 	}
 }
 
@@ -573,9 +588,7 @@ static void late_writes_destroy(struct kv_case *t)
 			return;
 		rdma_destroy_qp(t->client.id);
 		kv_fill(w.region, 7);
-		/* Sent or flushed: no WRITE is in flight any more. */
-		kv_expect(t, wait_for_completion_timeout(&w.last->done, KV_WAIT),
-			  "the last WRITE does not complete");
+		until_sent(t, &w);
 		expect_filled(&t->server, w.region);
 	}
 }
