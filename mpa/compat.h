@@ -89,6 +89,13 @@ static inline int mpa_ioctl_put(int value, unsigned long arg)
 	((prot)->recvmsg(sk, msg, len, flags))
 #endif
 
+/* In a few kernels get_info() may not change the socket. */
+#ifdef HAVE_ULP_INFO_CONST_SOCK
+#define mpa_info_sock	const struct sock
+#else
+#define mpa_info_sock	struct sock
+#endif
+
 /* Newer kernels tell get_info() whether the caller has CAP_NET_ADMIN. */
 #ifdef HAVE_ULP_INFO_NET_ADMIN
 #define MPA_INFO_SKB	struct sk_buff *skb, bool net_admin

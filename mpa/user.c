@@ -440,7 +440,7 @@ static void user_release(struct sock *sk)
 	kfree_rcu(user, rcu);
 }
 
-static int user_get_info(struct sock *sk, MPA_INFO_SKB)
+static int user_get_info(mpa_info_sock *sk, MPA_INFO_SKB)
 {
 	const struct mpa_user *user;
 	int ret = 0;

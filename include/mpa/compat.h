@@ -21,6 +21,11 @@
 #define MPA_NS	IWMPA
 #endif
 
+#ifndef HAVE_UNINITIALIZED
+/* A variable that the compiler need not clear under INIT_STACK_ALL_ZERO */
+#define __uninitialized
+#endif
+
 #ifndef HAVE_HRTIMER_SETUP
 static inline void
 hrtimer_setup(struct hrtimer *timer,
