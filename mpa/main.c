@@ -28,6 +28,9 @@ static int __init mpa_init(void)
 	ret = mpa_user_register();
 	if (ret)
 		goto err_unregister_stats;
+#ifdef IWMPA_UNTESTED
+	pr_notice("built for a kernel series that it was not tested on\n");
+#endif
 	return 0;
 
 err_unregister_stats:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0
 # Debian's dkms with dkms.conf when a kernel is installed. For a kernel that the code does not support dkms must build nothing and return
-# no error, or the kernel's package would stay half-configured; for the others it must build the modules. The package of dkms is unpacked
+# no error, or the kernel's package would stay half-configured; for the others it must build the modules. The package's own hook then tries
+# the kernels that dkms has left out, and never returns an error. The package of dkms is unpacked
 # and not installed, because an installation would enable a service. The test has trees of its own, fake kernels, and a make that fails.
 bats_require_minimum_version 1.5.0
 load lib
@@ -51,4 +52,46 @@ left_alone() { dkms autoinstall -k "$1" ${2:+-a "$2"} && [ ! -e "$work/asked" ];
     echo "$series: $output"
     [ -e "$work/asked" ]
   done
+}
+
+# hook KERNEL: runs the package's hook, whose dkms uses the test's trees, for a kernel whose headers are installed.
+hook() {
+  { declare -f dkms; echo "work=$work DKMS=$DKMS; dkms \"\$@\" --kernelsourcedir $work/headers"; } | fake dkms
+  mkdir -p "$work/headers/include"
+  sed "s,/lib/modules,$work/install," ../debian/kernel-hook/iwmpa-dkms >"$work/hook"
+  mkdir -p "$work/install/$1/build/include"
+  run sh "$work/hook" "$1"
+  [ "$status" = 0 ]
+}
+
+@test "the hook builds for a kernel that dkms has left alone" {
+  add
+  fake make <<<"case \"\$*\" in *' modules') : >$work/asked; touch $work/tree/iwmpa/0/build/{mpa,iwmpa}.ko ;; esac"
+  fake strip <<<'exit 0'
+  fake depmod <<<'exit 0'
+  hook 6.8.0-1-amd64
+  echo "$output"
+  [ -e "$work/asked" ]
+  [[ $output == "iwmpa: built for 6.8.0-1-amd64, a kernel that it was not tested on" ]]
+  rm "$work/asked"
+  hook 6.8.0-1-amd64
+  [ -z "$output" ] && [ ! -e "$work/asked" ]
+}
+
+@test "a kernel that the modules do not build for gives one line and no error" {
+  add
+  hook 6.8.0-1-amd64
+  [ -e "$work/asked" ]
+  [ "${#lines[@]}" = 1 ] && [[ $output == "iwmpa: no modules for 6.8.0-1-amd64"* ]]
+}
+
+@test "the hook is silent without headers, and without the modules' sources" {
+  fake dkms <<<'echo asked'
+  run sh ../debian/kernel-hook/iwmpa-dkms 6.8.0-1-amd64
+  [ "$status" = 0 ] && [ -z "$output" ]
+  fake dkms <<<'exit 1'
+  sed "s,/lib/modules,$work/install," ../debian/kernel-hook/iwmpa-dkms >"$work/hook"
+  mkdir -p "$work/install/6.8.0-1-amd64/build/include"
+  run sh "$work/hook" 6.8.0-1-amd64
+  [ "$status" = 0 ] && [ -z "$output" ]
 }
