@@ -44,6 +44,8 @@ if [ "$LINKTYPE" = iwmpa ]; then
   check "as text: a device with one connection" bash -c "iwmpa-top | grep -qE '^rd1 .* ACTIVE +1 '"
   check "JSON: the connection, with TCP's times" bash -c \
     "ip netns exec h1 iwmpa-top --json | grep -q '\"remote\":\"10.9.0.2:7471\",\"process\":\"rdma-target.[0-9]*.\",\"tcp\":{\"busy_ms\"'"
+  check "for Prometheus: the open connection of the device in its namespace" bash -c \
+    "ip netns exec h1 iwmpa-top --prometheus | grep -qx 'iwmpa_open_connections{device=\"rd1\",netdev=\"wire\"} 1'"
   check "JSON: the parameters of the connection" bash -c "iwmpa-top --json | grep -q '\"drv_mulpdu\":1442'"
   check "CSV: rates in the second snapshot only" bash -c \
     "iwmpa-top --csv --count 2 --interval 0.1 | grep -c '^[^,]*,rd1,,tx_octets,[0-9]*,[0-9]' | grep -qx 1"

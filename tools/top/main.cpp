@@ -19,7 +19,7 @@ using namespace top;
 using std::chrono::steady_clock;
 
 struct Arguments {
-  bool json = false, csv = false;
+  bool json = false, csv = false, prometheus = false;
   double interval = 2;
   unsigned count = 0;
 };
@@ -30,6 +30,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   test::Options options("usage: iwmpa-top [OPTION]...\n\nShows the activity of iwmpa's devices and their connections.\n\n",
                         {{"json", nullptr, "one JSON object per snapshot and line", test::flag(a.json), 'j'},
                          {"csv", nullptr, "a line for each counter and each property of a connection", test::flag(a.csv), 'c'},
+                         {"prometheus", nullptr, "counters in Prometheus' text format", test::flag(a.prometheus), 'p'},
                          {"interval", "SECONDS", "time between two snapshots (2)", test::number(a.interval, 0, 86400), 'i'},
                          {"count", "N", "end after N snapshots (1; on a terminal: until q)", test::number(a.count, 1), 'n'}},
                         "\nRates, and the share of time in which a connection was blocked, appear from the second snapshot on.\n"
@@ -40,8 +41,8 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
     return status;
   if (!operands.empty())
     throw std::invalid_argument("'" + operands.front() + "' is not an option; see --help");
-  if (a.json && a.csv)
-    throw std::invalid_argument("--json or --csv, not both");
+  if (a.json + a.csv + a.prometheus > 1)
+    throw std::invalid_argument("--json, --csv or --prometheus: only one of them");
   if (a.interval < 0.1)
     throw std::invalid_argument("--interval wants 0.1 seconds or more");
   return {};
@@ -55,7 +56,7 @@ void print(const std::vector<std::string>& rows) {
 class Program {
 public:
   explicit Program(const Arguments& a)
-      : arguments_(a), interactive_(!a.json && !a.csv && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {}
+      : arguments_(a), interactive_(!a.json && !a.csv && !a.prometheus && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {}
 
   int run() {
     const unsigned count = arguments_.count || interactive_ ? arguments_.count : 1;
@@ -88,7 +89,7 @@ private:
     if (arguments_.json)
       std::puts(json(change).dump().c_str());
     else
-      print(arguments_.csv ? csv(change) : lines(change));
+      print(arguments_.csv ? csv(change) : arguments_.prometheus ? prometheus(change.now()) : lines(change));
     if (std::fflush(stdout))
       throw std::runtime_error("cannot write");
     if (!last)

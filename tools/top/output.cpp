@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "../common/testcase.hpp"
 
@@ -116,6 +117,15 @@ std::string field(const Json& value) {
   return value.is_null() ? "" : field(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
+/** The value of a label of Prometheus. */
+std::string label(const std::string& text) {
+  std::string quoted = "\"";
+
+  for (const char c : text)
+    quoted += c == '\n' ? "\\n" : c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  return quoted + "\"";
+}
+
 } // namespace
 
 std::string human(std::optional<double> value) {
@@ -178,6 +188,31 @@ std::vector<std::string> csv(const Change& change) {
                        "," + field(value) + ",");
   }
   return rows;
+}
+
+std::vector<std::string> prometheus(const Sample& sample) {
+  std::map<std::string, std::vector<std::string>> families; // a family's samples follow its type
+
+  for (const auto& d : sample.devices) {
+    const std::string labels = "{device=" + label(d.name) + ",netdev=" + label(d.netdev) + "} ";
+    const auto add = [&](const std::string& family, const char* type, std::uint64_t value) {
+      auto& rows = families[family];
+
+      if (rows.empty())
+        rows.push_back("# TYPE " + family + " " + type);
+      rows.push_back(family + labels + std::to_string(value));
+    };
+
+    for (const auto& [name, value] : d.counters)
+      add("iwmpa_" + name + "_total", "counter", value);
+    add("iwmpa_open_connections", "gauge", connectionsOf(sample, d));
+    add("iwmpa_port_active", "gauge", d.state == "ACTIVE");
+  }
+  std::vector<std::string> list;
+
+  for (const auto& [family, rows] : families)
+    list.insert(list.end(), rows.begin(), rows.end());
+  return list;
 }
 
 } // namespace top

@@ -169,5 +169,19 @@ TEST(TopOutput, CsvHasSixColumnsAndQuotes) {
   EXPECT_TRUE(has(",rd1,77,process,\"a,\"\"b\","));
 }
 
+TEST(TopOutput, PrometheusHasOneTypeForTheSamplesOfAllDevices) {
+  Sample now = sample(milliseconds(3000), 4500, 40, 15, 500);
+  now.devices.push_back({"rd\"2\\\n", "", "DOWN", {{"rx_octets", 7}}});
+  const auto rows = prometheus(now);
+  const auto at = std::ranges::find(rows, "# TYPE iwmpa_rx_octets_total counter");
+
+  ASSERT_GE(rows.end() - at, 3);
+  EXPECT_EQ(at[1], "iwmpa_rx_octets_total{device=\"rd1\",netdev=\"eth0\"} 4500");
+  EXPECT_EQ(at[2], "iwmpa_rx_octets_total{device=\"rd\\\"2\\\\\\n\",netdev=\"\"} 7");
+  EXPECT_EQ(std::ranges::count(rows, "iwmpa_port_active{device=\"rd1\",netdev=\"eth0\"} 1"), 1);
+  EXPECT_EQ(std::ranges::count(rows, "iwmpa_open_connections{device=\"rd1\",netdev=\"eth0\"} 1"), 1);
+  EXPECT_TRUE(prometheus(Sample{}).empty());
+}
+
 } // namespace
 } // namespace top
