@@ -181,7 +181,10 @@ std::vector<Configuration> storageConfigurations(const Table& table, const std::
   return {{transport, 1500, false, {}}, {transport, 1500, true, {}}};
 }
 
-/** Configurations of a link: each delay, packets in bunches, MTU 9000; for iwmpa also large FPDUs. None for siw. */
+/**
+ * Configurations of a link: each delay, packets in bunches, MTU 9000; for iwmpa also without CRC and with large FPDUs. None for
+ * siw.
+ */
 std::vector<Configuration> linkConfigurations(const Table& table, const std::string& transport) {
   const bool isIwmpa = transport == "iwmpa";
   std::vector<Configuration> variants, result;
@@ -204,8 +207,11 @@ std::vector<Configuration> linkConfigurations(const Table& table, const std::str
     c.mtu = 9000;
     result.push_back(c);
   }
-  if (isIwmpa)
-    result.push_back({transport, 1500, true, false, 1, true, ownDelay});
+  if (isIwmpa) {
+    result.push_back({transport, 1500, false, false, 1, false, ownDelay});
+    for (const bool crc : {true, false})
+      result.push_back({transport, 1500, crc, false, 1, true, ownDelay});
+  }
   return result;
 }
 

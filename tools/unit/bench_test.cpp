@@ -191,8 +191,11 @@ TEST(Selection, TheTablesOfALinkHaveAWordInCommon) {
   EXPECT_TRUE(std::ranges::all_of(selectRows({"link nvme"}), of("link-nvme")));
   EXPECT_EQ(textsOf(selectRows({"link iwmpa delay=20 slot=20 link-nfs-read-1m-4"})),
             std::vector<std::string>{"iwmpa 1500 crc=1 markers=0 delay=20 slot=20 link-nfs-read-1m-4"});
-  EXPECT_EQ(textsOf(selectRows({"link iwmpa large=1 link-nfs-read-1m-4"})),
+  EXPECT_EQ(textsOf(selectRows({"link iwmpa crc=1 large=1 link-nfs-read-1m-4"})),
             std::vector<std::string>{"iwmpa 1500 crc=1 large=1 delay=20 link-nfs-read-1m-4"});
+  EXPECT_EQ(textsOf(selectRows({"link iwmpa crc=0 link-nfs-read-1m-4"})),
+            (std::vector<std::string>{"iwmpa 1500 crc=0 markers=0 delay=20 link-nfs-read-1m-4",
+                                      "iwmpa 1500 crc=0 large=1 delay=20 link-nfs-read-1m-4"}));
 }
 
 TEST(Plan, RowsOfALinkSayWhatItIsLike) {
