@@ -11,7 +11,7 @@
 
 static const struct good {
 	const char *what, *frame;
-	bool reply, markers, crc, reject, enhanced, p2p;
+	bool reply, markers, crc, reject, enhanced, large, p2p;
 	u8 rtr;
 	u16 ird, ord, pd_len;
 } goods[] = {
@@ -83,6 +83,7 @@ static void check_good(struct kunit *test, const struct good *row)
 	KUNIT_EXPECT_EQ_MSG(test, offer.crc, row->crc, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, offer.reject, row->reject, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, offer.enhanced, row->enhanced, "%s", row->what);
+	KUNIT_EXPECT_EQ_MSG(test, offer.large, row->large, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, offer.p2p, row->p2p, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, offer.rtr, row->rtr, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, offer.ird, row->ird, "%s", row->what);
@@ -90,7 +91,7 @@ static void check_good(struct kunit *test, const struct good *row)
 	KUNIT_EXPECT_EQ_MSG(test, offer.pd_len, row->pd_len, "%s", row->what);
 }
 
-static void sta_02_to_sta_08_enh_02_good_frames(struct kunit *test)
+static void sta_02_to_sta_08_sta_20_enh_02_good_frames(struct kunit *test)
 {
 	int i;
 
@@ -246,6 +247,34 @@ static void rdc_05_crc_07_figure_17(struct kunit *test)
 	}
 }
 
+/* @bits: revision 2, what the Initiator says, what the Responder says */
+static void check_large(struct kunit *test, int bits)
+{
+	struct mpa_offer request = { .rev = 1 + (bits & 1), .enhanced = bits & 1 };
+	struct mpa_offer local = { .rev = 2, .large = bits & 4 }, reply;
+	struct mpa_agreed responder, initiator;
+	bool both = (bits & 6) == 6;
+
+	request.large = bits & 2;
+	KUNIT_ASSERT_EQ(test, mpa_startup_answer(&local, &request, &reply, &responder), 0);
+	KUNIT_EXPECT_EQ(test, reply.large, both);
+	KUNIT_EXPECT_EQ(test, responder.large, both);
+	KUNIT_ASSERT_EQ(test, mpa_startup_conclude(&request, &reply, &initiator), 0);
+	KUNIT_EXPECT_EQ(test, initiator.large, both);
+	/* A Responder that says so unasked */
+	reply.large = bits & 4;
+	KUNIT_ASSERT_EQ(test, mpa_startup_conclude(&request, &reply, &initiator), 0);
+	KUNIT_EXPECT_EQ(test, initiator.large, both);
+}
+
+static void sta_20_large_fpdus_need_both_sides(struct kunit *test)
+{
+	int bits;
+
+	for (bits = 0; bits < 8; bits++)
+		check_large(test, bits);
+}
+
 static void enh_03_enh_04_depths(struct kunit *test)
 {
 	struct mpa_offer request = { .rev = 2, .enhanced = true };
@@ -309,12 +338,13 @@ static void enh_08_what_cannot_be_agreed(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(sta_02_to_sta_08_enh_02_good_frames),
+	KUNIT_CASE(sta_02_to_sta_08_sta_20_enh_02_good_frames),
 	KUNIT_CASE(sta_01_sta_06_sta_07_sta_13_enh_10_bad_frames),
 	KUNIT_CASE(sta_05_sta_08_enh_02_round_trip),
 	KUNIT_CASE(sta_07_enh_02_longest),
 	KUNIT_CASE(rdc_01_to_rdc_05_figures_15_to_17),
 	KUNIT_CASE(rdc_05_crc_07_figure_17),
+	KUNIT_CASE(sta_20_large_fpdus_need_both_sides),
 	KUNIT_CASE(enh_03_enh_04_depths),
 	KUNIT_CASE(enh_05_enh_06_kinds),
 	KUNIT_CASE(enh_08_what_cannot_be_agreed),

@@ -31,7 +31,8 @@ void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss)
 	fake_tcp.emss = emss;
 	fake_tcp.space = U32_MAX;
 	conn->initiator = true;
-	conn->agreed = (struct mpa_agreed){ .tx_markers = markers, .crc = crc };
+	conn->agreed.tx_markers = markers;
+	conn->agreed.crc = crc;
 	lock_sock(conn->sk);
 	mpa_tx_start(conn, tx_note_busy);
 	release_sock(conn->sk);

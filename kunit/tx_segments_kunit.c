@@ -369,8 +369,11 @@ static void siz_05_large_fpdus(struct kunit *test)
 	}
 }
 
-/* MPA_LARGE_LOCAL needs a local route, and this socket has no route. */
-static void siz_05_large_fpdus_only_where_chosen(struct kunit *test)
+/*
+ * MPA_LARGE_LOCAL needs a local route, and this socket has no route.
+ * MPA_LARGE_AGREED needs the agreement.
+ */
+static void siz_05_sta_20_large_fpdus_only_where_chosen(struct kunit *test)
 {
 	struct tx_env *env = test->priv;
 
@@ -381,6 +384,12 @@ static void siz_05_large_fpdus_only_where_chosen(struct kunit *test)
 	env->conn->params.settings.large = MPA_LARGE_NEVER;
 	tx_start(env, false, true, 1448);
 	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
+	env->conn->params.settings.large = MPA_LARGE_AGREED;
+	tx_start(env, false, true, 1448);
+	KUNIT_EXPECT_EQ(test, mpa_tx_room(env->conn, 128), 1442);
+	env->conn->agreed.large = true;
+	tx_start(env, false, true, 1448);
+	KUNIT_EXPECT_GT(test, mpa_tx_room(env->conn, 128), MPA_TX_LARGE - 64);
 }
 
 static void cancelled_fpdu_leaves_no_trace(struct kunit *test)
@@ -416,7 +425,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(tx_02_tx_05_segment_left_open),
 	KUNIT_CASE(rdc_07_one_fpdu_in_a_segment),
 	KUNIT_CASE(siz_05_large_fpdus),
-	KUNIT_CASE(siz_05_large_fpdus_only_where_chosen),
+	KUNIT_CASE(siz_05_sta_20_large_fpdus_only_where_chosen),
 	KUNIT_CASE(cancelled_fpdu_leaves_no_trace),
 	{}
 };

@@ -28,6 +28,7 @@ static void fill_offer(struct mpa_offer *offer,
 	offer->markers = params->settings.markers;
 	offer->crc = params->settings.crc;
 	offer->enhanced = params->max_rev >= MPA_REV_ENHANCED;
+	offer->large = params->settings.large == MPA_LARGE_AGREED;
 	offer->p2p = offer->enhanced && params->p2p;
 	offer->rtr = MPA_RTR_KINDS;
 	offer->ird = params->ird;

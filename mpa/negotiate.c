@@ -39,6 +39,8 @@ static __u8 flags_encode(bool reply, const struct mpa_offer *offer)
 		flags |= MPA_FLAG_REJECT;
 	if (offer->enhanced)
 		flags |= MPA_FLAG_ENHANCED;
+	if (offer->large && offer->rev != MPA_REV_RDMAC)
+		flags |= MPA_FLAG_LARGE;
 	return flags;
 }
 
@@ -171,7 +173,10 @@ static int pd_len_check(const __u8 *frame, __u32 have, bool enhanced)
 	return pd_len;
 }
 
-/* R counts in a Reply only (RFC 5044 section 7.1.1). */
+/*
+ * R counts in a Reply only (RFC 5044 section 7.1.1). Peers of revision 0 are
+ * hardware, which does not use the reserved bit.
+ */
 static void header_decode(const __u8 *frame, bool reply,
 			  struct mpa_offer *offer)
 {
@@ -182,6 +187,7 @@ static void header_decode(const __u8 *frame, bool reply,
 	offer->crc = flags & MPA_FLAG_CRC;
 	offer->reject = reply && flags & MPA_FLAG_REJECT;
 	offer->enhanced = frame_enhanced(frame);
+	offer->large = flags & MPA_FLAG_LARGE && offer->rev != MPA_REV_RDMAC;
 }
 
 /**
@@ -334,7 +340,9 @@ void mpa_startup_rdmac(const struct mpa_offer *local,
  * @agreed: set to the result of the negotiation
  *
  * The Reply's C bit tells whether CRCs are in force, even if only the Initiator
- * wants them: some Initiators that want them refuse a Reply without C.
+ * wants them: some Initiators that want them refuse a Reply without C. The
+ * Reply has the reserved bit of large FPDUs only if the Request has it: an
+ * Initiator that does not know the bit never sees it.
  *
  * When the Initiator's ORD exceeds our IRD, the Reply has our IRD, and the
  * Initiator must adapt. @agreed->p2p with an @agreed->rtr of 0 means that no
@@ -357,6 +365,7 @@ int mpa_startup_answer(const struct mpa_offer *local,
 	*reply = *local;
 	reply->rev = request->enhanced ? request->rev : MPA_REV_IETF;
 	reply->enhanced = request->enhanced;
+	reply->large = local->large && request->large;
 	reply->p2p = false;
 	reply->rtr = 0;
 	if (!rev_usable(local, request->rev)) {
@@ -375,6 +384,7 @@ int mpa_startup_answer(const struct mpa_offer *local,
 	agreed->tx_markers = request->markers;
 	agreed->rx_markers = local->markers;
 	agreed->crc = local->crc || request->crc;
+	agreed->large = reply->large;
 	agreed->ird = local->ird;
 	agreed->ord = local->ord;
 
@@ -470,6 +480,7 @@ int mpa_startup_conclude(const struct mpa_offer *sent,
 	agreed->tx_markers = reply->markers;
 	agreed->rx_markers = sent->markers;
 	agreed->crc = sent->crc || reply->crc;
+	agreed->large = sent->large && reply->large;
 	agreed->ird = sent->ird;
 	agreed->ord = sent->ord;
 	if (!reply->enhanced)

@@ -22,6 +22,7 @@ const char *const mpa_large_names[MPA_NUM_LARGE] = {
 	[MPA_LARGE_NEVER] = "never",
 	[MPA_LARGE_LOCAL] = "local",
 	[MPA_LARGE_ALWAYS] = "always",
+	[MPA_LARGE_AGREED] = "agreed",
 };
 EXPORT_SYMBOL_NS_GPL(mpa_large_names, MPA_NS);
 
@@ -47,7 +48,7 @@ static const struct kernel_param_ops large_ops = {
 
 module_param_cb(large_fpdus, &large_ops, NULL, 0644);
 MODULE_PARM_DESC(large_fpdus,
-		 "Send FPDUs larger than a TCP segment: never, local (on routes within this host), always (default: local)");
+		 "Send FPDUs larger than a TCP segment: never, local (on routes within this host), always, agreed (if both ends say so in a reserved bit) (default: local)");
 
 /**
  * mpa_default_settings() - settings of a connection that has none of its own

@@ -64,6 +64,7 @@ TRACE_EVENT(mpa_startup_frame,
 		__field(u8, crc)
 		__field(u8, reject)
 		__field(u8, enhanced)
+		__field(u8, large)
 		__field(u8, p2p)
 		__field(u8, rtr)
 		__field(u16, ird)
@@ -79,13 +80,14 @@ TRACE_EVENT(mpa_startup_frame,
 		__entry->crc = offer->crc;
 		__entry->reject = offer->reject;
 		__entry->enhanced = offer->enhanced;
+		__entry->large = offer->large;
 		__entry->p2p = offer->p2p;
 		__entry->rtr = offer->enhanced ? offer->rtr : 0;
 		__entry->ird = offer->enhanced ? offer->ird : 0;
 		__entry->ord = offer->enhanced ? offer->ord : 0;
 		__entry->pd_len = offer->pd_len;
 	),
-	TP_printk(MPA_TRACE_CONN_FMT "%s %s rev=%u M=%u C=%u R=%u S=%u A=%u rtr=%s ird=%u ord=%u pd_len=%u",
+	TP_printk(MPA_TRACE_CONN_FMT "%s %s rev=%u M=%u C=%u R=%u S=%u A=%u rtr=%s ird=%u ord=%u pd_len=%u large=%u",
 		  MPA_TRACE_CONN_ARGS, __entry->sent ? "sent" : "received",
 		  __entry->reply ? "Reply" : "Request", __entry->rev,
 		  __entry->markers, __entry->crc, __entry->reject,
@@ -94,7 +96,7 @@ TRACE_EVENT(mpa_startup_frame,
 				{ MPA_RTR_SEND, "send" },
 				{ MPA_RTR_WRITE, "write" },
 				{ MPA_RTR_READ, "read" }),
-		  __entry->ird, __entry->ord, __entry->pd_len)
+		  __entry->ird, __entry->ord, __entry->pd_len, __entry->large)
 );
 
 /* The result of startup: @status is 0 or a negative errno. */

@@ -290,6 +290,21 @@ void mpa_tx_cancel(struct mpa_conn *conn)
 	plan->room = plan->room_before;
 }
 
+/* Has the administrator chosen FPDUs larger than a segment for this peer? */
+static bool large_is_chosen(const struct mpa_conn *conn)
+{
+	switch (conn->params.settings.large) {
+	case MPA_LARGE_LOCAL:
+		return mpa_sock_is_local(conn->sk);
+	case MPA_LARGE_ALWAYS:
+		return true;
+	case MPA_LARGE_AGREED:
+		return conn->agreed.large;
+	default:
+		return false;
+	}
+}
+
 /*
  * Set the largest size of FPDUs: at most half of the largest window that the
  * peer has opened, so that a peer that waits for the rest of an FPDU has room
@@ -298,17 +313,14 @@ void mpa_tx_cancel(struct mpa_conn *conn)
  */
 static void update_large(struct mpa_conn *conn)
 {
-	enum mpa_large where = conn->params.settings.large;
-	struct sock *sk = conn->sk;
 	u32 large;
 
-	if (likely(where == MPA_LARGE_NEVER))
+	if (likely(conn->params.settings.large == MPA_LARGE_NEVER))
 		return;
 	conn->tx.large = 0;
-	if (!conn->sock ||
-	    (where == MPA_LARGE_LOCAL && !mpa_sock_is_local(sk)))
+	if (!conn->sock || !large_is_chosen(conn))
 		return;
-	large = min_t(u32, MPA_TX_LARGE, tcp_sk(sk)->max_window / 2);
+	large = min_t(u32, MPA_TX_LARGE, tcp_sk(conn->sk)->max_window / 2);
 	if (large > conn->tx.plan.emss)
 		conn->tx.large = large;
 }

@@ -195,6 +195,8 @@ struct mpa_settings mpa_user_settings(const struct mpa_user *user)
 		if (user->chosen & BIT(optname))
 			*mpa_user_setting(&settings, optname) =
 				*mpa_user_setting(&own, optname);
+	/* A program chooses the length of each ULPDU: nothing to agree on. */
+	settings.large = MPA_LARGE_NEVER;
 	return settings;
 }
 

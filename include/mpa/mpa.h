@@ -46,6 +46,7 @@ enum mpa_large {
 	MPA_LARGE_NEVER,
 	MPA_LARGE_LOCAL,	/* the route does not leave this host's stack */
 	MPA_LARGE_ALWAYS,
+	MPA_LARGE_AGREED,	/* both sides have said so: MPA_FLAG_LARGE */
 	MPA_NUM_LARGE
 };
 

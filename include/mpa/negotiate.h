@@ -16,6 +16,9 @@
  * @crc: C: CRCs are wanted
  * @reject: R: connection refused (Reply only)
  * @enhanced: S: @ird, @ord and the RTR bits are present (RFC 6581)
+ * @large: MPA_FLAG_LARGE, a reserved bit: FPDUs may be larger than a TCP segment
+ *	if both sides say so. In a Reply only after a Request with it; never in
+ *	revision 0
  * @p2p: A: peer-to-peer model: the Initiator sends an RTR
  * @rtr: RTR kinds offered or chosen, MPA_RTR_* bits
  * @ird: inbound RDMA Read depth, 0..0x3fff (0x3fff: not negotiated)
@@ -30,6 +33,7 @@ struct mpa_offer {
 	bool crc;
 	bool reject;
 	bool enhanced;
+	bool large;
 	bool p2p;
 	__u8 rtr;
 	__u16 ird;
@@ -47,6 +51,7 @@ struct mpa_offer {
  * @tx_markers: we send Markers
  * @rx_markers: the peer sends Markers
  * @crc: CRCs are generated and checked in both directions
+ * @large: both sides take FPDUs larger than a TCP segment
  * @p2p: peer-to-peer model: the Initiator's first FPDU is an RTR
  * @rtr: Initiator: the RTR kind to send; Responder: the kinds that the peer may
  *	send. 0 without a common kind, or without @p2p
@@ -58,6 +63,7 @@ struct mpa_agreed {
 	bool tx_markers;
 	bool rx_markers;
 	bool crc;
+	bool large;
 	bool p2p;
 	__u8 rtr;
 	__u16 ird;

@@ -42,6 +42,12 @@ struct mpa_marker {
 #define MPA_FLAG_CRC		0x40	/* C */
 #define MPA_FLAG_REJECT		0x20	/* R */
 #define MPA_FLAG_ENHANCED	0x10	/* S, RFC 6581 */
+/*
+ * Reserved in RFC 5044 and RFC 6581. siw has the same bit (MPA_RR_FLAG_GSO_EXP)
+ * for the same purpose: the sender of the frame takes FPDUs larger than a TCP
+ * segment, and sends them to a peer that says so too.
+ */
+#define MPA_FLAG_LARGE		0x08
 
 #define MPA_REV_RDMAC		0	/* RDMA Consortium, Appendix C */
 #define MPA_REV_IETF		1	/* RFC 5044 */

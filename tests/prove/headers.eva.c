@@ -86,6 +86,7 @@ static struct mpa_offer any_offer(void)
 		.crc = any_bool(),
 		.reject = any_bool(),
 		.enhanced = any_bool(),
+		.large = any_bool(),
 		.p2p = any_bool(),
 		.rtr = any_u8(),
 		.ird = any_u16(),

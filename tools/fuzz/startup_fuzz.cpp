@@ -22,7 +22,7 @@ int parse(const std::vector<std::uint8_t>& octets, bool isReply, mpa_offer& offe
 
 bool same(const mpa_offer& a, const mpa_offer& b) {
   return a.rev == b.rev && a.markers == b.markers && a.crc == b.crc && a.reject == b.reject && a.enhanced == b.enhanced &&
-         a.p2p == b.p2p && a.rtr == b.rtr && a.ird == b.ird && a.ord == b.ord && a.pd_len == b.pd_len;
+         a.large == b.large && a.p2p == b.p2p && a.rtr == b.rtr && a.ird == b.ird && a.ord == b.ord && a.pd_len == b.pd_len;
 }
 
 /** Revision 0: Markers and CRC both ways. */
@@ -54,7 +54,7 @@ void checkGood(const std::vector<std::uint8_t>& octets, bool isReply, int length
   mpa_offer local{}, reply;
   mpa_agreed agreed;
   local.rev = 2;
-  local.rdmac = true;
+  local.rdmac = local.large = true;
   local.ird = local.ord = 4;
   if (isReply) {
     local.enhanced = offer.enhanced;
@@ -63,10 +63,12 @@ void checkGood(const std::vector<std::uint8_t>& octets, bool isReply, int length
     const int end = mpa_startup_conclude(&local, &offer, &agreed);
     require(end || agreed.ord <= 4);
     require(end || offer.rev || asRdmac(agreed));
+    require(agreed.large == (!end && offer.large));
     return;
   }
   require(!mpa_startup_answer(&local, &offer, &reply, &agreed));
   require(reply.enhanced == offer.enhanced && agreed.ord <= 4);
+  require(reply.large == offer.large && agreed.large == offer.large);
   require(offer.rev ? agreed.rev == reply.rev : asRdmac(agreed));
   require(mpa_startup_build(frame.data(), true, &reply, nullptr) >= 20);
 }

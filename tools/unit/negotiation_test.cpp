@@ -183,6 +183,38 @@ TEST(Negotiation, CRC_07_STA_03_OneSideIsEnough) {
     }
 }
 
+mpa_offer withLarge(mpa_offer offer, bool large = true) {
+  offer.large = large;
+  return offer;
+}
+
+// In revisions 1 and 2; a Responder without the bit in its Reply, and one that sets it unasked, are peers of another kind.
+TEST(Negotiation, STA_20_LargeFpdusNeedBothSides) {
+  for (const auto& offer : {plain(false, true), depths(4, 4)})
+    for (const bool initiator : {false, true})
+      for (const bool responder : {false, true}) {
+        SCOPED_TRACE(testing::Message() << "revision " << int{offer.rev} << ": " << initiator << "/" << responder);
+        const bool both = initiator && responder;
+        const mpa_offer request = withLarge(offer, initiator);
+        const Answer answer(withLarge(depths(4, 4), responder), request);
+        ASSERT_EQ(answer.result, 0);
+        EXPECT_EQ(answer.reply.large, both);
+        EXPECT_EQ(answer.agreed.large, both);
+        EXPECT_EQ(Conclusion(request, answer.reply).agreed.large, both);
+        EXPECT_EQ(Conclusion(request, withLarge(offer, responder)).agreed.large, both);
+      }
+}
+
+TEST(Negotiation, STA_20_NoLargeFpdusInRevision0) {
+  const mpa_offer ours = withLarge(rnic(PERMISSIVE, false, true, 2)), theirs = withLarge(plain(true, true, 0));
+  const Answer answer(ours, theirs);
+  ASSERT_EQ(answer.result, 0);
+  EXPECT_FALSE(answer.agreed.large);
+  const Conclusion end(ours, theirs);
+  ASSERT_EQ(end.result, 0);
+  EXPECT_FALSE(end.agreed.large);
+}
+
 TEST(Negotiation, ENH_01_ReplyIsAsEnhancedAsTheRequest) {
   const Answer unenhanced(kinds(write), plain(false, true));
   EXPECT_EQ(unenhanced.result, 0);

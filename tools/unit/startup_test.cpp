@@ -70,7 +70,7 @@ void expectRefusedAt(const Octets& frame, bool isReply, std::size_t at, int erro
     ASSERT_EQ(Parsed(frame, have, isReply, maxRev).result, error) << "after " << have << " octets";
 }
 
-TEST(StartupBuild, STA_01_STA_02_STA_03_STA_04_STA_05_HeaderOctets) {
+TEST(StartupBuild, STA_01_STA_02_STA_03_STA_04_STA_05_STA_20_HeaderOctets) {
   const struct {
     const char* what;
     bool isReply;
@@ -86,6 +86,10 @@ TEST(StartupBuild, STA_01_STA_02_STA_03_STA_04_STA_05_HeaderOctets) {
       {"rejected", true, {.rev = 1, .markers = true, .crc = true, .reject = true}, "e0 01 0000"},
       {"revision 2 without S", false, {.rev = 2, .crc = true}, "40 02 0000"},
       {"revision 0", false, {.rev = 0, .markers = true, .crc = true}, "c0 00 0000"},
+      {"STA-20 large FPDUs", false, {.rev = 1, .crc = true, .large = true}, "48 01 0000"},
+      {"STA-20 large FPDUs, revision 2", true, {.rev = 2, .crc = true, .large = true}, "48 02 0000"},
+      {"STA-20 not in revision 0", false, {.rev = 0, .markers = true, .crc = true, .large = true}, "c0 00 0000"},
+      {"STA-20 not in a Reply of revision 0", true, {.rev = 0, .markers = true, .crc = true, .large = true}, "c0 00 0000"},
   };
   for (const auto& row : rows)
     EXPECT_EQ(built(row.isReply, row.offer), row.isReply ? reply(row.rest) : request(row.rest)) << row.what;
@@ -110,7 +114,7 @@ TEST(StartupBuild, STA_07_ENH_02_TooMuchPrivateData) {
   EXPECT_EQ(mpa_startup_build(frame.data(), false, &offer, data.data()), -EMSGSIZE);
 }
 
-TEST(StartupBuild, ENH_02_ENH_05_EnhancedOctets) {
+TEST(StartupBuild, STA_20_ENH_02_ENH_05_EnhancedOctets) {
   const struct {
     const char* what;
     mpa_offer offer;
@@ -123,6 +127,7 @@ TEST(StartupBuild, ENH_02_ENH_05_EnhancedOctets) {
       {"C: Write", {.rev = 2, .enhanced = true, .p2p = true, .rtr = MPA_RTR_WRITE, .ird = 5, .ord = 6}, "10 02 0004 8005 8006"},
       {"D: Read", {.rev = 2, .enhanced = true, .p2p = true, .rtr = MPA_RTR_READ, .ird = 5, .ord = 6}, "10 02 0004 8005 4006"},
       {"all", {.rev = 2, .enhanced = true, .p2p = true, .rtr = 7, .ird = 0x3fff, .ord = 0x3fff}, "10 02 0004 ffff ffff"},
+      {"STA-20 beside S", {.rev = 2, .enhanced = true, .large = true, .ird = 1, .ord = 2}, "18 02 0004 0001 0002"},
       {"B, C, D are zero when A is", {.rev = 2, .enhanced = true, .rtr = 7, .ird = 5, .ord = 6}, "10 02 0004 0005 0006"},
   };
   for (const auto& row : rows) {
@@ -163,10 +168,10 @@ TEST(StartupParse, STA_15_NothingThereYet) {
   EXPECT_EQ(mpa_startup_parse(nullptr, 0, true, 2, &offer), -EAGAIN);
 }
 
-TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_08_ENH_02_ENH_05_ENH_06_GoodFrames) {
+TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_08_STA_20_ENH_02_ENH_05_ENH_06_GoodFrames) {
   const struct {
     const char *what, *frame;
-    bool isReply, markers, crc, reject, enhanced, p2p;
+    bool isReply, markers, crc, reject, enhanced, large, p2p;
     int rtr;
     __u16 ird, ord, pd_len;
   } rows[] = {
@@ -185,6 +190,7 @@ TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_08_ENH_02_ENH_05_ENH_06_GoodF
     EXPECT_EQ(parsed.offer.crc, row.crc);
     EXPECT_EQ(parsed.offer.reject, row.reject);
     EXPECT_EQ(parsed.offer.enhanced, row.enhanced);
+    EXPECT_EQ(parsed.offer.large, row.large);
     EXPECT_EQ(parsed.offer.p2p, row.p2p);
     EXPECT_EQ(parsed.offer.rtr, row.rtr);
     EXPECT_EQ(parsed.offer.ird, row.ird);
@@ -315,7 +321,7 @@ TEST(StartupParse, ENH_10_NoRoomForTheEnhancedData) {
   }
 }
 
-TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_EveryFlagsOctet) {
+TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_STA_20_EveryFlagsOctet) {
   for (unsigned flags = 0; flags < 256; flags++) {
     SCOPED_TRACE(flags);
     const Octets rest = bigEndian(flags, 1) + hex("02 0004 0001 0002");
@@ -327,6 +333,7 @@ TEST(StartupParse, STA_02_STA_03_STA_04_STA_05_EveryFlagsOctet) {
       EXPECT_EQ(parsed->offer.markers, (flags & 0x80) != 0);
       EXPECT_EQ(parsed->offer.crc, (flags & 0x40) != 0);
       EXPECT_EQ(parsed->offer.enhanced, (flags & 0x10) != 0);
+      EXPECT_EQ(parsed->offer.large, (flags & 0x08) != 0);
       EXPECT_EQ(parsed->offer.pd_len, flags & 0x10 ? 0 : 4);
     }
     EXPECT_FALSE(req.offer.reject); // not checked in a Request
@@ -341,7 +348,7 @@ TEST(StartupParse, ENH_04_WithoutEnhancedDataNothingIsNegotiated) {
 }
 
 TEST(StartupRoundTrip, STA_08_ENH_02_ParseReturnsWhatBuildWasGiven) {
-  for (unsigned bits = 0; bits < 64; bits++)
+  for (unsigned bits = 0; bits < 128; bits++)
     for (const __u16 length : {0, 1, 508}) {
       SCOPED_TRACE(testing::Message() << bits << ", " << length << " octets");
       const bool enhanced = bits & 1;
@@ -351,9 +358,10 @@ TEST(StartupRoundTrip, STA_08_ENH_02_ParseReturnsWhatBuildWasGiven) {
                             .crc = (bits & 8) != 0,
                             .reject = (bits & 16) != 0,
                             .enhanced = enhanced,
+                            .large = (bits & 32) != 0,
                             .p2p = p2p,
                             .rtr = static_cast<__u8>(p2p ? bits % 7 + 1 : 0),
-                            .ird = static_cast<__u16>(enhanced ? bits * 256 : 0x3fff),
+                            .ird = static_cast<__u16>(enhanced ? bits * 128 : 0x3fff),
                             .ord = static_cast<__u16>(enhanced ? 0x3fff - bits : 0x3fff),
                             .pd_len = length};
       const Octets data = ascending(length);
@@ -365,6 +373,7 @@ TEST(StartupRoundTrip, STA_08_ENH_02_ParseReturnsWhatBuildWasGiven) {
       EXPECT_EQ(parsed.offer.crc, offer.crc);
       EXPECT_EQ(parsed.offer.reject, offer.reject);
       EXPECT_EQ(parsed.offer.enhanced, offer.enhanced);
+      EXPECT_EQ(parsed.offer.large, offer.large);
       EXPECT_EQ(parsed.offer.p2p, offer.p2p);
       EXPECT_EQ(parsed.offer.rtr, offer.rtr);
       EXPECT_EQ(parsed.offer.ird, offer.ird);
