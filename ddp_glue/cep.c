@@ -278,6 +278,24 @@ int iwm_cep_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
 	return check_private_data(cep->dev, peer);
 }
 
+/*
+ * Tell the administrator if the peer may have rejected the connection because
+ * of the reserved bit of large FPDUs. A Reply with the bit, or with Private
+ * Data of the peer's ULP, has another reason. So has that to the second
+ * attempt, which is without the bit and without @fallback.
+ */
+static void warn_rejected(const struct iwm_cep *cep,
+			  const struct cep_fallback *fallback,
+			  const struct mpa_offer *reply)
+{
+	if (!fallback || reply->large || reply->pd_len ||
+	    fallback->attempt.params.settings.large != MPA_LARGE_AGREED)
+		return;
+	ibdev_warn_ratelimited(&cep->dev->ibdev,
+			       "%pISpc rejected the connection: if it rejects all, it may not accept the reserved bit of large_fpdus=agreed\n",
+			       &fallback->attempt.remote);
+}
+
 /**
  * iwm_cep_reply() - the Initiator's startup has ended
  * @cep: endpoint
@@ -312,6 +330,8 @@ int iwm_cep_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 		cep->state = IWM_CEP_CONNECTED;
 		spin_unlock_bh(&cep->lock);
 	}
+	if (status == -ECONNREFUSED && peer)
+		warn_rejected(cep, fallback, peer);
 	iwm_cep_free_fallback(fallback);
 	return status;
 }

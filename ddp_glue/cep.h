@@ -47,7 +47,8 @@ enum cep_state {
  * @cred: credentials of the connecting task, with a reference: the second
  *	socket belongs to the same user as the first, for routing by user
  * @attempt: its net with a reference, and any local port: the port of the
- *	first attempt may still be in use
+ *	first attempt may still be in use. Its settings are those of the first
+ *	attempt until it is made
  * @pd: Private Data
  */
 struct cep_fallback {

@@ -150,6 +150,21 @@ static struct iwm_qp *consumer_qp(struct iwm_dev *dev,
 
 /* ---- Work of ceps ---- */
 
+/*
+ * The second Request is RFC 5044's: a peer may have closed because of a bit
+ * that is reserved there, S or that of large FPDUs.
+ */
+static void make_plain(struct iwm_cep *cep, struct mpa_attempt *attempt)
+{
+	attempt->params.max_rev = MPA_REV_IETF;
+	if (attempt->params.settings.large != MPA_LARGE_AGREED)
+		return;
+	attempt->params.settings.large = MPA_LARGE_NEVER;
+	ibdev_warn_ratelimited(&cep->dev->ibdev,
+			       "%pISpc closed in place of a Reply: connecting again with revision 1, without the reserved bit of large_fpdus=agreed\n",
+			       &attempt->remote);
+}
+
 static void fall_back(struct iwm_cep *cep)
 {
 	struct cep_fallback *fallback;
@@ -163,6 +178,7 @@ static void fall_back(struct iwm_cep *cep)
 	if (!fallback)
 		return;
 	iwm_count(cep->dev, IWM_STAT_CM_FALLBACKS);
+	make_plain(cep, &fallback->attempt);
 	noio = memalloc_noio_save();	/* as iwm_cm_connect() */
 	active = set_active_memcg(fallback->memcg);
 	own = override_creds(fallback->cred);
@@ -266,7 +282,6 @@ static int prepare_fallback(struct iwm_cep *cep,
 	fallback->cred = get_current_cred();
 	fallback->attempt = *first;
 	addr_set_port(&fallback->attempt.local, 0);
-	fallback->attempt.params.max_rev = MPA_REV_IETF;
 	fallback->attempt.pd = fallback->pd;
 	memcpy(fallback->pd, first->pd, first->pd_len);
 	cep->fallback = fallback;
