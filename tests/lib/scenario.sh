@@ -142,6 +142,8 @@ set_device() {
 
 # A line for each error would let any peer fill the log. A few lines are allowed, because the kernel itself may log at any time.
 mark_log() { dmesg >"$WORK/dmesg"; }
+# log_has REGEX: a line since then matches.
+log_has() { dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" | grep -q -- "$1"; }
 log_grew_less_than() {
   dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" >"$WORK/new"
   cat "$WORK/new"

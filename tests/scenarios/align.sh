@@ -104,7 +104,7 @@ for large in local always; do
 done
 
 # A device's setting overrides the parameter.
-for choice in never default always; do
+for choice in never default always agreed; do
   if [ $choice = always ]; then set_parameter large_fpdus never || fail "large_fpdus"; fi
   set_device rd1 large_fpdus $choice && set_device rd2 large_fpdus $choice || fail "large_fpdus of the devices"
   transfer

@@ -28,7 +28,7 @@ if [ "$LINKTYPE" = iwmpa ]; then
   chosen=/sys/class/infiniband/rd0/iwmpa
   for setting in markers crc rdmac packing early_placement large_fpdus; do
     choices="Y N" wrong="maybe"
-    [ $setting != large_fpdus ] || choices="never local always" wrong="sometimes"
+    [ $setting != large_fpdus ] || choices="never local always agreed" wrong="sometimes"
     check "$setting: default at first" grep -qx default $chosen/$setting
     for choice in $choices default; do check "$setting: $choice" set_device rd0 $setting $choice; done
     for choice in "$wrong" "" "2 3" "-1"; do

@@ -18,4 +18,24 @@ cases "over IPv6" bounded 60 ip netns exec h1 mpa-peer run startup-basic startup
 cases "unfinished startups" peer startup-silent startup-drip --startup-bound "$([ "$LINKTYPE" = iwmpa ] && echo 7 || echo 30)"
 # Private Data that iw_cm cannot carry are logged, with at most 10 lines in 5 seconds; hundreds of malformed frames are not.
 check "invalid startup frames do not fill the kernel's log" log_grew_less_than 30
+[ "$LINKTYPE" = iwmpa ] || finish
+
+say "FPDUs larger than a segment, by agreement"
+for large in never local; do
+  set_device rd2 large_fpdus $large || fail "large_fpdus"
+  cases "large_fpdus=$large" peer no-large-unasked
+done
+set_device rd2 large_fpdus agreed || fail "large_fpdus"
+cases "large_fpdus=agreed" peer large-agreed large-ignored large-rdmac
+cases "large_fpdus=agreed, Markers to the peer" peer large-agreed large-ignored --markers 1
+mark_log
+cases "a peer that refuses the bit" peer large-closed large-rejected
+for text in "10.9.0.1:[0-9]* closed in place of a Reply: connecting again with revision 1, without the reserved bit of large_fpdus=agreed" \
+  "10.9.0.1:[0-9]* rejected the connection: if it rejects all, it may not accept the reserved bit of large_fpdus=agreed"; do
+  check "the kernel's log says so" until_true 10 log_has "$text"
+done
+mark_log
+cases "a reject that has another reason" peer large-rejected-ulp
+check "the log does not blame the bit" eval '! log_has large_fpdus'
+set_device rd2 large_fpdus default || fail "large_fpdus"
 finish

@@ -89,6 +89,25 @@ if [ "$LINKTYPE" = iwmpa ]; then
   check "h1 sends none" eval 'shown rd1 tx_markers 0 && shown rd2 rx_markers 0'
   check "no CRC" eval 'shown rd1 crc 0 && shown rd2 crc 0'
   check "h1 may send large FPDUs, h2 not" eval 'shown rd1 large_fpdus "[1-9][0-9]*" && shown rd2 large_fpdus 0'
+
+  # again NUMBER: makes the connection anew; it is the one with this number.
+  again() {
+    echo "reset" | tee /dev/fd/5 >&6
+    echo "connect 10.9.0.2 7471" >&6
+    check "connection $1" until_true 10 eval "[ \"\$(grep -c CONNECT_REQUEST '$WORK/t2')\" = $1 ]"
+    echo "accept" >&5
+    check "it is established" until_true 10 connection "$1"
+  }
+  say "large FPDUs by agreement"
+  check "h1 asks, h2 does not agree" set_device rd1 large_fpdus agreed
+  again 3
+  check "none sends large FPDUs [STA-20]" eval 'shown rd1 large_fpdus 0 && shown rd2 large_fpdus 0'
+  check "h2 agrees" set_device rd2 large_fpdus agreed
+  again 4
+  check "both may [STA-20]" eval 'shown rd1 large_fpdus "[1-9][0-9]*" && shown rd2 large_fpdus "[1-9][0-9]*"'
+  check "h1 does not ask" set_device rd1 large_fpdus never
+  again 5
+  check "none sends large FPDUs" eval 'shown rd1 large_fpdus 0 && shown rd2 large_fpdus 0'
 fi
 
 say "counters"

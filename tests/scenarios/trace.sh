@@ -46,7 +46,7 @@ rkey=$(sed 's/.*rkey=\([^ ]*\).*/\1/' <<<"$memory") addr=$(sed 's/.*addr=\([^ ]*
 
 say "startup"
 for frame in "sent Request rev=2 M=0 C=1 R=0 S=1 A=1 .* ird=16 ord=1 " "received Request .* ird=16 ord=1 " \
-  "sent Reply rev=2 M=0 C=1 R=0 .* ord=16 " "received Reply .* ord=16 "; do
+  "sent Reply rev=2 M=0 C=1 R=0 .* ord=16 " "received Reply .* ord=16 .* large=0"; do
   check "$(cut -d" " -f1,2 <<<"$frame")" holds 1 "mpa_startup_frame: .* $frame"
 done
 check "each end has its verdict" holds 2 "mpa_startup_end: .* status=0"

@@ -176,6 +176,15 @@ static void startupFrames(None&) {
   expect(refused([&] { StartupFrame::decode(FrameKind::Reply, wire); }), "a Request was taken for a Reply");
 }
 
+static void largeFrames(None&) {
+  StartupFrame frame{.large = true};
+
+  expectEqual(frame.encode()[16], 0x48, "flags of a Request");
+  expect(StartupFrame::decode(FrameKind::Request, frame.encode()).large, "the bit of large FPDUs is lost");
+  frame.reserved = 0x04;
+  expect(refused([&] { StartupFrame::decode(FrameKind::Request, frame.encode()); }), "another reserved bit was taken");
+}
+
 static void enhancedFrames(None&) {
   const Enhanced e{.peerToPeer = true, .rtrSend = true, .rtrRead = true, .ird = 0x1234, .ord = 0x3fff};
   const StartupFrame frame{.kind = FrameKind::Reply, .enhanced = e, .revision = 2, .privateData = {1, 2}};
@@ -237,6 +246,7 @@ static const test::Case<None> cases[] = {
     {"cut-anywhere", "", "the decoder returns the same FPDUs with any cut of the stream", cutAnywhere},
     {"decoder-refuses", "", "each violation by a sender is detected", decoderRefuses},
     {"startup-frames", "", "Request and Reply octet by octet", startupFrames},
+    {"large-frames", "", "the reserved bit of large FPDUs, and no other", largeFrames},
     {"enhanced-frames", "", "RFC 6581 data octet by octet", enhancedFrames},
     {"segments", "", "DDP headers octet by octet", segments},
     {"terminates", "", "Terminate headers octet by octet", terminates},

@@ -35,8 +35,8 @@ void Trace::dump() const {
 }
 
 static std::string describe(const StartupFrame& f) {
-  return format("MPA %s M=%d C=%d R=%d S=%d rev=%u PD=%zu", f.kind == FrameKind::Request ? "Request" : "Reply", f.markers, f.crc,
-                f.reject, f.enhanced.has_value(), f.revision, f.privateData.size());
+  return format("MPA %s M=%d C=%d R=%d S=%d large=%d rev=%u PD=%zu", f.kind == FrameKind::Request ? "Request" : "Reply", f.markers,
+                f.crc, f.reject, f.enhanced.has_value(), f.large, f.revision, f.privateData.size());
 }
 
 /* --- startup --- */
@@ -59,6 +59,7 @@ StartupFrame startupFrame(FrameKind kind, const Options& options) {
   f.kind = kind;
   f.markers = options.markers;
   f.crc = options.crc;
+  f.large = options.large;
   f.revision = options.revision;
   f.privateData = options.privateData;
   if (options.revision == 0) /* RFC 5044 Figure 14: such a peer supports no other revision */
@@ -98,7 +99,7 @@ static const char* endName(End end) {
   return names[static_cast<int>(end)];
 }
 
-StartupFrame receiveStartup(Stream& stream, FrameKind kind, Bytes& rest, Trace& trace) {
+StartupFrame receiveStartup(Stream& stream, FrameKind kind, Bytes& rest, Trace& trace, bool large) {
   const Deadline deadline(receiveBudget);
   Bytes octets;
 
@@ -112,6 +113,8 @@ StartupFrame receiveStartup(Stream& stream, FrameKind kind, Bytes& rest, Trace& 
   const auto frame = StartupFrame::decode(kind, View(octets).first(length));
   rest.assign(octets.begin() + static_cast<std::ptrdiff_t>(length), octets.end());
   trace.add("< " + describe(frame));
+  expect(frame.large == large,
+         large ? "the bit of large FPDUs is not set (STA-20)" : "the bit of large FPDUs, which is reserved, is set (STA-05)");
   return frame;
 }
 
@@ -131,16 +134,16 @@ Stream Session::openAsInitiator(const Options& options) {
     expect(request.at("event") == "CONNECT_REQUEST", "in place of CONNECT_REQUEST: " + request.text);
     region = RemoteRegion::parse(target.command("accept " + applicationOptions(options)));
   }
-  remote = receiveStartup(s, FrameKind::Reply, rest_, context.trace);
+  remote = receiveStartup(s, FrameKind::Reply, rest_, context.trace, options.deviceLarge);
   expect(rest_.empty(), "the Responder sent before it had received an FPDU (STA-12)");
   expect(!remote.reject, "the device rejected the connection");
   return s;
 }
 
-Stream Session::acceptRequest() {
+Stream Session::acceptRequest(bool large) {
   Stream s = context.listener.accept(Deadline(receiveBudget));
 
-  remote = receiveStartup(s, FrameKind::Request, rest_, context.trace);
+  remote = receiveStartup(s, FrameKind::Request, rest_, context.trace, large);
   expect(rest_.empty(), "the Initiator sent more before it had the Reply");
   return s;
 }
@@ -151,10 +154,10 @@ Stream Session::openAsResponder(const Options& options) {
 
   region = RemoteRegion::parse(target.command("connect " + (c.ownAddress.empty() ? c.address : c.ownAddress) + " " +
                                               context.listener.port() + " " + applicationOptions(options)));
-  Stream s = acceptRequest();
+  Stream s = acceptRequest(options.deviceLarge);
   if (options.firstAttempt != End::Open) {
     options.firstAttempt == End::Fin ? s.finish() : s.abort();
-    Stream again = acceptRequest();
+    Stream again = acceptRequest(false); /* nothing that RFC 5044 does not know */
     s = std::move(again);
   }
   local = replyTo(remote, options);
@@ -299,6 +302,7 @@ Segment Session::receive() {
     if (const auto fpdu = decoder.next()) {
       context.trace.add(format("< %8" PRIu64 " FPDU %zu ULPDU %zu Markers %u", fpdu->position, fpdu->wireLength, fpdu->ulpdu.size(),
                                fpdu->markers));
+      largestFpdu = std::max(largestFpdu, fpdu->wireLength);
       const Segment s = Segment::decode(fpdu->ulpdu, version());
 
       context.trace.add("             " + s.describe());

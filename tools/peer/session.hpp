@@ -82,13 +82,18 @@ struct Options {
   std::string application = {}; /**< more options of rdma-target's accept or connect */
   bool hello = true;            /**< exchange the first FPDU, which the Responder must wait for */
   std::uint32_t sequence = 0;   /**< initial TCP sequence number, 0: any */
+  bool large = false;           /**< say that the peer takes large FPDUs, even as an unasked Responder */
+  bool deviceLarge = false;     /**< the device's frame must say so too */
   End firstAttempt = End::Open; /**< as Responder: End::Fin or End::Reset ends the first connection without a Reply */
 
   explicit Options(const Config& config) : markers(config.markers), crc(config.crc), revision(config.revision) {}
 };
 
-/** Receives a startup frame; octets behind it go to @p rest. Throws test::Failure when the connection ends. */
-StartupFrame receiveStartup(Stream& stream, FrameKind kind, Bytes& rest, Trace& trace);
+/**
+ * Receives a startup frame; octets behind it go to @p rest. Throws test::Failure when the connection ends.
+ * @param large whether the frame must have the reserved bit of large FPDUs; without an agreement it must not (STA-05)
+ */
+StartupFrame receiveStartup(Stream& stream, FrameKind kind, Bytes& rest, Trace& trace, bool large = false);
 
 /**
  * An established connection. Without a program on the device (Target::present()) the peer is Initiator, its first message is an
@@ -153,7 +158,8 @@ public:
   StartupFrame local, remote;
   Line request; /**< the application's CONNECT_REQUEST or, as Initiator, ESTABLISHED event */
   RemoteRegion region;
-  bool mixVersions = false; /**< send segments with their own versions */
+  bool mixVersions = false;    /**< send segments with their own versions */
+  std::size_t largestFpdu = 0; /**< octets of the largest FPDU from the device */
 
 private:
   Bytes rest_; /* octets behind the startup frame */
@@ -168,7 +174,7 @@ private:
   Stream open(const Options& options);
   Stream openAsInitiator(const Options& options);
   Stream openAsResponder(const Options& options);
-  Stream acceptRequest();
+  Stream acceptRequest(bool large);
   void checkRevision0() const;
   Framing framing(bool markers) const;
   void hello();

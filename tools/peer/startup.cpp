@@ -5,7 +5,7 @@
 
 namespace peer {
 
-static constexpr std::uint8_t flagM = 0x80, flagC = 0x40, flagR = 0x20, flagS = 0x10, reservedBits = 0x0f;
+static constexpr std::uint8_t flagM = 0x80, flagC = 0x40, flagR = 0x20, flagS = 0x10, flagLarge = 0x08, reservedBits = 0x0f;
 
 std::array<std::uint8_t, 16> startupKey(FrameKind kind) {
   std::array<std::uint8_t, 16> key = {0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
@@ -42,7 +42,7 @@ Bytes StartupFrame::encode() const {
     data = enhanced->encode();
   append(data, privateData);
   out.push_back(static_cast<std::uint8_t>((markers ? flagM : 0) | (crc ? flagC : 0) | (reject ? flagR : 0) |
-                                          (enhanced ? flagS : 0) | (reserved & reservedBits)));
+                                          (enhanced ? flagS : 0) | (large ? flagLarge : 0) | (reserved & reservedBits)));
   out.push_back(revision);
   put<std::uint16_t>(out, lengthOverride.value_or(static_cast<std::uint16_t>(data.size())));
   append(out, data);
@@ -56,7 +56,7 @@ std::size_t startupLength(View header) {
 static void checkFlags(FrameKind kind, std::uint8_t flags, std::uint8_t revision) {
   if (kind == FrameKind::Request && flags & flagR)
     throw ProtocolError("R is set in a Request (STA-04)");
-  if (flags & reservedBits)
+  if (flags & reservedBits & ~flagLarge) /* the caller knows whether that one may be set */
     throw ProtocolError("Res bits are set (STA-05)");
   if (flags & flagS && revision < 2)
     throw ProtocolError("S is set in revision 1 (ENH-01)");
@@ -84,6 +84,7 @@ StartupFrame StartupFrame::decode(FrameKind expected, View frame) {
   f.markers = flags & flagM;
   f.crc = flags & flagC;
   f.reject = flags & flagR;
+  f.large = flags & flagLarge;
   View data = frame.subspan(startupHeader);
   if (flags & flagS) {
     f.enhanced = Enhanced::decode(data);

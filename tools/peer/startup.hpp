@@ -42,6 +42,7 @@ struct StartupFrame {
   bool crc = true;                       /**< C */
   bool reject = false;                   /**< R */
   std::optional<Enhanced> enhanced = {}; /**< S, and its data at the head of the Private Data */
+  bool large = false;                    /**< the first bit of Res, with which siw and iwmpa agree on large FPDUs */
   std::uint8_t reserved = 0;             /**< Res, 4 bits: must be ignored */
   std::uint8_t revision = 1;
   Bytes privateData = {}; /**< the ULP's part */

@@ -161,6 +161,15 @@ std::size_t Stream::sackedOctets() const {
   return std::size_t{info.tcpi_sacked} * info.tcpi_snd_mss;
 }
 
+std::size_t Stream::segment() const {
+  int octets = 0;
+  socklen_t length = sizeof(octets);
+
+  if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_MAXSEG, &octets, &length))
+    throwErrno("TCP_MAXSEG");
+  return static_cast<std::size_t>(octets);
+}
+
 std::size_t Stream::waiting() const {
   int octets = 0;
 

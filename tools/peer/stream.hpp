@@ -53,6 +53,8 @@ public:
   void receiveBuffer(int octets);
   /** Octets that the other side has received behind a gap, as TCP counts: in whole segments. */
   std::size_t sackedOctets() const;
+  /** Octets of a TCP segment, by which both sides cut when their MTUs are equal. */
+  std::size_t segment() const;
   /** Octets that wait to be received. */
   std::size_t waiting() const;
 
