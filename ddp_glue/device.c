@@ -18,7 +18,8 @@
  * (the address itself does not change) and gives each device the tagged address
  * of its namespace's lo as a second GID. The tag is random, so that the lo of
  * two namespaces differ. Unloading the module removes it. Netdevs without any
- * link address (ARPHRD_NONE) are tagged in the same way.
+ * link address (ARPHRD_NONE), and ipvlan ones, which share theirs, are tagged in
+ * the same way.
  */
 #define pr_fmt(fmt) "iwmpa: " fmt
 
@@ -30,6 +31,7 @@
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
+#include <net/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
 #include "cep.h"
 #include "cm.h"
@@ -78,16 +80,28 @@ static void addr_untag(struct net_device *netdev)
 	dev_addr_mod(netdev, IWM_TAG_OFF, none, sizeof(none));
 }
 
+/* All ipvlan netdevs have the link address of the netdev under them. */
+static bool is_ipvlan(const struct net_device *netdev)
+{
+	return netdev->rtnl_link_ops &&
+	       !strcmp(netdev->rtnl_link_ops->kind, "ipvlan");
+}
+
+static bool needs_tag(const struct net_device *netdev)
+{
+	return !memchr_inv(netdev->dev_addr, 0, netdev->addr_len) ||
+	       is_ipvlan(netdev);
+}
+
 /* GID that rdma_cm looks for when @netdev has the local address: see above */
 static void netdev_gid(struct net_device *netdev, union ib_gid *gid)
 {
 	ASSERT_RTNL();
 
-	if (!memchr_inv(netdev->dev_addr, 0, sizeof(*gid)))
-		addr_tag(netdev);
-	else if (addr_tagged(netdev) &&
-		 memchr_inv(netdev->dev_addr, 0, netdev->addr_len))
+	if (addr_tagged(netdev) && !needs_tag(netdev))
 		addr_untag(netdev);	/* it now has a real address */
+	else if (!addr_tagged(netdev) && needs_tag(netdev))
+		addr_tag(netdev);
 	memcpy(gid, netdev->dev_addr, sizeof(*gid));
 }
 
