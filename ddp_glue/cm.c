@@ -13,6 +13,7 @@
 #include <mpa/negotiate.h>
 #include "cep.h"
 #include "cm.h"
+#include "cm_addr.h"
 #include "netdev.h"
 #include "settings.h"
 #include "qp_conn.h"
@@ -227,16 +228,6 @@ static void addr_set_port(struct sockaddr_storage *addr, __be16 port)
 		((struct sockaddr_in *)addr)->sin_port = port;
 }
 
-static bool addr_is_loopback(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in6 *a6 = (const void *)addr;
-	const struct sockaddr_in *a4 = (const void *)addr;
-
-	if (addr->ss_family == AF_INET6)
-		return ipv6_addr_loopback(&a6->sin6_addr);
-	return ipv4_is_loopback(a4->sin_addr.s_addr);
-}
-
 /*
  * The namespace to connect in. For a loopback address rdma_cm takes the first
  * device that it finds, in any namespace, but the address belongs to the
@@ -248,7 +239,7 @@ static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 {
 	struct net *net = owner_net(id);
 
-	if (net && addr_is_loopback(&id->m_remote_addr))
+	if (net && iwm_addr_is_loopback(&id->m_remote_addr))
 		return get_net(net);
 	net = iwm_dev_net(dev);
 	if (!net)
@@ -309,6 +300,8 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 	if (IS_ERR(attempt.net))
 		return PTR_ERR(attempt.net);
 	connect_params(&attempt.params, qp, id, param);
+	attempt.params.vrf = iwm_addr_vrf(qp->dev, attempt.net,
+					  &attempt.local);
 	ret = prepare_fallback(cep, &attempt);
 	if (ret)
 		return ret;

@@ -3,26 +3,26 @@
  * Listening: shared TCP listeners, and the choice of a request's device.
  *
  * rdma_cm makes one listener per device for a wildcard address, all with the
- * same port. They share one TCP listener per namespace, address and port. Each
- * connection goes to the device whose netdev owns the local address, or to the
- * device that rdma_cm takes for that one.
+ * same port. They share one TCP listener per namespace, VRF, address and port.
+ * Each connection goes to the device that rdma_cm takes for the local address.
  */
-#include <linux/if_vlan.h>
-#include <linux/inetdevice.h>
+#define pr_fmt(fmt) "iwmpa: " fmt
+
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
-#include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <mpa/negotiate.h>
-#include <rdma/ib_cache.h>
 #include "cep.h"
 #include "cm.h"
+#include "cm_addr.h"
 #include "netdev.h"
 #include "settings.h"
 
 /**
  * struct iwm_port - a shared TCP listener
- * @entry: in ports (ports_mutex)
+ * @entry: in ports
  * @net: namespace
+ * @vrf: as mpa_params.vrf
  * @addr: local address and port
  * @subs: subscriptions of its listeners (ports_mutex to change, and subs_lock)
  * @mpa: the listener
@@ -30,6 +30,7 @@
 struct iwm_port {
 	struct list_head entry;
 	struct net *net;
+	int vrf;
 	struct sockaddr_storage addr;
 	struct list_head subs;
 	struct mpa_listener *mpa;
@@ -62,7 +63,7 @@ struct iwm_listen {
 	struct iwm_subscription subs[2];
 };
 
-static LIST_HEAD(ports);
+static LIST_HEAD(ports);		/* ports_mutex to change, and subs_lock */
 static DEFINE_MUTEX(ports_mutex);
 static DEFINE_SPINLOCK(subs_lock);
 
@@ -71,140 +72,6 @@ static DEFINE_SPINLOCK(subs_lock);
  * counts for a device only after accept.
  */
 DEFINE_PER_CPU(struct mpa_mib, iwm_listen_mib);
-
-/* The netdev that owns a local address, or NULL. */
-static const struct net_device *addr_owner4(struct net *net,
-					    const struct sockaddr_in *addr)
-{
-	return __ip_dev_find(net, addr->sin_addr.s_addr, false);
-}
-
-static const struct net_device *addr_owner6(struct net *net,
-					    const struct sockaddr_in6 *addr)
-{
-#if IS_ENABLED(CONFIG_IPV6)
-	/* Link-local addresses are unique only on their link. */
-	if (ipv6_addr_type(&addr->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		return dev_get_by_index_rcu(net, addr->sin6_scope_id);
-	return ipv6_dev_find(net, &addr->sin6_addr, NULL);
-#else
-	return NULL;
-#endif
-}
-
-static const struct net_device *addr_owner(struct net *net,
-					   const struct sockaddr_storage *addr)
-{
-	if (addr->ss_family == AF_INET6)
-		return addr_owner6(net, (const void *)addr);
-	return addr_owner4(net, (const void *)addr);
-}
-
-/* Does rdma_cm compare netdevs? Older ones compare only link addresses. */
-static bool cma_knows_netdevs(struct iwm_dev *dev)
-{
-	const struct ib_gid_attr *attr = rdma_get_gid_attr(&dev->ibdev, 1, 0);
-	bool knows;
-
-	if (IS_ERR(attr))
-		return false;
-	knows = rcu_access_pointer(attr->ndev);
-	rdma_put_gid_attr(attr);
-	return knows;
-}
-
-static bool is_vlan_of(const struct net_device *vlan,
-		       const struct net_device *under)
-{
-	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == under;
-}
-
-/* Does rdma_cm take @dev for the device of @owner's addresses? */
-static bool cma_takes(struct iwm_dev *dev, const struct net_device *owner)
-{
-	const struct net_device *netdev = rcu_dereference(dev->netdev);
-	bool vlan, same_gid;
-
-	if (!netdev)
-		return false;
-	if (netdev == owner)
-		return true;
-	vlan = is_vlan_of(netdev, owner) || is_vlan_of(owner, netdev);
-	same_gid = !memcmp(netdev->dev_addr, owner->dev_addr,
-			   sizeof(union ib_gid));
-	if (vlan == same_gid)
-		return vlan;
-	return cma_knows_netdevs(dev) ? vlan : same_gid;
-}
-
-/*
- * Several devices may match the local address in rdma_cm: for an address of lo,
- * all in the namespace. rdma_cm uses the one that was made first, so this must
- * choose the same. rdma_cm's listeners, and thus the subscriptions, are in the
- * order of the devices.
- */
-static bool subscription_serves(const struct iwm_subscription *sub,
-				const struct net_device *owner)
-{
-	return owner->flags & IFF_LOOPBACK ||
-	       cma_takes(sub->listen->dev, owner);
-}
-
-/* The listener for this local address, or NULL. */
-static struct iwm_listen *find_listen(struct iwm_port *port,
-				      const struct sockaddr_storage *local)
-{
-	const struct net_device *owner;
-	struct iwm_listen *listen = NULL;
-	struct iwm_subscription *sub;
-
-	lockdep_assert_held(&subs_lock);
-	rcu_read_lock();
-	owner = addr_owner(port->net, local);
-	if (!owner)
-		goto out;
-	list_for_each_entry(sub, &port->subs, entry) {
-		if (sub->listen->ready && subscription_serves(sub, owner)) {
-			listen = sub->listen;
-			break;
-		}
-	}
-out:
-	rcu_read_unlock();
-	return listen;
-}
-
-/* Do the device's settings permit the Request's revision? They can forbid 0. */
-static bool is_served(const struct iwm_listen *listen,
-		      const struct mpa_offer *peer)
-{
-	return peer->rev != MPA_REV_RDMAC ||
-	       iwm_settings(listen->dev).rdmac;
-}
-
-/* mpa_consumer_ops.request. Context: socket locked, softirq or process. */
-static int port_request(void *consumer, struct mpa_conn *conn,
-			const struct mpa_offer *peer, const void *pd)
-{
-	struct cep_request req = { .conn = conn, .peer = peer, .pd = pd };
-	struct iwm_port *port = consumer;
-	struct iwm_listen *listen;
-	int ret = -EADDRNOTAVAIL;
-
-	mpa_conn_addrs(conn, &req.local, &req.remote);
-	spin_lock_bh(&subs_lock);
-	listen = find_listen(port, &req.local);
-	if (listen && !is_served(listen, peer))
-		ret = -EPROTONOSUPPORT;
-	else if (listen)
-		ret = iwm_cep_offer(listen->id, &req, iwm_cm_work);
-	spin_unlock_bh(&subs_lock);
-	return ret;
-}
-
-static const struct mpa_consumer_ops port_ops = {
-	.request = port_request,
-};
 
 static bool addr_equal(const struct sockaddr_storage *a,
 		       const struct sockaddr_storage *b)
@@ -222,14 +89,111 @@ static bool addr_equal(const struct sockaddr_storage *a,
 	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
 }
 
-static struct iwm_port *port_find(struct net *net,
+/* The first listener of a port whose device rdma_cm takes, or NULL. */
+static struct iwm_listen *port_listen(const struct iwm_port *port,
+				      const struct net_device *owner)
+{
+	const struct iwm_subscription *sub;
+
+	lockdep_assert_held(&subs_lock);
+	list_for_each_entry(sub, &port->subs, entry)
+		if (sub->listen->ready &&
+		    iwm_addr_served(sub->listen->dev, owner))
+			return sub->listen;
+	return NULL;
+}
+
+static bool same_but_for_vrf(const struct iwm_port *a, const struct iwm_port *b)
+{
+	return net_eq(a->net, b->net) && addr_equal(&a->addr, &b->addr);
+}
+
+/*
+ * The listener for a local address that @owner has, or NULL. When several VRFs
+ * have the address, rdma_cm may take a device in another one than the
+ * connection's.
+ */
+static struct iwm_listen *find_listen(const struct iwm_port *port,
+				      const struct net_device *owner)
+{
+	struct iwm_listen *listen = port_listen(port, owner);
+	const struct iwm_port *other;
+
+	if (listen)
+		return listen;
+	list_for_each_entry(other, &ports, entry) {
+		if (!same_but_for_vrf(port, other))
+			continue;
+		listen = port_listen(other, owner);
+		if (listen)
+			return listen;
+	}
+	return NULL;
+}
+
+/* Nothing else tells why: the peer only sees that the connection is reset. */
+static void warn_refused(const struct sockaddr_storage *local,
+			 const struct net_device *owner)
+{
+	static DEFINE_RATELIMIT_STATE(limit, 60 * HZ, 5);
+
+	if (!__ratelimit(&limit))
+		return;
+	if (owner)
+		pr_warn("refused a connection to %pISpc: rdma_cm looks for a device on %s, and this listener is on none there\n",
+			local, owner->name);
+	else
+		pr_warn("refused a connection to %pISpc: no netdev has the address now\n",
+			local);
+}
+
+/* Do the device's settings permit the Request's revision? They can forbid 0. */
+static bool is_served(const struct iwm_listen *listen,
+		      const struct mpa_offer *peer)
+{
+	return peer->rev != MPA_REV_RDMAC ||
+	       iwm_settings(listen->dev).rdmac;
+}
+
+/* mpa_consumer_ops.request. Context: socket locked, softirq or process. */
+static int port_request(void *consumer, struct mpa_conn *conn,
+			const struct mpa_offer *peer, const void *pd)
+{
+	struct cep_request req = { .conn = conn, .peer = peer, .pd = pd };
+	const struct net_device *owner;
+	struct iwm_port *port = consumer;
+	struct iwm_listen *listen;
+	int ret = -EADDRNOTAVAIL;
+
+	mpa_conn_addrs(conn, &req.local, &req.remote);
+	spin_lock_bh(&subs_lock);
+	rcu_read_lock();
+	owner = iwm_addr_owner(port->net, &req.local);
+	listen = owner ? find_listen(port, owner) : NULL;
+	if (!listen)
+		warn_refused(&req.local, owner);
+	rcu_read_unlock();
+	if (listen && !is_served(listen, peer))
+		ret = -EPROTONOSUPPORT;
+	else if (listen)
+		ret = iwm_cep_offer(listen->id, &req, iwm_cm_work);
+	spin_unlock_bh(&subs_lock);
+	return ret;
+}
+
+static const struct mpa_consumer_ops port_ops = {
+	.request = port_request,
+};
+
+static struct iwm_port *port_find(struct net *net, int vrf,
 				  const struct sockaddr_storage *addr)
 {
 	struct iwm_port *port;
 
 	lockdep_assert_held(&ports_mutex);
 	list_for_each_entry(port, &ports, entry)
-		if (net_eq(port->net, net) && addr_equal(&port->addr, addr))
+		if (net_eq(port->net, net) && port->vrf == vrf &&
+		    addr_equal(&port->addr, addr))
 			return port;
 	return NULL;
 }
@@ -277,7 +241,7 @@ static void warn_in_use(struct iwm_dev *dev,
 }
 
 /* Make a port, and subscribe @sub before the first Request can arrive. */
-static int port_create(struct iwm_subscription *sub, struct net *net,
+static int port_create(struct iwm_subscription *sub, struct net *net, int vrf,
 		       const struct sockaddr_storage *addr, int backlog)
 {
 	struct iwm_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
@@ -292,10 +256,12 @@ static int port_create(struct iwm_subscription *sub, struct net *net,
 	if (!port)
 		return -ENOMEM;
 	port->net = net;
+	port->vrf = vrf;
 	port->addr = *addr;
 	INIT_LIST_HEAD(&port->subs);
 	port_subscribe(sub, port);
 	params.tos = iwm_cm_tos(sub->listen->id);
+	params.vrf = vrf;
 	port->mpa = mpa_listen(net, (struct sockaddr *)&port->addr, backlog,
 			       &params, &consumer);
 	if (IS_ERR(port->mpa)) {
@@ -307,7 +273,9 @@ static int port_create(struct iwm_subscription *sub, struct net *net,
 		kfree(port);
 		return ret;
 	}
+	spin_lock_bh(&subs_lock);
 	list_add_tail(&port->entry, &ports);
+	spin_unlock_bh(&subs_lock);
 	return 0;
 }
 
@@ -317,15 +285,16 @@ static int subscription_open(struct iwm_subscription *sub,
 {
 	struct net *net = iwm_dev_net(listen->dev);
 	struct iwm_port *port;
-	int ret = 0;
+	int ret = 0, vrf;
 
 	if (!net)
 		return -ENODEV;
 	sub->listen = listen;
+	vrf = iwm_addr_vrf(listen->dev, net, addr);
 	mutex_lock(&ports_mutex);
-	port = port_find(net, addr);
+	port = port_find(net, vrf, addr);
 	if (!port)
-		ret = port_create(sub, net, addr, backlog);
+		ret = port_create(sub, net, vrf, addr, backlog);
 	else if (port_is_taken(port, listen->dev))
 		ret = -EADDRINUSE;
 	else
@@ -345,33 +314,21 @@ static void subscription_close(struct iwm_subscription *sub)
 	mutex_lock(&ports_mutex);
 	port_unsubscribe(sub);
 	if (list_empty(&port->subs)) {
+		spin_lock_bh(&subs_lock);
 		list_del(&port->entry);
+		spin_unlock_bh(&subs_lock);
 		mpa_listener_destroy(port->mpa);
 		kfree(port);
 	}
 	mutex_unlock(&ports_mutex);
 }
 
-static bool is_wildcard(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in6 *a6 = (const void *)addr;
-	const struct sockaddr_in *a4 = (const void *)addr;
-
-	return addr->ss_family == AF_INET6 ? ipv6_addr_any(&a6->sin6_addr) :
-					     !a4->sin_addr.s_addr;
-}
-
 static bool takes_both_families(const struct iw_cm_id *id)
 {
 	return id->m_local_addr.ss_family == AF_INET6 && !id->afonly &&
-	       is_wildcard(&id->m_local_addr);
+	       iwm_addr_is_any(&id->m_local_addr);
 }
 
-/*
- * With RDMA devices shared by all namespaces, a wildcard rdma_cm id also
- * listens on devices of other namespaces. It could not accept connections
- * there, and it must not: it would take them from a listener in that namespace.
- */
 static bool listen_is_foreign(const struct iwm_listen *listen)
 {
 	struct net *net = iwm_dev_net(listen->dev);
@@ -384,6 +341,26 @@ static bool listen_is_foreign(const struct iwm_listen *listen)
 	return foreign;
 }
 
+/*
+ * With RDMA devices shared by all namespaces, an rdma_cm id of a wildcard or
+ * loopback address also listens on devices of other namespaces. It could not
+ * accept connections there, and it must not: it would take them from a listener
+ * in that namespace. For another address, old rdma_cms find a device by the link
+ * address alone, which netdevs of two namespaces may share.
+ */
+static int listen_foreign(const struct iwm_listen *listen)
+{
+	const struct sockaddr_storage *addr = &listen->id->m_local_addr;
+
+	if (iwm_addr_is_any(addr) || iwm_addr_is_loopback(addr) ||
+	    !rcu_access_pointer(listen->dev->netdev))
+		return 0;
+	ibdev_warn_ratelimited(&listen->dev->ibdev,
+			       "cannot listen on %pISpc: it was asked for in another network namespace than the netdev's\n",
+			       addr);
+	return -EADDRNOTAVAIL;
+}
+
 static int listen_open(struct iwm_listen *listen, int backlog)
 {
 	const struct sockaddr_storage *addr = &listen->id->m_local_addr;
@@ -392,11 +369,14 @@ static int listen_open(struct iwm_listen *listen, int backlog)
 	int ret;
 
 	if (listen_is_foreign(listen))
-		return 0;
+		return listen_foreign(listen);
 	/* A wildcard id may use its port space on other devices. */
 	if (!iwm_cm_is_tcp(listen->id))
-		return is_wildcard(addr) ? 0 : -EPROTONOSUPPORT;
+		return iwm_addr_is_any(addr) ? 0 : -EPROTONOSUPPORT;
 	ret = subscription_open(&listen->subs[0], listen, addr, backlog);
+	/* The program may not leave another VRF: it gets no Requests here. */
+	if (ret == -EADDRNOTAVAIL && iwm_addr_is_any(addr))
+		return 0;
 	if (ret || !takes_both_families(listen->id))
 		return ret;
 	any4.sin_port = ((const struct sockaddr_in6 *)addr)->sin6_port;
@@ -424,12 +404,14 @@ static void listen_begin(struct iwm_listen *listen)
  * @id: with the local address, which may be a wildcard
  * @backlog: of the TCP socket
  *
- * Succeeds without listening for an id of a namespace other than the device's,
- * and for a wildcard id of a port space other than RDMA_PS_TCP.
+ * Succeeds without listening for a wildcard id of a namespace other than the
+ * device's, of a program that is confined to another VRF, and of a port space
+ * other than RDMA_PS_TCP.
  *
  * Context: process, may sleep.
  * Return: 0; -EADDRINUSE: a TCP socket or another id has the port;
- * -EPROTONOSUPPORT: the id's port is not a TCP port; or another errno.
+ * -EADDRNOTAVAIL: the address is not the program's to use; -EPROTONOSUPPORT: the
+ * id's port is not a TCP port; or another errno.
  */
 int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 {

@@ -331,10 +331,12 @@ void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 
 		l->sin6_port = inet->inet_sport;
 		l->sin6_addr = sk->sk_v6_rcv_saddr;
-		l->sin6_scope_id = sk->sk_bound_dev_if;
+		l->sin6_scope_id = ipv6_iface_scope_id(&l->sin6_addr,
+						       sk->sk_bound_dev_if);
 		r->sin6_port = inet->inet_dport;
 		r->sin6_addr = sk->sk_v6_daddr;
-		r->sin6_scope_id = sk->sk_bound_dev_if;
+		r->sin6_scope_id = ipv6_iface_scope_id(&r->sin6_addr,
+						       sk->sk_bound_dev_if);
 #endif
 	}
 }

@@ -33,7 +33,7 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 
 	might_sleep();
 	ret = mpa_sock_create(attempt->net, attempt->remote.ss_family,
-			      attempt->params.tos, &sock);
+			      &attempt->params, &sock);
 	if (ret)
 		return ERR_PTR(ret);
 	conn = mpa_conn_alloc(sock->sk, sock, &attempt->params, consumer->mib,

@@ -231,8 +231,7 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 	mpa_half_open_init(&listener->half_open);
 	INIT_DELAYED_WORK(&listener->work, listener_work);
 
-	ret = mpa_sock_create(net, local->sa_family, params->tos,
-			      &listener->sock);
+	ret = mpa_sock_create(net, local->sa_family, params, &listener->sock);
 	if (ret)
 		goto err_free_listener;
 	listener_attach(listener);

@@ -6,6 +6,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>
+#include <net/l3mdev.h>
 #include <net/tcp.h>
 #include "compat.h"
 #include "conn.h"
@@ -43,17 +44,37 @@ static void set_tos(struct sock *sk, u8 tos)
 			     (tos & ~INET_ECN_MASK);
 }
 
+/*
+ * A BPF program of the caller's cgroup may have bound the socket already (ip
+ * vrf exec): that confines the caller, so its socket must not get elsewhere.
+ */
+static int bind_to_vrf(struct sock *sk, int vrf)
+{
+	int bound = READ_ONCE(sk->sk_bound_dev_if);
+
+	if (vrf == MPA_ANY_VRF)
+		return 0;
+	if (!bound)
+		return vrf ? sock_bindtoindex(sk, vrf, true) : 0;
+	if (l3mdev_master_ifindex_by_index(sock_net(sk), bound) != vrf)
+		return -EADDRNOTAVAIL;
+	return 0;
+}
+
 /**
  * mpa_sock_create() - make a TCP socket for MPA
  * @net: network namespace; the socket holds a reference on it, so that TCP
  *	keeps its timers after close and delivers the last octets
  * @family: AF_INET or AF_INET6
- * @tos: type of service, or traffic class of IPv6, of its packets
+ * @params: its type of service and VRF are used
  * @sock: set to the socket
  *
- * Context: process, may sleep. Return: 0 or a negative errno.
+ * Context: process, may sleep.
+ * Return: 0; -EADDRNOTAVAIL when the caller may not use the VRF; or another
+ * negative errno.
  */
-int mpa_sock_create(struct net *net, int family, u8 tos, struct socket **sock)
+int mpa_sock_create(struct net *net, int family,
+		    const struct mpa_params *params, struct socket **sock)
 {
 	int ret;
 
@@ -61,8 +82,13 @@ int mpa_sock_create(struct net *net, int family, u8 tos, struct socket **sock)
 	if (ret)
 		return ret;
 	reclassify_lock((*sock)->sk);
-	if (tos)
-		set_tos((*sock)->sk, tos);
+	ret = bind_to_vrf((*sock)->sk, params->vrf);
+	if (ret) {
+		sock_release(*sock);
+		return ret;
+	}
+	if (params->tos)
+		set_tos((*sock)->sk, params->tos);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <net/tcp.h>
 
 struct mpa_conn;
+struct mpa_params;
 
 /* The limits that mpa_sock_lift() has lifted. */
 struct mpa_sock_limits {
@@ -55,7 +56,8 @@ struct mpa_sock_paged {
 	bool full;
 };
 
-int mpa_sock_create(struct net *net, int family, u8 tos, struct socket **sock);
+int mpa_sock_create(struct net *net, int family,
+		    const struct mpa_params *params, struct socket **sock);
 void mpa_sock_tune(struct sock *sk);
 void mpa_sock_use_reserves(struct sock *sk);
 void mpa_sock_module_exit(void);

@@ -88,6 +88,10 @@ struct mpa_settings {
  * @tos: type of service (IPv4) or traffic class (IPv6) of its packets, without
  *	the ECN bits, which belong to TCP. A listener's connections inherit the
  *	listener's, unless TCP reflects the peer's (net.ipv4.tcp_reflect_tos)
+ * @vrf: interface index of the VRF that its socket belongs in, 0 for none, or
+ *	MPA_ANY_VRF: the socket is not bound, and TCP's settings decide. A
+ *	program that is confined to another VRF (ip vrf exec) fails with
+ *	-EADDRNOTAVAIL
  * @account: charge the connection's buffers, in both directions, to the memory
  *	cgroup of the caller of mpa_connect() or mpa_accept(): the active one
  *	(set_active_memcg()), or else the process's. For connections that a
@@ -103,8 +107,11 @@ struct mpa_params {
 	u16 ord;
 	unsigned int startup_ms;
 	u8 tos;
+	int vrf;
 	bool account;
 };
+
+#define MPA_ANY_VRF	(-1)
 
 /**
  * struct mpa_attempt - a connection for mpa_connect() to make

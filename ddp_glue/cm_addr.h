@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Local addresses: their netdev, their VRF, and rdma_cm's device for them. */
+#ifndef IWM_CM_ADDR_H
+#define IWM_CM_ADDR_H
+
+#include "types.h"
+
+bool iwm_addr_is_any(const struct sockaddr_storage *addr);
+bool iwm_addr_is_loopback(const struct sockaddr_storage *addr);
+const struct net_device *
+iwm_addr_owner(struct net *net, const struct sockaddr_storage *addr);
+bool iwm_addr_served(struct iwm_dev *dev, const struct net_device *owner);
+int iwm_addr_vrf(const struct iwm_dev *dev, struct net *net,
+		 const struct sockaddr_storage *addr);
+
+#endif /* IWM_CM_ADDR_H */
