@@ -95,7 +95,7 @@ in2 sysctl -qw net.ipv4.tcp_l3mdev_accept=0
 say "programs that are confined to a VRF"
 check "another VRF" eval 'ip -n h2 link add red type vrf table 11 && ip -n h2 link set red up && in_vrf wire2 red 10.9.2.2/24'
 vrf_exec() { in2 ip vrf exec "$@"; } # in_vrf's devices: wire in blue, wire2 in red
-if vrf_exec red true; then
+if vrf_exec red true; then # needs BPF programs of cgroups
   refused "in red: no listener on an address in blue" "Cannot assign" vrf_exec red timeout 20 rping -s -a 10.9.0.2
   refused "in red: ... nor as an unprivileged user" "Cannot assign" vrf_exec red setpriv --reuid nobody --regid rdma --clear-groups \
     timeout 20 rping -s -a 10.9.0.2
@@ -111,7 +111,7 @@ else
   say "ip vrf exec does not work here"
 fi
 
-say "a VRF that goes, with a listener and a connection in it"
+say "a VRF that goes, with listeners in it"
 talk_to server h2 rdma-target
 answers "a listener in blue" server "listen 10.9.0.2 7471" "^= ok port=7471"
 answers "a wildcard listener" server "listen :: 7472" "^= ok port=7472"
