@@ -98,7 +98,9 @@ static bool is_vlan_of(const struct net_device *vlan,
  * @dev: device
  * @owner: what iwm_addr_owner() has returned
  *
- * For an address of lo, rdma_cm takes any device of the namespace.
+ * For an address of lo, an rdma_cm that compares only link addresses takes any
+ * device of the namespace (see device.c), and one that compares netdevs takes
+ * lo's.
  *
  * Context: any, within an RCU read section. Return: whether it does.
  */
@@ -107,8 +109,10 @@ bool iwm_addr_served(struct iwm_dev *dev, const struct net_device *owner)
 	const struct net_device *netdev = rcu_dereference(dev->netdev);
 	bool vlan, same_gid;
 
-	if (owner->flags & IFF_LOOPBACK || netdev == owner)
+	if (netdev == owner)
 		return true;
+	if (owner->flags & IFF_LOOPBACK)
+		return !cma_knows_netdevs(dev);
 	if (!netdev)
 		return false;
 	vlan = is_vlan_of(netdev, owner) || is_vlan_of(owner, netdev);

@@ -86,7 +86,10 @@ pings "beside it, wildcard listener" h2 "" h1 "-a 10.9.2.2"
 pings "a client in it, IPv4" h1 "-a 10.9.0.1" h2 "-a 10.9.0.1 -I 10.9.0.2"
 pings "a client in it, IPv6" h1 "-a fd09::1" h2 "-a fd09::1 -I fd09::2"
 pings "a client in it, link-local" h1 "-a fe80::99:1%wire" h2 "-a fe80::99:1%wire"
+check "a device on lo" in2 rdma link add rd_lo type iwmpa netdev lo
 pings "127.0.0.1" h2 "-a 127.0.0.1" h2 "-a 127.0.0.1"
+pings "127.0.0.1, wildcard listener" h2 "" h2 "-a 127.0.0.1"
+check "delete it" in2 rdma link delete rd_lo
 in2 sysctl -qw net.ipv4.tcp_l3mdev_accept=1
 pings "tcp_l3mdev_accept, IPv4" h2 "-a 10.9.0.2" h1 "-a 10.9.0.2"
 pings "tcp_l3mdev_accept, IPv6, wildcard listener" h2 "-a ::" h1 "-a fd09::2"
