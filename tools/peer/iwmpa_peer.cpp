@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "../common/junit.hpp"
 #include "../common/options.hpp"
 #include "cases.hpp"
 #include "verdicts.hpp"
@@ -109,7 +110,7 @@ int conclude(const Arguments& a, const std::vector<test::Result>& results) {
       std::puts(row.c_str());
     std::printf("%td passed, %td failed, %td skipped\n", count("ok"), count("FAIL"), count("skip"));
   }
-  if (!a.junit.empty() && !(std::ofstream(a.junit) << junit("iwmpa-peer " + a.target, results) << std::flush))
+  if (!a.junit.empty() && !(std::ofstream(a.junit) << test::junit({{"iwmpa-peer " + a.target, results}}) << std::flush))
     throw std::runtime_error("cannot write " + a.junit);
   return count("FAIL") ? 1 : count("ok") ? 0 : 77;
 }

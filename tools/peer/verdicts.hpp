@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file verdicts.hpp @brief Formats the results of cases for other programs: by requirement, as JUnit's XML. */
+/** @file verdicts.hpp @brief Formats the results of cases by requirement. */
 #pragma once
 
 #include "../common/testcase.hpp"
@@ -8,8 +8,5 @@ namespace peer {
 
 /** A line per requirement with its cases: passed, FAILED (when one case failed) or not shown. */
 std::vector<std::string> byRequirement(const std::vector<test::Result>& results);
-
-/** The results as one JUnit suite. */
-std::string junit(const std::string& suite, const std::vector<test::Result>& results);
 
 } // namespace peer
