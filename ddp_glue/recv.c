@@ -148,8 +148,13 @@ static int place_payload(struct rx_segment *s, u32 stag, u64 addr, u32 len,
 	else if (mr)
 		ret = place_checked(s, mr, addr, len, access);
 	/* Early placement has already traced it. */
-	if (trace_iwm_place_enabled() && !s->cur->placed)
-		trace_iwm_place(s->qp, s->seg.opcode, stag, addr, len, ret);
+	if (trace_iwm_place_enabled() && !s->cur->placed) {
+		const struct ib_sge at = {
+			.addr = addr, .length = len, .lkey = stag
+		};
+
+		trace_iwm_place(s->qp, s->seg.opcode, &at, ret);
+	}
 	return ret;
 }
 

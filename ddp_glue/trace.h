@@ -238,9 +238,9 @@ TRACE_EVENT(iwm_complete,
 
 /* Payload of a segment has been placed if @ret is 0; else @ret is the error. */
 TRACE_EVENT(iwm_place,
-	TP_PROTO(const struct iwm_qp *qp, u8 opcode, u32 stag, u64 to, u32 len,
+	TP_PROTO(const struct iwm_qp *qp, u8 opcode, const struct ib_sge *at,
 		 int ret),
-	TP_ARGS(qp, opcode, stag, to, len, ret),
+	TP_ARGS(qp, opcode, at, ret),
 	TP_STRUCT__entry(
 		IWM_TRACE_QP
 		__field(u8, opcode)
@@ -252,9 +252,9 @@ TRACE_EVENT(iwm_place,
 	TP_fast_assign(
 		IWM_TRACE_SET_QP(qp);
 		__entry->opcode = opcode;
-		__entry->stag = stag;
-		__entry->to = to;
-		__entry->len = len;
+		__entry->stag = at->lkey;
+		__entry->to = at->addr;
+		__entry->len = at->length;
 		__entry->ret = ret;
 	),
 	TP_printk(IWM_TRACE_QP_FMT "%s stag=%#x to=%#llx len=%u ret=%d",

@@ -47,11 +47,11 @@ gate_kernel_doc() {
   [ ${#list[@]} = 0 ] || "$kernel_source/scripts/kernel-doc" -none -Werror "${list[@]}"
 }
 
-# A function has at most five parameters, except a callback that the kernel declares.
+# A function and a tracepoint have at most five parameters, except a callback that the kernel declares.
 gate_parameters() {
   local list
   mapfile -t list < <(files '^(mpa|ddp_glue|include)/.*\.[ch]$')
-  [ ${#list[@]} = 0 ] || ! grep -HPzo '(?:(?<=\n)[a-z][\w *\n]*?\b|\(\*)\w+\)?\((?:(?:[^(),;{}]|\([^()]*\))++,){5}.*\n' "${list[@]}" |
+  [ ${#list[@]} = 0 ] || ! grep -HPzo '(?:(?:(?<=\n)[a-z][\w *\n]*?\b|\(\*)\w+\)?|TP_PROTO)\((?:(?:[^(),;{}]|\([^()]*\))++,){5}.*\n' "${list[@]}" |
     grep -zv iwm_reg_user_mr | tr -d '\0' | grep .
 }
 
