@@ -26,8 +26,8 @@ static void greet(const Ends& e) {
   expectUlpdu(e.server.receive(), hello, "first ULPDU");
 }
 
-static Ends fullEnds(const Context& c, const Wishes& wishes = {}) {
-  Ends e = startEnds(c, wishes);
+static Ends fullEnds(const Context& c, const Settings& settings = {}) {
+  Ends e = startEnds(c, settings);
 
   greet(e);
   return e;
@@ -163,7 +163,7 @@ static std::uint32_t segmentsFor(const Context& c, unsigned n, bool packing, int
 
   for (const Socket* s : {&e.client, &e.server}) {
     expectOk(s->attach(), "TCP_ULP");
-    expectOk(s->wish(MPA_PACKING, packing), "MPA_PACKING");
+    expectOk(s->setOption(MPA_PACKING, packing), "MPA_PACKING");
   }
   startBoth(e);
   greet(e);

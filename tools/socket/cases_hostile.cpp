@@ -120,8 +120,8 @@ private:
   cpu_set_t before_;
 };
 
-static Ends fullEnds(const Context& c, const Wishes& wishes = {}) {
-  Ends e = startEnds(c, wishes);
+static Ends fullEnds(const Context& c, const Settings& settings = {}) {
+  Ends e = startEnds(c, settings);
 
   expectOk(e.client.send(text("hello")), "send");
   expectUlpdu(e.server.receive(), text("hello"), "first ULPDU");
@@ -137,7 +137,7 @@ static void attaching(Context& c) {
   expectErrno(fresh.attach(), ENOTCONN, "a socket that is not connected");
   expectOk(listen(listener.fd(), 1), "listen");
   expectErrno(listener.attach(), ENOTCONN, "a listening socket");
-  expect(e.client.wish(MPA_CRC, 1) < 0, "an option without MPA");
+  expect(e.client.setOption(MPA_CRC, 1) < 0, "an option without MPA");
   expectOk(e.client.attach(), "TCP_ULP");
   expectErrno(e.client.attach(), EEXIST, "twice");
   char name[16] = {};
@@ -160,15 +160,15 @@ static void wrongOptions(Context& c) {
   expectOk(s.attach(), "TCP_ULP");
   for (const int name : {MPA_MARKERS, MPA_CRC, MPA_RDMAC, MPA_PACKING}) {
     for (const int value : {2, -1, 256})
-      expectErrno(s.wish(name, value), EINVAL, "neither 0 nor 1");
+      expectErrno(s.setOption(name, value), EINVAL, "neither 0 nor 1");
     for (const std::size_t n : {0, 1, 3, 5, 8})
       expectErrno(s.set(SOL_MPA, name, big.data(), n), EINVAL, "length of an int");
     expectErrno(s.set(SOL_MPA, name, hole.before(2), 4), EFAULT, "memory that ends");
   }
   for (const int value : {0, 3, -1})
-    expectErrno(s.wish(MPA_REVISION, value), EINVAL, "revision");
+    expectErrno(s.setOption(MPA_REVISION, value), EINVAL, "revision");
   for (const int value : {0, -1, 3600001})
-    expectErrno(s.wish(MPA_STARTUP_TIMEOUT, value), EINVAL, "timeout");
+    expectErrno(s.setOption(MPA_STARTUP_TIMEOUT, value), EINVAL, "timeout");
   expectErrno(s.set(SOL_MPA, MPA_DEPTHS, &deep, sizeof(deep)), EINVAL, "IRD");
   expectErrno(s.set(SOL_MPA, MPA_DEPTHS, &wide, sizeof(wide)), EINVAL, "ORD");
   expectErrno(s.set(SOL_MPA, MPA_DEPTHS, &deep, 3), EINVAL, "length of depths");
@@ -179,7 +179,7 @@ static void wrongOptions(Context& c) {
   for (const int name : {MPA_INITIATE, MPA_ACCEPT, MPA_REJECT, MPA_START_RDMAC})
     expectErrno(s.start(name, View(big).first(4)), EINVAL, "a value where none exists");
   for (const int name : {0, 9, 15, 21, MPA_STATUS, MPA_PEER, -1, 1 << 30})
-    expectErrno(s.wish(name, 0), ENOPROTOOPT, "no such option");
+    expectErrno(s.setOption(name, 0), ENOPROTOOPT, "no such option");
   expectErrno(s.start(MPA_ACCEPT), ENOTCONN, "MPA_ACCEPT of nothing");
   expectErrno(s.start(MPA_REJECT), ENOTCONN, "MPA_REJECT of nothing");
 }
@@ -222,7 +222,7 @@ static void wrongMoments(Context& c) {
     expectErrno(e.client.start(name), EISCONN, "a start in Full Operation");
   for (const int name : {MPA_ACCEPT, MPA_REJECT})
     expectErrno(e.client.start(name), EINVAL, "an answer in Full Operation");
-  expectErrno(e.client.wish(MPA_MARKERS, 1), EBUSY, "an option in Full Operation");
+  expectErrno(e.client.setOption(MPA_MARKERS, 1), EBUSY, "an option in Full Operation");
   expectErrno(e.client.data(text("x")), EBUSY, "Private Data in Full Operation");
 
   RawEnds r = connectRaw(c);
@@ -252,11 +252,11 @@ static void crcPermission(Context& c) {
   expectOk(e.client.attach(), "TCP_ULP");
   const pid_t child = fork();
   if (!child)
-    _exit(setuid(65534) ? 2 : e.client.wish(MPA_CRC, 0) != -EPERM ? 3 : e.client.wish(MPA_CRC, 1) != 0 ? 4 : 0);
+    _exit(setuid(65534) ? 2 : e.client.setOption(MPA_CRC, 0) != -EPERM ? 3 : e.client.setOption(MPA_CRC, 1) != 0 ? 4 : 0);
   int status = 0;
   waitpid(child, &status, 0);
   expectEqual(status, 0, "an unprivileged program (wait status)");
-  expectOk(e.client.wish(MPA_CRC, 0), "a privileged one");
+  expectOk(e.client.setOption(MPA_CRC, 0), "a privileged one");
 }
 
 /* Memory that faults in the middle of a ULPDU: no part of it is sent, and no data is lost. */
@@ -349,7 +349,7 @@ static void busyStream(Context& c) {
 
   expectOk(e.client.attach(), "TCP_ULP");
   /* A start fails because of too much Private Data until the reader has entered its call. */
-  expectOk(e.client.wish(MPA_REVISION, 2), "MPA_REVISION");
+  expectOk(e.client.setOption(MPA_REVISION, 2), "MPA_REVISION");
   expectOk(e.client.data(pattern(509, c.seed)), "MPA_PRIVATE_DATA");
   Call reader(e, [&] { return e.client.receive(); });
   int result;
@@ -369,7 +369,7 @@ static void failingStarts(Context& c) {
   std::atomic<bool> done = false;
 
   expectOk(e.client.attach(), "TCP_ULP");
-  expectOk(e.client.wish(MPA_REVISION, 2), "MPA_REVISION");
+  expectOk(e.client.setOption(MPA_REVISION, 2), "MPA_REVISION");
   expectOk(e.client.data(pattern(509, c.seed)), "MPA_PRIVATE_DATA");
   Call starter(e, [&] {
     while (!done) {
@@ -449,7 +449,7 @@ static Ends unanswered(const Context& c, int timeout) {
   Ends e = connectEnds(c);
 
   expectOk(e.client.attach(), "TCP_ULP");
-  expectOk(e.client.wish(MPA_STARTUP_TIMEOUT, timeout), "MPA_STARTUP_TIMEOUT");
+  expectOk(e.client.setOption(MPA_STARTUP_TIMEOUT, timeout), "MPA_STARTUP_TIMEOUT");
   e.client.nonBlocking(true);
   expectErrno(e.client.start(MPA_INITIATE), EINPROGRESS, "MPA_INITIATE");
   return e;
@@ -758,7 +758,7 @@ static void anything(const Socket& s, std::mt19937_64& random, const Bytes& memo
     s.attach();
     break;
   case 1:
-    s.wish(static_cast<int>(1 + random() % 6), static_cast<int>(random() % 3));
+    s.setOption(static_cast<int>(1 + random() % 6), static_cast<int>(random() % 3));
     break;
   case 2:
     s.set(SOL_MPA, static_cast<int>(random() % 40), memory.data(), random() % 600);

@@ -113,7 +113,7 @@ static void oneSegmentResponder(Context& c) {
   Bytes all = line;
 
   expectOk(e.socket.attach(), "TCP_ULP");
-  expectOk(e.socket.wish(MPA_MARKERS, 1), "MPA_MARKERS");
+  expectOk(e.socket.setOption(MPA_MARKERS, 1), "MPA_MARKERS");
   peer::append(all, StartupFrame{.privateData = line}.encode());
   for (const Bytes* ulpdu : {&a, &b, &d})
     peer::append(all, encoder.encode(*ulpdu));
@@ -308,8 +308,8 @@ static void sameRole(Context& c) {
 
   const Ends responders = connectEnds(c);
   attachBoth(responders);
-  expectOk(responders.client.wish(MPA_STARTUP_TIMEOUT, 60000), "MPA_STARTUP_TIMEOUT");
-  expectOk(responders.server.wish(MPA_STARTUP_TIMEOUT, 300), "MPA_STARTUP_TIMEOUT");
+  expectOk(responders.client.setOption(MPA_STARTUP_TIMEOUT, 60000), "MPA_STARTUP_TIMEOUT");
+  expectOk(responders.server.setOption(MPA_STARTUP_TIMEOUT, 300), "MPA_STARTUP_TIMEOUT");
   Call waiting(responders, [&] { return responders.client.start(MPA_RESPOND); });
   expectErrno(responders.server.start(MPA_RESPOND), ETIMEDOUT, "MPA_RESPOND");
   expectErrno(waiting.result(), ECONNRESET, "the other Responder");
@@ -322,7 +322,7 @@ static void drip(Context& c) {
   const Bytes request = StartupFrame{.privateData = pattern(400, c.seed)}.encode();
 
   expectOk(e.socket.attach(), "TCP_ULP");
-  expectOk(e.socket.wish(MPA_STARTUP_TIMEOUT, 400), "MPA_STARTUP_TIMEOUT");
+  expectOk(e.socket.setOption(MPA_STARTUP_TIMEOUT, 400), "MPA_STARTUP_TIMEOUT");
   Call responder(e.socket, [&] { return e.socket.start(MPA_RESPOND); });
   try {
     for (const auto octet : request) {
@@ -417,7 +417,7 @@ static void enhanced(Context& c) {
 
   attachBoth(e);
   for (const Socket* s : {&e.client, &e.server})
-    expectOk(s->wish(MPA_REVISION, 2), "MPA_REVISION");
+    expectOk(s->setOption(MPA_REVISION, 2), "MPA_REVISION");
   expectOk(e.client.set(SOL_MPA, MPA_DEPTHS, &client, sizeof(client)), "MPA_DEPTHS");
   expectOk(e.server.set(SOL_MPA, MPA_DEPTHS, &server, sizeof(server)), "MPA_DEPTHS");
   expectOk(e.client.data(pattern(509, c.seed)), "MPA_PRIVATE_DATA");
@@ -436,7 +436,7 @@ static void enhanced(Context& c) {
 /* Both frames determine the settings in force, and MPA_STATUS reports them. */
 static void negotiated(Context& c) {
   for (int bits = 0; bits < 8; bits++) {
-    const Wishes w{.clientMarkers = !!(bits & 1), .serverMarkers = !!(bits & 2), .crc = !!(bits & 4)};
+    const Settings w{.clientMarkers = !!(bits & 1), .serverMarkers = !!(bits & 2), .crc = !!(bits & 4)};
     const Ends e = startEnds(c, w);
     const auto client = e.client.status(), server = e.server.status();
 

@@ -155,11 +155,11 @@ RawEnds connectRaw(const Context& c) {
   return {Socket(std::move(client)), Raw(std::move(server))};
 }
 
-static void wishFor(const Socket& s, bool markers, const Wishes& wishes) {
+static void setAll(const Socket& s, bool markers, const Settings& settings) {
   expectOk(s.attach(), "TCP_ULP");
-  expectOk(s.wish(MPA_MARKERS, markers), "MPA_MARKERS");
-  expectOk(s.wish(MPA_CRC, wishes.crc), "MPA_CRC");
-  expectOk(s.wish(MPA_REVISION, wishes.revision), "MPA_REVISION");
+  expectOk(s.setOption(MPA_MARKERS, markers), "MPA_MARKERS");
+  expectOk(s.setOption(MPA_CRC, settings.crc), "MPA_CRC");
+  expectOk(s.setOption(MPA_REVISION, settings.revision), "MPA_REVISION");
 }
 
 void startBoth(const Ends& ends) {
@@ -172,30 +172,31 @@ void startBoth(const Ends& ends) {
   expectOk(initiator.result(), "MPA_INITIATE");
 }
 
-Ends startEnds(const Context& c, const Wishes& wishes) {
+Ends startEnds(const Context& c, const Settings& settings) {
   Ends ends = connectEnds(c);
 
-  wishFor(ends.client, wishes.clientMarkers, wishes);
-  wishFor(ends.server, wishes.serverMarkers, wishes);
+  setAll(ends.client, settings.clientMarkers, settings);
+  setAll(ends.server, settings.serverMarkers, settings);
   startBoth(ends);
   return ends;
 }
 
-RawEnds initiateRaw(const Context& c, const Wishes& wishes) {
+RawEnds initiateRaw(const Context& c, const Settings& settings) {
   RawEnds ends = connectRaw(c);
 
-  wishFor(ends.socket, wishes.clientMarkers, wishes);
-  ends.raw.send(peer::StartupFrame{.kind = peer::FrameKind::Reply, .markers = wishes.serverMarkers, .crc = wishes.crc}.encode());
+  setAll(ends.socket, settings.clientMarkers, settings);
+  ends.raw.send(
+      peer::StartupFrame{.kind = peer::FrameKind::Reply, .markers = settings.serverMarkers, .crc = settings.crc}.encode());
   expectOk(ends.socket.start(MPA_INITIATE), "MPA_INITIATE");
   ends.raw.readFrame(peer::FrameKind::Request);
   return ends;
 }
 
-RawEnds respondRaw(const Context& c, const Wishes& wishes) {
+RawEnds respondRaw(const Context& c, const Settings& settings) {
   RawEnds ends = connectRaw(c);
 
-  wishFor(ends.socket, wishes.serverMarkers, wishes);
-  ends.raw.send(peer::StartupFrame{.markers = wishes.clientMarkers, .crc = wishes.crc}.encode());
+  setAll(ends.socket, settings.serverMarkers, settings);
+  ends.raw.send(peer::StartupFrame{.markers = settings.clientMarkers, .crc = settings.crc}.encode());
   expectOk(ends.socket.start(MPA_RESPOND), "MPA_RESPOND");
   expectOk(ends.socket.start(MPA_ACCEPT), "MPA_ACCEPT");
   ends.raw.readFrame(peer::FrameKind::Reply);

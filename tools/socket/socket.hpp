@@ -64,7 +64,7 @@ public:
   int set(int level, int name, const void* value, std::size_t length) const;
   int set(int level, int name, int value) const { return set(level, name, &value, sizeof(value)); }
   /** Sets an int option of level SOL_MPA. */
-  int wish(int name, int value) const { return set(SOL_MPA, name, value); }
+  int setOption(int name, int value) const { return set(SOL_MPA, name, value); }
   int data(View octets) const { return set(SOL_MPA, MPA_PRIVATE_DATA, octets.data(), octets.size()); }
   /** Sets MPA_INITIATE or another option that starts or answers. */
   int start(int name, View value = {}) const { return set(SOL_MPA, name, value.data(), value.size()); }
@@ -141,14 +141,14 @@ template <class F> Call(const Ends&, F) -> Call<F>;
 Ends connectEnds(const Context& c);
 
 /** The options of an MPA connection between two sockets. */
-struct Wishes {
+struct Settings {
   bool clientMarkers = false, serverMarkers = false; /**< M of the two frames */
   bool crc = true;
   int revision = 1;
 };
 
 /** An MPA connection in Full Operation: the client is the Initiator. The Responder has not received an FPDU yet. */
-Ends startEnds(const Context& c, const Wishes& wishes = {});
+Ends startEnds(const Context& c, const Settings& settings = {});
 
 /** Starts MPA on the Responder's and the Initiator's side; fails the case unless both succeed. */
 void startBoth(const Ends& ends);
@@ -187,10 +187,10 @@ struct RawEnds {
 
 RawEnds connectRaw(const Context& c);
 
-/** Full Operation against a raw Responder, with @p wishes for both directions. */
-RawEnds initiateRaw(const Context& c, const Wishes& wishes = {});
+/** Full Operation against a raw Responder, with @p settings of both ends. */
+RawEnds initiateRaw(const Context& c, const Settings& settings = {});
 /** Full Operation against a raw Initiator. */
-RawEnds respondRaw(const Context& c, const Wishes& wishes = {});
+RawEnds respondRaw(const Context& c, const Settings& settings = {});
 
 /** Changes the limits of TCP's memory (tcp_mem) during its lifetime; skips the case when they cannot be set. */
 class TcpMemory {

@@ -178,7 +178,7 @@ TEST(Negotiation, CRC_07_STA_03_OneSideIsEnough) {
       EXPECT_EQ(answer.agreed.crc, initiator || responder);
       EXPECT_EQ(end.agreed.crc, initiator || responder);
       EXPECT_EQ(answer.reply.crc, initiator || responder);
-      // A Responder that states only its own wish gives the same result.
+      // A Responder that states only its own setting gives the same result.
       EXPECT_EQ(Conclusion(request, plain(false, responder)).agreed.crc, initiator || responder);
     }
 }
@@ -366,7 +366,7 @@ TEST(Negotiation, ENH_06_ENH_08_NoCommonKind) {
   EXPECT_EQ(Answer(kinds(write), kinds(0)).reply.rtr, write);
 }
 
-TEST(Negotiation, ENH_06_ResponderNamesOneWhateverItsPolicy) {
+TEST(Negotiation, ENH_06_ResponderNamesOneWhateverItsSetting) {
   const Answer answer(depths(8, 8), kinds(write | read));
   EXPECT_EQ(answer.reply.rtr, write);
   EXPECT_EQ(answer.agreed.rtr, write);

@@ -23,7 +23,8 @@ void call(Input& in, const Socket& s) {
     s.attach();
     break;
   case 1:
-    s.wish(anyOf(in, {MPA_MARKERS, MPA_CRC, MPA_RDMAC, MPA_PACKING, MPA_STARTUP_TIMEOUT, MPA_REVISION}), anyOf(in, {0, 1, 2, -1}));
+    s.setOption(anyOf(in, {MPA_MARKERS, MPA_CRC, MPA_RDMAC, MPA_PACKING, MPA_STARTUP_TIMEOUT, MPA_REVISION}),
+                anyOf(in, {0, 1, 2, -1}));
     break;
   case 2:
     s.start(in.ConsumeIntegralInRange(0, 40), payload(in, 600));
