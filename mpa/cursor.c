@@ -33,8 +33,8 @@ static struct sk_buff *skb_behind(const struct sk_buff_head *queue,
 /*
  * The buffer with the octet that follows this buffer. Because buffers may
  * overlap, the octet may lie inside the next buffer or inside a later one. The
- * search ends at a gap, as TCP's tree has them: the peer decides how many
- * buffers the tree holds.
+ * search stops at the first gap between TCP's out-of-order buffers: the peer
+ * decides how many of them follow.
  */
 static struct sk_buff *cursor_next_skb(struct mpa_cursor *cur, u32 *off)
 {
