@@ -129,25 +129,15 @@ project_files() {
     sort -u | while read -r f; do [ ! -e "$f" ] || echo "$f"; done
 }
 
-# spoil FILE STATUS: changes "ok" to "not ok" in a file of TAP when the whole test ended with STATUS for a reason without a line in the
-# file, such as a dirty kernel log or a dead kernel. With status 1 and failures in the file, these failures are the reason.
-spoil() {
-  case $2 in
-  0 | 77) return ;;
-  1) if grep -q '^ *not ok ' "$1"; then return; fi ;;
-  esac
-  sed -i "/ # SKIP/!s/^\( *\)\(ok .*\)/\1not \2\n# the whole ended with status $2/" "$1"
-}
-
-# count_tap FILE NAME SECONDS [LOG]: prints the lines of a stage (scripts/check) for the tests of a file of TAP, subtests included.
-count_tap() {
-  awk -v OFS='\t' -v name="$2" -v seconds="$3" -v log_file="${4:-}" '
-    !/^ *(not )?ok / { next }
-    / # SKIP/ { skipped++; next }
-    /^ *ok/ { ok++; next }
-    { sub(/^ *not ok [0-9]* ?(- )?/, ""); gsub(/\t/, " "); print "FAIL", name ": " $0, seconds, 1, log_file }
-    END {
-      if (ok) print "ok", name, seconds, ok
-      if (skipped) print "skip", name, seconds, skipped, "says so itself"
-    }' "$1"
+# build_test_runner: builds tools/runner, the program that runs series of tests and counts results: TEST_RUNNER, also for the scripts that
+# this one starts.
+build_test_runner() {
+  local build=$ROOT/build/runner
+  [ -z "${TEST_RUNNER:-}" ] || return 0
+  mkdir -p "$build"
+  { cmake -S "$ROOT/tools/runner" -B "$build" && cmake --build "$build" -j "$(nproc)"; } >"$build/log" 2>&1 || {
+    tail -n 25 "$build/log" >&2
+    echo "${0##*/}: tools/runner does not build: ${build#"$ROOT"/}/log" >&2
+    return 1; }
+  export TEST_RUNNER=$build/test-runner
 }

@@ -48,16 +48,18 @@ own_time() {
   [ $wait -le 0 ] || own_ms=$((own_ms + wait))
 }
 
-# limited MARK SECONDS COMMAND...: executes COMMAND in this process; after SECONDS of its own time, creates the file MARK and kills it.
+# limited OUT SECONDS COMMAND...: executes COMMAND in this process. Writes its own time to OUT/own-time every 2 seconds, for scripts/series;
+# after SECONDS of it, creates the file OUT/late and kills it.
 limited() {
-  local mark=$1 limit=$2 pid=$BASHPID; shift 2
-  rm -f "$mark"
+  local out=$1 limit=$2 pid=$BASHPID; shift 2
+  rm -f "$out"/{late,own-time}
   {
     trap - EXIT
     while kill -0 "$pid"; do
       own_time "$pid"
+      echo $own_ms >"$out/own-time"
       if [ $own_ms -ge $((limit * 1000)) ]; then
-        : >"$mark"
+        : >"$out/late"
         kill "$pid"
         sleep 5
         kill -KILL "$pid"

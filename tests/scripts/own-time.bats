@@ -45,3 +45,9 @@ after() {
   rm "$own_proc"/*/task/*/schedstat
   after 10 10000 "the kernel has no schedstat"
 }
+
+@test "a command that is late is killed, and its time can be read" {
+  run bash -c '. ./own-time-lib.sh; limited "$1" 1 sleep 1000' - "$work" 3>&-
+  [ "$status" = 143 ]
+  [ -e "$work/late" ] && [ "$(cat "$work/own-time")" -ge 1000 ]
+}

@@ -1,26 +1,56 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0
+# What tools/runner does with processes and files; tools/unit/runner_test.cpp tests what it decides.
 load lib
 
-# The guest is fake: it prints what the loop in a real guest prints.
-@test "series ends a command that stops printing, not one that keeps printing for ten times its limit" {
+# The guest is fake: it does what the runner and the loop in a real guest do. Its time is the machine's.
+fake_guest() {
   fake runner <<'RUNNER'
 while [ "$1" != -- ]; do [ "$1" != -o ] || out=$2; shift; done
+{ while sleep 0.1; do echo $((SECONDS * 1000)) >"$out/own-time"; done; } >/dev/null 2>&1 &
+echo "a message of the runner" >&2
+echo "the kernel boots" >"$out/console"
 begin() { echo "start $1"; name=$1; }
 end() { printf 'end\t%s\t%s\t0.1\n' "$name" "$1"; }
-asked() { [ -e "$out/end-$name" ]; }
-sleeps() { until asked; do sleep 0.1; done; end 124; exit; }
-spins() { until asked; do :; done; end 124; exit; }
-prints() { for _ in {1..30}; do echo line >>"$out/$name.log"; sleep 0.1; done; if asked; then end 124; exit; fi; end 0; }
+good() { end 0; }
+leaves() { end 0; exit; }
+waits() { until [ -e "$out/end-$name" ]; do sleep 0.1; done; end 124; exit; }
 halves() { printf 'end\t%s\t' "$name"; sleep 1.5; printf '0\t0.1\n'; }
+dies() { kill -9 $$; }
+hangs() { trap '' TERM; echo $BASHPID >"$out/pid"; while :; do sleep 1000; done; }
 while IFS=$'\t' read -r name _ command; do
   begin "$name"
   $command
 done <"$out/todo"
 RUNNER
-  printf '%s\t1\t%s\n' prints prints halves halves sleeps sleeps spins spins prints2 prints >"$work/list"
+}
+list() { for command; do printf '%s\t1\t%s\n' "$command" "$command"; done >"$work/list"; }
 
+@test "series executes commands in order, and those behind one that ends its guest in another" {
+  fake_guest
+  list halves leaves good waits dies
   run ./series "$work/bin/runner" "$work/out" <"$work/list"
   echo "$output"
-  [ "$(cut -f 1,2 <<<"$output" | tr '\t\n' ' ;')" = "prints 0;halves 0;sleeps 124;spins 124;prints2 0;" ]
+  [ "$(cut -f 1,2 <<<"$output" | tr '\t\n' ' ;')" = "halves 0;leaves 0;good 0;waits 124;dies 125;" ]
+  [ "$status" = 0 ]
+  [ -e "$work/out/console.3" ] && [ ! -e "$work/out/console.4" ]
+  grep -q "a message of the runner" "$work/out/dies.log" && grep -q "the kernel boots" "$work/out/dies.log"
+}
+
+@test "series fails when a guest executes nothing" {
+  fake runner <<<'echo "no kernel" >&2'
+  list good
+  run ./series "$work/bin/runner" "$work/out" <"$work/list"
+  [ "$status" = 1 ] && [[ $output == *"no kernel"* ]]
+}
+
+@test "a series that is interrupted leaves no process behind, even one that ignores SIGTERM" {
+  fake_guest
+  list hangs
+  ./series "$work/bin/runner" "$work/out" <"$work/list" 3>&- &
+  until [ -s "$work/out/pid" ]; do sleep 0.1; done
+  kill $!
+  wait $! || true
+  run pgrep -s "$(cat "$work/out/pid")"
+  [ -z "$output" ]
 }
