@@ -63,11 +63,12 @@ gate_shell() {
   files '\.bats$' | xargs -r shellcheck -S warning -e SC2034,SC2154 || bad=1
   return $bad
 }
-# Kbuild, CMake and the package's dkms.conf read the version from VERSION; Debian's changelog must begin with the same.
+# Kbuild, CMake and the package's dkms.conf read the version from VERSION. It is also the newest in both changelogs.
 gate_version() {
-  local said
-  said=$(sed -n '1s/^iwmpa (\(.*\)) .*/\1/p' debian/changelog)
-  [ "$said" = "$(cat VERSION)" ] || { echo "VERSION says $(cat VERSION), debian/changelog '$said'"; return 1; }
+  local version said
+  version=$(cat VERSION)
+  said="debian/changelog $(sed -n '1s/^iwmpa (\(.*\)) .*/\1/p' debian/changelog), CHANGELOG.md $(sed -n 's/^## \([0-9]\S*\)$/\1/p' CHANGELOG.md | head -1)"
+  [ "$said" = "debian/changelog $version, CHANGELOG.md $version" ] || { echo "VERSION says $version, but $said"; return 1; }
 }
 gate_spdx() {
   local f bad=0
