@@ -186,9 +186,9 @@ int mpa_tx_put_iter(struct mpa_conn *conn, struct iov_iter *from, u32 len)
  * @conn: connection
  * @hdr: first octets of the ULPDU: the consumer's header
  * @hdr_len: octets of @hdr
- * @ulpdu_len: octets of the ULPDU, @hdr included, up to MPA_MAX_ULPDU. More
- *	than mpa_tx_room() returned is framed correctly, but across segments
- *	(DDP-04)
+ * @ulpdu_len: octets of the ULPDU, @hdr included, up to MPA_MAX_ULPDU. The
+ *	FPDU of a ULPDU that is longer than mpa_tx_room() said is correct, but
+ *	does not fit one TCP segment (DDP-04)
  *
  * Context: transmit owner; may sleep, except after mpa_tx_set_atomic().
  * Return: 0, or, with no FPDU open, -EMSGSIZE for a ULPDU over MPA_MAX_ULPDU

@@ -25,7 +25,7 @@ start_rounds() {
 }
 enough_rounds() { [ -e "$WORK/broken" ] || [ "$(wc -l <"$WORK/rounds")" -ge "$1" ]; }
 no_round_failed() { [ ! -e "$WORK/broken" ] || { cat "$WORK/rounds.log"; return 1; }; }
-# goes_on [ROUNDS]: waits until ROUNDS more rounds have passed. The default of two includes one that began after the call.
+# goes_on [ROUNDS]: waits until ROUNDS more rounds have passed. Of two, the default, the second has begun after the call.
 goes_on() { until_true 150 enough_rounds $(($(wc -l <"$WORK/rounds") + ${1:-2})) && no_round_failed; }
 stop_rounds() {
   touch "$WORK/stop"
