@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 #include <sstream>
+#include <stdexcept>
 
 #include "report.hpp"
 
@@ -76,6 +77,17 @@ double rate(double cost, const Machine& machine) {
   return machine.instructionsPerSecond / (cost * machine.shareOfAnEnd);
 }
 
+/** The machine, with the speed of a core that makes TCP's transfers as fast as others have measured. */
+Machine calibrated(const Results& results, Machine machine) {
+  if (machine.instructionsPerSecond > 0)
+    return machine;
+  const auto cost = valueOf(results, columns[0].configuration, loads[0].tcp);
+  if (!cost)
+    throw std::runtime_error("no figure of TCP's transfers tells the speed of a core");
+  machine.instructionsPerSecond = machine.tcpGigabits * 1e9 / 8 * *cost * machine.shareOfAnEnd;
+  return machine;
+}
+
 double gigabits(double octets) {
   return octets * 8 / 1e9;
 }
@@ -92,6 +104,7 @@ void writeHeading(std::ostream& out, const std::string& first, const std::vector
 }
 
 void writeCore(std::ostream& out, const Results& results, const Machine& machine) {
+  out << "A core executes " << rounded(machine.instructionsPerSecond / 1e9) << " · 10⁹ instructions a second.\n\n";
   std::vector<std::string> titles;
   for (const Column& column : columns)
     titles.emplace_back(column.title);
@@ -189,7 +202,8 @@ void writeCheck(std::ostream& out, const Results& results) {
 
 } // namespace
 
-bool writeScale(std::ostream& out, std::string_view name, const Results& results, const Machine& machine) {
+bool writeScale(std::ostream& out, std::string_view name, const Results& results, const Machine& assumed) {
+  const Machine machine = calibrated(results, assumed);
   if (name == "scale-core")
     writeCore(out, results, machine);
   else if (name == "scale-link")

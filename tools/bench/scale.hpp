@@ -14,16 +14,18 @@ namespace bench {
 
 /** Assumptions about a machine, which no program here measures. */
 struct Machine {
-  double instructionsPerSecond = 4.5e9; ///< of one core: 3 GHz, 1.5 instructions in each cycle
-  double shareOfAnEnd = 0.5;            ///< one end's share of the cost of both
-  double wireShare = 1428.0 / 1538.0;   ///< share of payload in a full frame on the wire, at MTU 1500
-  double passes = 4;                    ///< over memory, for each octet that is sent or received
+  double tcpGigabits = 42;            ///< what one core sends or receives over one TCP connection, as others have measured
+  double instructionsPerSecond = 0;   ///< of one core; 0: as many as these Gbit/s take by our count of TCP's instructions
+  double shareOfAnEnd = 0.5;          ///< one end's share of the cost of both
+  double wireShare = 1428.0 / 1538.0; ///< share of payload in a full frame on the wire, at MTU 1500
+  double passes = 4;                  ///< over memory, for each octet that is sent or received
 };
 
 /**
  * Writes one table in Markdown: "scale-core", "scale-link", "scale-connections" or "scale-check".
  * @return false when the table does not exist
+ * @throws std::runtime_error when neither @p assumed nor the results tell the speed of a core
  */
-bool writeScale(std::ostream& out, std::string_view name, const Results& results, const Machine& machine = {});
+bool writeScale(std::ostream& out, std::string_view name, const Results& results, const Machine& assumed = {});
 
 } // namespace bench

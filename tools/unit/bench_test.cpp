@@ -421,6 +421,17 @@ TEST(Scale, CoresAreTheLinkByWhatOneCarries) {
   EXPECT_FALSE(writeScale(link, "scale", results, machine));
 }
 
+TEST(Scale, ACoreIsAsFastAsItsTcp) {
+  Results results;
+  std::ostringstream out;
+  EXPECT_THROW(writeScale(out, "scale-core", results), std::runtime_error);
+  results["tcp 1500 send"].value = 0.8; // one end: 0.4; 10 Gbit/s are 1.25e9 octets a second
+  results["iwmpa 1500 crc=1 markers=0 write"].value = 1.6;
+  EXPECT_TRUE(writeScale(out, "scale-core", results, {.tcpGigabits = 10}));
+  EXPECT_NE(out.str().find("A core executes 0.50 · 10⁹ instructions a second."), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("| WRITE, 64 KiB | 10.0 Gbit | - | 5.00 Gbit | - |"), std::string::npos) << out.str();
+}
+
 TEST(Document, OnlyTheGeneratedPartsChange) {
   const auto make = [](const std::string& name) { return name == "a" ? std::string("new\n") : std::string(); };
   EXPECT_EQ(replaceParts("x\n<!-- bench: a -->\nold\nold\n<!-- /bench -->\ny\n<!-- bench: b -->\nkept\n<!-- /bench -->\n", make),
