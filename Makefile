@@ -105,7 +105,7 @@ intree: ## lay mpa and iwmpa into Debian's kernel source (KERNEL=7, 6.12) as pat
 faults: ## every allocation under the modules fails once, in User Mode Linux with KASAN and kmemleak; a table
 	@scripts/faults
 
-.PHONY: bench bench-compare bench-cpus bench-link bench-link-commit bench-native bench-commit
+.PHONY: bench bench-compare bench-cpus bench-link bench-link-commit bench-veth bench-veth-commit bench-native bench-commit
 bench: ## instructions per octet, round trip and I/O: iwmpa, siw, TCP (ROWS="nvme tcp,nfs": part of it)
 	@scripts/bench/run
 bench-compare: ## the same, and list the rows that cost over 3 % more than in the committed table
@@ -116,6 +116,10 @@ bench-link: ## NVMe and NFS over a link with a delay: time, latency and TCP segm
 	@scripts/bench/run --link
 bench-link-commit: ## the same, and put the figures into Documentation/performance* and README.md (KERNEL, ROWS)
 	@scripts/bench/run --link --record
+bench-veth: ## iwmpa, TCP and rxe (Soft RoCE) over a veth pair: verbs, NVMe, NFS, and loss of packets (KERNEL, ROWS="veth rxe nvme")
+	@ROWS="$(or $(ROWS),veth)" scripts/bench/run
+bench-veth-commit: ## the same, and put the figures into Documentation/performance* (KERNEL, ROWS)
+	@ROWS="$(or $(ROWS),veth)" scripts/bench/run --record
 bench-native: ## the ratios in time, on this machine's own CPU (User Mode Linux without the fault checkers)
 	@scripts/bench/native
 bench-commit: ## measure (ROWS), profile, and put the results into Documentation/performance*, README.md and the plots

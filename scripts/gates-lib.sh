@@ -87,7 +87,7 @@ prose() {
   files '\.(md|rows|[1478]|[ch]|[ch]pp|sh|bash|bats|pml)$|(^|/)(Kbuild|Makefile|CMakeLists.txt|control)$|^scripts/[^.]*$' |
     { grep -vE 'corpus/|vectors/' || true; }
 }
-gate_spelling() { prose | xargs -r codespell --ignore-words-list te,tthe,wirte,upto; }
+gate_spelling() { prose | xargs -r codespell --ignore-words-list te,tthe,wirte,upto,iif; }
 # scripts/words: words that plain technical English avoids, each line an extended Perl regular expression.
 gate_words() {
   local list

@@ -18,6 +18,8 @@ namespace {
 enum class Op { Write, Send };
 enum class Transport { Rdma, Tcp };
 
+constexpr std::chrono::milliseconds longestWarmup{100};
+
 struct Options {
   std::string address = "10.9.0.1";
   Transport transport = Transport::Rdma;
@@ -26,6 +28,9 @@ struct Options {
   long depth = 16;
   int connections = 1;
   int milliseconds = 500;
+  std::uint64_t octets = 0;
+
+  std::chrono::milliseconds warmup() const { return std::min(std::chrono::milliseconds(milliseconds) / 5, longestWarmup); }
 };
 
 /** State that all threads of a run share. */
@@ -179,6 +184,16 @@ struct CpuTime {
   }
 };
 
+/** Waits until the time is over, or as many octets as wanted have been moved since there were @p before. */
+void await(const Options& options, const Run& run, std::uint64_t before) {
+  constexpr std::chrono::milliseconds step{10};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.milliseconds);
+  if (!options.octets)
+    return std::this_thread::sleep_until(end);
+  while (std::chrono::steady_clock::now() < end && run.octets - before < options.octets)
+    std::this_thread::sleep_for(step);
+}
+
 void measure(const Options& options) {
   Run run;
   std::vector<std::unique_ptr<Flow>> flows;
@@ -193,11 +208,11 @@ void measure(const Options& options) {
     flow->start(run);
 
   // Let TCP's windows open and the threads settle.
-  std::this_thread::sleep_for(std::chrono::milliseconds(options.milliseconds / 5));
+  std::this_thread::sleep_for(options.warmup());
   const CpuTime before = CpuTime::now();
   const auto start = std::chrono::steady_clock::now();
   const std::uint64_t octets = run.octets;
-  std::this_thread::sleep_for(std::chrono::milliseconds(options.milliseconds));
+  await(options, run, octets);
   const std::uint64_t moved = run.octets - octets;
   const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - start;
   const CpuTime after = CpuTime::now();
@@ -225,7 +240,8 @@ int run(int argc, char** argv) {
        {"size", "N", "octets per message (default 65536)", test::number(o.size, 1), 's'},
        {"depth", "N", "messages outstanding on each connection (default 16)", test::number(o.depth, 1), 'd'},
        {"connections", "N", "number of connections (default 1)", test::number(o.connections, 1, 1000), 'c'},
-       {"milliseconds", "N", "length of the measurement (default 500)", test::number(o.milliseconds, 1), 'm'}},
+       {"milliseconds", "N", "length of the measurement (default 500)", test::number(o.milliseconds, 1), 'm'},
+       {"octets", "N", "end earlier, once N octets have been moved (default 0: do not)", test::number(o.octets), 'n'}},
       "Prints one line `result told=… ops=… octets=… idle=…`: nanoseconds, and a CPU's average idle time in them.\n");
   std::vector<std::string> operands;
   if (const auto status = options.parse(argc, argv, operands))

@@ -253,7 +253,9 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
   writeGrid(out, "iwmpa / siw", makeGrid(table, rows, compared("iwmpa", "siw")), format);
   writeGrid(out, "iwmpa / TCP", makeGrid(table, rows, compared("iwmpa", "tcp")), format);
   writeGrid(out, "siw / TCP", makeGrid(table, rows, compared("siw", "tcp")), format);
-  if (table.group == "link") {
+  writeGrid(out, "rxe / TCP", makeGrid(table, rows, compared("rxe", "tcp")), format);
+  writeGrid(out, "iwmpa / rxe", makeGrid(table, rows, compared("iwmpa", "rxe")), format);
+  if (!table.group.empty()) {
     writeGrid(out, "Latency: ns from the call to the end of an I/O", makeGrid(table, rows, latency), format);
     writeGrid(out, "TCP segments for each I/O, both directions", makeGrid(table, rows, segments), format);
   }

@@ -11,7 +11,7 @@
 namespace bench {
 namespace {
 
-constexpr std::array transports{"tcp", "siw", "iwmpa"};
+constexpr std::array transports{"tcp", "siw", "iwmpa", "rxe"};
 constexpr std::array mtus{1500, 65536};
 constexpr std::array cpuCounts{1, 2, 4};
 constexpr std::array delays{0, 20, 100};
@@ -33,12 +33,22 @@ constexpr std::array allTables{
           "ns", false, true, "link"},
     Table{"link-nfs", "NFS 4.2 over a link, O_DIRECT: ns of the CPU of both ends and of waiting for each I/O", "link-", "ns", false,
           true, "link"},
+    Table{"veth-verbs",
+          "Over a veth pair: instructions of both ends together, per octet of 64 KiB transfers, per 64 B message, per round trip",
+          "", "instructions", false, true, "veth"},
+    Table{"veth-nvme", "NVMe over a veth pair: ns of the CPU of both ends and of waiting for each I/O; CRC for TCP: digests",
+          "veth-", "ns", false, true, "veth"},
+    Table{"veth-nfs", "NFS 4.2 over a veth pair, O_DIRECT: ns of the CPU of both ends and of waiting for each I/O", "veth-", "ns",
+          false, true, "veth"},
+    Table{"veth-loss", "WRITE of 64 KiB, depth 16, over a veth pair that loses packets: ns for each octet", "veth-", "ns", false,
+          false, "veth"},
     Table{"native", "Nanoseconds of this machine's CPU, both ends together: per octet, message or round trip", "native", "ns",
           false, false},
 };
 constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &connections = allTables[3],
                       &memory = allTables[4], &cpus = allTables[5], &linkNvme = allTables[6], &linkNfs = allTables[7],
-                      &native = allTables[8];
+                      &vethVerbs = allTables[8], &vethNvme = allTables[9], &vethNfs = allTables[10], &vethLoss = allTables[11],
+                      &native = allTables[12];
 
 // Commands of both the tables verbs and native.
 constexpr std::string_view writes = "--op write --count 400 --warmup 64", reads = "--op read --count 400 --warmup 64",
@@ -112,6 +122,34 @@ constexpr std::array allOperations{
     Operation{&linkNfs, "link-nfs-write-4k-16", "depth 16", "randwrite 4k 16 4000", "randwrite 4k 16 4000", "", "I/O", false},
     Operation{&linkNfs, "link-nfs-write-1m-4", "1M, depth 4", "randwrite 1m 4 64", "randwrite 1m 4 64", "", "I/O", false},
 
+    Operation{&vethVerbs, "veth-write", "WRITE", writes, "", "veth-send", "octet", true},
+    Operation{&vethVerbs, "veth-read", "READ", reads, "", "veth-send", "octet", true},
+    Operation{&vethVerbs, "veth-send", "SEND", sends, sends, "", "octet", true},
+    Operation{&vethVerbs, "veth-send64", "64 B SEND", smallSends, smallSends, "", "message", false},
+    Operation{&vethVerbs, "veth-rtt64", "round trip", roundTrips, tcpRoundTrips, "", "round trip", false},
+    Operation{&vethNvme, "veth-nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000", "randread 4k 1 4000", "", "I/O", false},
+    Operation{&vethNvme, "veth-nvme-read-4k-32", "depth 32", "randread 4k 32 4000", "randread 4k 32 4000", "", "I/O", false},
+    Operation{&vethNvme, "veth-nvme-read-128k-8", "128K, depth 8", "randread 128k 8 500", "randread 128k 8 500", "", "I/O", false},
+    Operation{&vethNvme, "veth-nvme-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 4000", "randwrite 4k 1 4000", "", "I/O",
+              false},
+    Operation{&vethNvme, "veth-nvme-write-4k-32", "depth 32", "randwrite 4k 32 4000", "randwrite 4k 32 4000", "", "I/O", false},
+    Operation{&vethNvme, "veth-nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 500", "randwrite 128k 8 500", "", "I/O",
+              false},
+    Operation{&vethNfs, "veth-nfs-read-4k-1", "read 4K, depth 1", "randread 4k 1 2000", "randread 4k 1 2000", "", "I/O", false},
+    Operation{&vethNfs, "veth-nfs-read-4k-16", "depth 16", "randread 4k 16 4000", "randread 4k 16 4000", "", "I/O", false},
+    Operation{&vethNfs, "veth-nfs-read-1m-4", "1M, depth 4", "randread 1m 4 64", "randread 1m 4 64", "", "I/O", false},
+    Operation{&vethNfs, "veth-nfs-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 2000", "randwrite 4k 1 2000", "", "I/O", false},
+    Operation{&vethNfs, "veth-nfs-write-4k-16", "depth 16", "randwrite 4k 16 4000", "randwrite 4k 16 4000", "", "I/O", false},
+    Operation{&vethNfs, "veth-nfs-write-1m-4", "1M, depth 4", "randwrite 1m 4 64", "randwrite 1m 4 64", "", "I/O", false},
+    // Arguments: percentage of lost packets, the program's options. The time is virtual; most rows end earlier, after 100,000
+    // packets.
+    Operation{&vethLoss, "veth-loss-none", "no loss", "0 --op write --milliseconds 60000 --octets 150000000",
+              "0 --op send --milliseconds 60000 --octets 150000000", "", "octet", true},
+    Operation{&vethLoss, "veth-loss-0.1", "0.1 %", "0.1 --op write --milliseconds 60000 --octets 150000000",
+              "0.1 --op send --milliseconds 60000 --octets 150000000", "", "octet", true},
+    Operation{&vethLoss, "veth-loss-1", "1 %", "1 --op write --milliseconds 60000 --octets 150000000",
+              "1 --op send --milliseconds 60000 --octets 150000000", "", "octet", true},
+
     Operation{&native, "native-write", "WRITE", writes, "", "native-send", "octet", true},
     Operation{&native, "native-read", "READ", reads, "", "native-send", "octet", true},
     Operation{&native, "native-send", "SEND", sends, sends, "", "octet", true},
@@ -167,6 +205,23 @@ bool matches(const Row& row, const std::vector<std::string>& selection) {
 
 bool isCounting(const Table& table) {
   return table.guest.empty();
+}
+
+/** Configurations over a veth pair: what rxe is compared with, and rxe, whose packets always have a CRC. */
+std::vector<Configuration> vethConfigurations(const Table& table, const std::string& transport) {
+  std::vector<Configuration> result;
+  if (transport == "iwmpa")
+    result = {{transport, 1500, true, false}};
+  else if (transport == "rxe")
+    result = {{transport, 1500, true, {}}};
+  else if (transport == "tcp" && &table == &vethNvme)
+    result = {{transport, 1500, false, {}}, {transport, 1500, true, {}}};
+  else if (transport == "tcp")
+    result = {{transport, 1500, {}, {}}};
+  if (&table != &vethVerbs)
+    for (Configuration& c : result)
+      c.delay = ownDelay;
+  return result;
 }
 
 /** NVMe and NFS: as most others, and without CRC; for iwmpa also with Markers, and with large FPDUs. */
@@ -275,6 +330,10 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
   const std::string name(transport);
   const bool isTcp = transport == "tcp", isIwmpa = transport == "iwmpa";
 
+  if (table.group == vethVerbs.group)
+    return vethConfigurations(table, name);
+  if (name == "rxe")
+    return {};
   std::vector<Configuration> result;
   if (&table == &cpus) {
     for (const int count : cpuCounts)
@@ -314,10 +373,11 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections) {
     wanted.push_back(wordsOf(selection));
     for (const std::string& word : wanted.back())
       if (std::ranges::none_of(rows, [&](const Row& row) { return std::ranges::count(wordsOf(row), word) > 0; }))
-        throw std::invalid_argument("no row has '" + word +
-                                    "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link|native, tcp|siw|iwmpa, "
-                                    "1500|9000|65536, crc=0|1, "
-                                    "markers=0|1, large=1, cpus=2|4, delay=0|20|100, slot=20 and operations: see --list");
+        throw std::invalid_argument(
+            "no row has '" + word +
+            "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link|veth|native, tcp|siw|iwmpa|rxe, "
+            "1500|9000|65536, crc=0|1, "
+            "markers=0|1, large=1, cpus=2|4, delay=0|20|100, slot=20 and operations: see --list");
   }
   if (wanted.empty())
     wanted.emplace_back();
@@ -352,20 +412,23 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
       const Configuration& c = row.configuration;
       const Operation& operation = *row.operation;
       const bool isTcp = c.transport == "tcp";
+      const bool isVerbs = operation.table == &verbs || operation.table == &vethVerbs || isNative;
+      if (operation.table == &vethVerbs)
+        out << "over_veth ";
       if (c.delay)
         out << "over " << *c.delay << ' ' << c.slot << ' ';
       out << "row '" << row.text() << "' " << c.transport << ' ' << c.mtu << ' ' << flag(c.crc) << ' ' << flag(c.markers) << ' '
           << c.large << ' ';
       if (!operation.program.empty())
         out << operation.program;
-      else if (operation.table == &verbs || isNative)
+      else if (isVerbs)
         out << (isTcp ? "tcp_bench " : "rdma_bench ");
       else if (isCounting(*operation.table))
         out << "conn_bench ";
       else if (!isCpus)
         out << operation.table->subject() << ' ';
       out << (isTcp ? operation.tcp : operation.command);
-      if (operation.table == &verbs || isNative)
+      if (isVerbs)
         out << " --repeats " << repeats;
       if (isCounting(*operation.table) && profiled)
         out << " --maps";

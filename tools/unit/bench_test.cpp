@@ -206,6 +206,28 @@ TEST(Plan, RowsOfALinkSayWhatItIsLike) {
             "over 20 20 row 'tcp 1500 crc=1 delay=20 slot=20 link-nvme-read-4k-1' tcp 1500 1 - 0 nvme randread 4k 1 4000\n");
 }
 
+TEST(Selection, RxeIsMeasuredOverAVethPairOnly) {
+  const std::vector<Row> rows = selectRows({"rxe", "veth rxe"});
+  EXPECT_FALSE(rows.empty());
+  EXPECT_TRUE(std::ranges::all_of(rows, [](const Row& row) { return row.operation->table->group == "veth"; }));
+  EXPECT_EQ(guestsOf(rows), (std::vector<std::string>{"rxe", "veth-rxe"}));
+  EXPECT_EQ(guestsOf(selectRows({"veth"})),
+            (std::vector<std::string>{"tcp", "iwmpa", "rxe", "veth-tcp", "veth-iwmpa", "veth-rxe"}));
+}
+
+TEST(Plan, RowsOverAVethPairSaySo) {
+  const auto planOf = [](const std::string& selection) {
+    const std::vector<Row> rows = selectRows({selection});
+    std::ostringstream out;
+    writePlan(out, rows, rows.at(0).guest(), 1, false);
+    return out.str();
+  };
+  EXPECT_EQ(planOf("rxe veth-send"), "over_veth row 'rxe 1500 crc=1 veth-send' rxe 1500 1 - 0 rdma_bench --op send --count 400 "
+                                     "--warmup 64 --repeats 1\n");
+  EXPECT_EQ(planOf("tcp veth-loss-0.1"), "over 20 0 row 'tcp 1500 delay=20 veth-loss-0.1' tcp 1500 - - 0 loss 0.1 --op send "
+                                         "--milliseconds 60000 --octets 150000000\n");
+}
+
 TEST(Plan, WhatIsComparedStandsSideBySide) {
   const std::vector<Row> rows = selectRows({"cpus cpus=2 cpus-send-1", "cpus cpus=2 cpus-send-8"});
   std::ostringstream plan;
@@ -391,6 +413,10 @@ TEST(Report, RatiosAreToWhatDoesTheSame) {
   EXPECT_EQ(over("iwmpa crc=1 markers=0 nfs-read-4k-1"), 12);
   EXPECT_EQ(over("iwmpa cpus=4 cpus-write-2"), 10);
   EXPECT_EQ(over("iwmpa delay=20 large=1 link-nvme-read-4k-1"), 8);
+  results["tcp 1500 veth-send"].value = 12;
+  EXPECT_EQ(over("rxe veth-write"), 5);
+  results["iwmpa 1500 crc=1 markers=0 veth-write"].value = 15;
+  EXPECT_EQ(ratio(selectRows({"iwmpa veth-write"}).at(0), results, "rxe"), 0.25);
 }
 
 TEST(Report, WorseIsWhatCostsMoreThanTolerated) {
