@@ -51,6 +51,6 @@ list() { for command; do printf '%s\t1\t%s\n' "$command" "$command"; done >"$wor
   until [ -s "$work/out/pid" ]; do sleep 0.1; done
   kill $!
   wait $! || true
-  run pgrep -s "$(cat "$work/out/pid")"
-  [ -z "$output" ]
+  # The kernel ends killed processes some time after the signal.
+  timeout 60 bash -c 'while pgrep -s "$1"; do sleep 0.1; done' - "$(cat "$work/out/pid")"
 }
