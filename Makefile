@@ -110,7 +110,7 @@ bench: ## instructions per octet, round trip and I/O: iwmpa, siw, TCP (ROWS="nvm
 	@scripts/bench/run
 bench-compare: ## the same, and list the rows that cost over 3 % more than in the committed table
 	@scripts/bench/run --compare
-bench-cpus: ## the ratio to TCP with 1, 2 and 4 CPUs and 1 to 8 connections
+bench-cpus: ## the ratio to TCP with 1, 2 and 4 CPUs and 1 to 8 connections, and of NVMe with each end on its own CPUs
 	@ROWS=cpus scripts/bench/run
 bench-link: ## NVMe and NFS over a link with a delay: time, latency and TCP segments for each I/O (KERNEL, ROWS="nvme delay=20")
 	@scripts/bench/run --link

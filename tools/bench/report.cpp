@@ -255,11 +255,11 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
   writeGrid(out, "siw / TCP", makeGrid(table, rows, compared("siw", "tcp")), format);
   writeGrid(out, "rxe / TCP", makeGrid(table, rows, compared("rxe", "tcp")), format);
   writeGrid(out, "iwmpa / rxe", makeGrid(table, rows, compared("iwmpa", "rxe")), format);
-  if (!table.group.empty()) {
+  if (table.repeatable && !table.group.empty()) {
     writeGrid(out, "Latency: ns from the call to the end of an I/O", makeGrid(table, rows, latency), format);
     writeGrid(out, "TCP segments for each I/O, both directions", makeGrid(table, rows, segments), format);
   }
-  if (table.name == "native")
+  if (table.name == "native" || table.name == "cpus-nvme")
     writeGrid(out, "How much longer the second best round and the worst round took", makeGrid(table, rows, rounds), format);
   else if (!table.repeatable)
     writeGrid(out, "Share of their time that the CPUs had nothing to do", makeGrid(table, rows, idle), format);

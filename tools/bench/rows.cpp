@@ -16,6 +16,8 @@ constexpr std::array mtus{1500, 65536};
 constexpr std::array cpuCounts{1, 2, 4};
 constexpr std::array delays{0, 20, 100};
 constexpr int ownDelay = 20; // for rows that differ from the others in another setting
+// For an emulator with several CPUs, which executes about a tenth of the instructions in the same time.
+constexpr int emulatedDelay = 10 * ownDelay;
 
 constexpr std::array allTables{
     Table{"verbs", "Instructions of both ends together: per octet of 64 KiB transfers, per 64 B message, per round trip of 64 B",
@@ -29,6 +31,8 @@ constexpr std::array allTables{
           "octets", true, true},
     Table{"cpus", "64 KiB transfers, one to eight connections at once: nanoseconds per octet, of an emulator", "cpus-", "ns", false,
           false},
+    Table{"cpus-nvme", "NVMe, CRC and digests, each end on half of the CPUs: nanoseconds for each I/O, of an emulator", "queues-",
+          "ns", false, false, "cpus"},
     Table{"link-nvme", "NVMe over a link: ns of the CPU of both ends and of waiting for each I/O; CRC for TCP: digests", "link-",
           "ns", false, true, "link"},
     Table{"link-nfs", "NFS 4.2 over a link, O_DIRECT: ns of the CPU of both ends and of waiting for each I/O", "link-", "ns", false,
@@ -46,9 +50,9 @@ constexpr std::array allTables{
           false, false},
 };
 constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &connections = allTables[3],
-                      &memory = allTables[4], &cpus = allTables[5], &linkNvme = allTables[6], &linkNfs = allTables[7],
-                      &vethVerbs = allTables[8], &vethNvme = allTables[9], &vethNfs = allTables[10], &vethLoss = allTables[11],
-                      &native = allTables[12];
+                      &memory = allTables[4], &cpus = allTables[5], &cpusNvme = allTables[6], &linkNvme = allTables[7],
+                      &linkNfs = allTables[8], &vethVerbs = allTables[9], &vethNvme = allTables[10], &vethNfs = allTables[11],
+                      &vethLoss = allTables[12], &native = allTables[13];
 
 // Commands of both the tables verbs and native.
 constexpr std::string_view writes = "--op write --count 400 --warmup 64", reads = "--op read --count 400 --warmup 64",
@@ -106,6 +110,15 @@ constexpr std::array allOperations{
     Operation{&cpus, "cpus-send-2", "2", "--op send --connections 2", "--op send --connections 2", "", "octet", true},
     Operation{&cpus, "cpus-send-4", "4", "--op send --connections 4", "--op send --connections 4", "", "octet", true},
     Operation{&cpus, "cpus-send-8", "8", "--op send --connections 8", "--op send --connections 8", "", "octet", true},
+
+    // Arguments as those of nvme; the count is of each job, of which there are half as many as CPUs.
+    Operation{&cpusNvme, "cpus-nvme-read-4k-32", "read 4K, depth 32", "randread 4k 32 2000", "randread 4k 32 2000", "", "I/O",
+              false},
+    Operation{&cpusNvme, "cpus-nvme-read-128k-8", "128K, depth 8", "randread 128k 8 200", "randread 128k 8 200", "", "I/O", false},
+    Operation{&cpusNvme, "cpus-nvme-write-4k-32", "write 4K, depth 32", "randwrite 4k 32 2000", "randwrite 4k 32 2000", "", "I/O",
+              false},
+    Operation{&cpusNvme, "cpus-nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 200", "randwrite 128k 8 200", "", "I/O",
+              false},
 
     Operation{&linkNvme, "link-nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000", "randread 4k 1 4000", "", "I/O", false},
     Operation{&linkNvme, "link-nvme-read-4k-32", "depth 32", "randread 4k 32 4000", "randread 4k 32 4000", "", "I/O", false},
@@ -201,6 +214,11 @@ bool matches(const Row& row, const std::vector<std::string>& selection) {
   const bool asked =
       table.byDefault || names(table.name) || names(row.operation->name) || (!table.group.empty() && names(table.group));
   return asked && std::ranges::all_of(selection, has);
+}
+
+/** Are there guests with several CPUs? Their rows run in rounds, and the transports take turns. */
+bool isParallel(const Table& table) {
+  return &table == &cpus || &table == &cpusNvme;
 }
 
 bool isCounting(const Table& table) {
@@ -322,7 +340,7 @@ std::string Row::guest() const {
   const Table& table = *operation->table;
   if (&table == &native)
     return std::string(table.guest);
-  return std::string(table.guest) + (&table == &cpus ? std::to_string(configuration.cpus) : configuration.transport);
+  return std::string(table.guest) + (isParallel(table) ? std::to_string(configuration.cpus) : configuration.transport);
 }
 
 std::vector<Configuration> configurations(const Table& table, std::string_view transport) {
@@ -338,6 +356,12 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
   if (&table == &cpus) {
     for (const int count : cpuCounts)
       result.push_back({name, 1500, isTcp ? Setting{} : false, isIwmpa ? Setting{false} : Setting{}, count});
+    return result;
+  }
+  if (&table == &cpusNvme) {
+    for (const int count : cpuCounts)
+      if (count > 1 && (isTcp || isIwmpa))
+        result.push_back({name, 1500, true, isIwmpa ? Setting{false} : Setting{}, count, false, emulatedDelay});
     return result;
   }
   if (&table == &native) { // MTU by MTU, so that compared rows are adjacent
@@ -377,7 +401,7 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections) {
             "no row has '" + word +
             "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link|veth|native, tcp|siw|iwmpa|rxe, "
             "1500|9000|65536, crc=0|1, "
-            "markers=0|1, large=1, cpus=2|4, delay=0|20|100, slot=20 and operations: see --list");
+            "markers=0|1, large=1, cpus=2|4, delay=0|20|100|200, slot=20 and operations: see --list");
   }
   if (wanted.empty())
     wanted.emplace_back();
@@ -400,14 +424,14 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
   std::vector<Row> planned;
   std::ranges::copy_if(rows, std::back_inserter(planned), [&](const Row& row) { return row.guest() == guest; });
 
-  const bool isCpus = guest.starts_with(cpus.guest);
+  const bool isCpus = guest.starts_with(cpus.guest), isRounds = isCpus || guest.starts_with(cpusNvme.guest);
   const bool isNative = guest == native.guest;
   if (!repeats)
-    repeats = isNative ? 10 : isCpus ? 5 : 3;
+    repeats = isNative ? 10 : isRounds ? 5 : 3;
   // Rows that are compared run next to each other.
-  if (isCpus || isNative)
+  if (isRounds || isNative)
     std::ranges::stable_sort(planned, {}, [](const Row& row) { return std::tuple(row.configuration.mtu, row.operation); });
-  for (int round = 0; round < (isCpus ? repeats : 1); ++round)
+  for (int round = 0; round < (isRounds ? repeats : 1); ++round)
     for (const Row& row : planned) {
       const Configuration& c = row.configuration;
       const Operation& operation = *row.operation;

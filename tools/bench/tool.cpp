@@ -110,7 +110,7 @@ void progress(const Options& options) {
       const std::string outcome =
           operation.part.empty() ? formatValue(operation, value) + " / " + std::string(operation.unit) : "measured";
       const auto number = row - rows.data() + 1; // rows of the table cpus come once in each round
-      std::cerr << "  [" << std::setw(2) << number << '/' << rows.size() << "] " << std::left << std::setw(62) << row->text()
+      std::cerr << "  [" << std::setw(2) << number << '/' << rows.size() << "] " << std::left << std::setw(72) << row->text()
                 << std::right << (line.outcome.empty() ? outcome : "FAILED: " + line.outcome) << std::endl;
       row = nullptr;
     }

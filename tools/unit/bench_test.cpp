@@ -179,7 +179,7 @@ TEST(Selection, ATableThatIsNotMeasuredByDefaultHasToBeNamed) {
   EXPECT_FALSE(hasCpus(selectRows({"iwmpa"})));
   EXPECT_TRUE(hasCpus(selectRows({"cpus"})));
   EXPECT_EQ(guestsOf(selectRows({"nfs", "cpus cpus=2"})),
-            (std::vector<std::string>{"storage-tcp", "storage-siw", "storage-iwmpa", "cpus-2"}));
+            (std::vector<std::string>{"storage-tcp", "storage-siw", "storage-iwmpa", "cpus-2", "queues-2"}));
 }
 
 TEST(Selection, TheTablesOfALinkHaveAWordInCommon) {
@@ -237,6 +237,16 @@ TEST(Plan, WhatIsComparedStandsSideBySide) {
   for (std::string line; std::getline(lines, line);)
     order += line.substr(5, 1) + line.substr(line.size() - 1);
   EXPECT_EQ(order, "t1s1i1t8s8i8t1s1i1t8s8i8");
+}
+
+TEST(Plan, StorageWithSeveralCpusTakesTurns) {
+  std::ostringstream plan;
+  writePlan(plan, selectRows({"cpus cpus=4 cpus-nvme-read-4k-32"}), "queues-4", 2, false);
+  const std::string round =
+      "over 200 0 row 'tcp 1500 crc=1 cpus=4 delay=200 cpus-nvme-read-4k-32' tcp 1500 1 - 0 nvme randread 4k 32 2000\n"
+      "over 200 0 row 'iwmpa 1500 crc=1 markers=0 cpus=4 delay=200 cpus-nvme-read-4k-32' iwmpa 1500 1 0 0 nvme randread 4k 32 "
+      "2000\n";
+  EXPECT_EQ(plan.str(), round + round);
 }
 
 TEST(Plan, NativeRowsThatAreComparedAreAdjacent) {
