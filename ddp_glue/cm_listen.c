@@ -111,24 +111,26 @@ static bool same_but_for_vrf(const struct iwm_port *a, const struct iwm_port *b)
 /*
  * The listener for a local address that @owner has, or NULL. When several VRFs
  * have the address, rdma_cm may take a device in another one than the
- * connection's.
+ * connection's. For an address of lo it takes the first device, whose VRF does
+ * not matter.
  */
 static struct iwm_listen *find_listen(const struct iwm_port *port,
 				      const struct net_device *owner)
 {
-	struct iwm_listen *listen = port_listen(port, owner);
+	struct iwm_listen *listen = port_listen(port, owner), *candidate;
 	const struct iwm_port *other;
 
-	if (listen)
+	if (listen && !(owner->flags & IFF_LOOPBACK))
 		return listen;
 	list_for_each_entry(other, &ports, entry) {
 		if (!same_but_for_vrf(port, other))
 			continue;
-		listen = port_listen(other, owner);
-		if (listen)
-			return listen;
+		candidate = port_listen(other, owner);
+		if (candidate &&
+		    (!listen || candidate->dev->made < listen->dev->made))
+			listen = candidate;
 	}
-	return NULL;
+	return listen;
 }
 
 /* Nothing else tells why: the peer only sees that the connection is reset. */

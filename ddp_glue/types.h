@@ -86,6 +86,7 @@ struct iwm_qp;
  * struct iwm_dev - one RDMA device on one netdev
  * @netdev: under RCU; NULL once the netdev is being unregistered; then the
  *	device has no network namespace either: see iwm_dev_net()
+ * @made: devices by the order in which they were made
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
  * @setting: the administrator's; negative: mpa.ko's parameter applies
@@ -98,6 +99,7 @@ struct iwm_dev {
 	struct net_device __rcu *netdev;
 	netdevice_tracker netdev_tracker;
 	struct list_head entry;		/* devices, devices_lock */
+	u64 made;
 	u8 mac[ETH_ALEN];		/* source of the node GUID */
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;
