@@ -4,10 +4,10 @@
  * rdma_cm takes for it.
  *
  * When a Request arrives, rdma_cm looks for the device of the local address by
- * itself. It prefers that of the listener to which the Request was offered, and
- * else takes the first that was made; for an address of lo always the first.
- * The program then makes its QP on that device, and iw_cm looks for the QP on
- * the listener's: the two must be the same.
+ * itself. It prefers that of the listener to which the Request was offered, but
+ * not of a wildcard listener, whose ids have no port number; else it takes the
+ * first that was made. The program then makes its QP on that device, and iw_cm
+ * looks for the QP on the listener's: the two must be the same.
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>

@@ -109,10 +109,9 @@ static bool same_but_for_vrf(const struct iwm_port *a, const struct iwm_port *b)
 }
 
 /*
- * The listener for a local address that @owner has, or NULL. When several VRFs
- * have the address, rdma_cm may take a device in another one than the
- * connection's. For an address of lo it takes the first device, whose VRF does
- * not matter.
+ * The listener for a local address that @owner has, or NULL. A wildcard listener
+ * has a port for each VRF, and rdma_cm ignores VRFs: take the first device that
+ * it would take.
  */
 static struct iwm_listen *find_listen(const struct iwm_port *port,
 				      const struct net_device *owner)
@@ -120,7 +119,7 @@ static struct iwm_listen *find_listen(const struct iwm_port *port,
 	struct iwm_listen *listen = port_listen(port, owner), *candidate;
 	const struct iwm_port *other;
 
-	if (listen && !(owner->flags & IFF_LOOPBACK))
+	if (listen && !iwm_addr_is_any(&port->addr))
 		return listen;
 	list_for_each_entry(other, &ports, entry) {
 		if (!same_but_for_vrf(port, other))

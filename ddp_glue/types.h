@@ -86,7 +86,7 @@ struct iwm_qp;
  * struct iwm_dev - one RDMA device on one netdev
  * @netdev: under RCU; NULL once the netdev is being unregistered; then the
  *	device has no network namespace either: see iwm_dev_net()
- * @made: devices by the order in which they were made
+ * @made: its place in the order in which devices were made
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
  * @setting: the administrator's; negative: mpa.ko's parameter applies

@@ -90,6 +90,13 @@ check "a device on lo" in2 rdma link add rd_lo type iwmpa netdev lo
 pings "127.0.0.1" h2 "-a 127.0.0.1" h2 "-a 127.0.0.1"
 pings "127.0.0.1, wildcard listener" h2 "" h2 "-a 127.0.0.1"
 check "delete it" in2 rdma link delete rd_lo
+modprobe 8021q
+check "a VLAN over its netdev, in no VRF" eval 'for h in 1 2; do ip -n h$h link add link wire name wire.5 type vlan id 5 &&
+  ip -n h$h link set wire.5 up && ip -n h$h addr add 10.9.5.$h/24 dev wire.5; done'
+check "a device on the VLAN" in2 rdma link add rd_vlan type iwmpa netdev wire.5
+pings "the VLAN, a listener of its own" h2 "-a 10.9.5.2" h1 "-a 10.9.5.2"
+pings "the VLAN, wildcard listener" h2 "" h1 "-a 10.9.5.2"
+check "the VLAN is deleted" eval 'ip -n h1 link delete wire.5 && ip -n h2 link delete wire.5'
 in2 sysctl -qw net.ipv4.tcp_l3mdev_accept=1
 pings "tcp_l3mdev_accept, IPv4" h2 "-a 10.9.0.2" h1 "-a 10.9.0.2"
 pings "tcp_l3mdev_accept, IPv6, wildcard listener" h2 "-a ::" h1 "-a fd09::2"
