@@ -117,8 +117,7 @@ public:
 
     c.target.command("reset");
     c.target.forget();
-    c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port() + " " +
-                     options);
+    c.target.command("connect " + config.listenAddress() + " " + c.listener.port() + " " + options);
     accept();
   }
 

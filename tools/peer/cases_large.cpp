@@ -98,8 +98,7 @@ static void rejectedWith(Context& c, const Bytes& privateData) {
   const auto& config = c.config;
   Bytes rest;
 
-  c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port());
-  Stream s = c.listener.accept(Deadline(milliseconds(10000)));
+  Stream s = acceptDevice(c);
   StartupFrame f = replyTo(receiveStartup(s, FrameKind::Request, rest, c.trace, true), Options(config));
   f.reject = true;
   f.privateData = privateData;

@@ -168,11 +168,9 @@ static void refusedRequest(Context& c) {
 
 /** RFC 5044 §C.2.2. */
 static void refusedReply(Context& c) {
-  const auto& config = c.config;
   Bytes rest;
 
-  c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port());
-  Stream s = c.listener.accept(Deadline(milliseconds(10000)));
+  Stream s = acceptDevice(c);
   const auto request = receiveStartup(s, FrameKind::Request, rest, c.trace);
   s.send(replyTo(request, revision0(c)).encode());
   const Line event = c.target.expectEvent("cm");

@@ -160,11 +160,9 @@ static void refusedRequest(Context& c, const Bytes& octets, const std::string& w
 
 /** Answers the device's Request with @p octets: the device must close, and the application's connect must fail. */
 static void refusedReply(Context& c, const Bytes& octets, const std::string& what, bool finish = false) {
-  const auto& config = c.config;
   Bytes rest;
 
-  c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port());
-  Stream s = c.listener.accept(Deadline(milliseconds(10000)));
+  Stream s = acceptDevice(c);
   receiveStartup(s, FrameKind::Request, rest, c.trace);
   s.send(octets);
   if (finish)
@@ -284,8 +282,7 @@ static void peerRejects(Context& c) {
   const auto& config = c.config;
   Bytes rest;
 
-  c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port());
-  Stream s = c.listener.accept(Deadline(milliseconds(10000)));
+  Stream s = acceptDevice(c);
   const auto request = receiveStartup(s, FrameKind::Request, rest, c.trace);
   StartupFrame f = replyTo(request, Options(config));
   f.reject = true;
@@ -328,13 +325,11 @@ static void cutRequest(Context& c) {
 /** The application gets one event for a Reply, when the whole Reply has arrived. */
 static void cutReply(Context& c) {
   const auto& config = c.config;
-  const std::string from = config.ownAddress.empty() ? config.address : config.ownAddress;
 
   for (std::size_t cut = 1, length = 2; cut < length; cut++) {
     Bytes rest;
 
-    c.target.command("connect " + from + " " + c.listener.port());
-    Stream s = c.listener.accept(Deadline(milliseconds(10000)));
+    Stream s = acceptDevice(c);
     StartupFrame f = replyTo(receiveStartup(s, FrameKind::Request, rest, c.trace), Options(config));
     f.privateData = patternData(5, 1);
     const Bytes frame = f.encode();
@@ -381,8 +376,7 @@ static Stream reach(Context& c) {
   if (c.role == Role::Initiator)
     return Stream::connect(config.address, config.port);
   Bytes rest;
-  c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port());
-  Stream s = c.listener.accept(Deadline(milliseconds(10000)));
+  Stream s = acceptDevice(c);
   receiveStartup(s, FrameKind::Request, rest, c.trace);
   return s;
 }
@@ -449,8 +443,7 @@ static void behindReply(Context& c, const Cuts& cuts) {
   const Segment m = makeSend(1, patternData(50, 4));
   Bytes rest;
 
-  c.target.command("connect " + (config.ownAddress.empty() ? config.address : config.ownAddress) + " " + c.listener.port());
-  Stream s = c.listener.accept(Deadline(milliseconds(10000)));
+  Stream s = acceptDevice(c);
   const auto request = receiveStartup(s, FrameKind::Request, rest, c.trace);
   const StartupFrame f = replyTo(request, Options(config));
   Bytes all = f.encode();

@@ -116,8 +116,7 @@ private:
 class Runner {
 public:
   explicit Runner(const Arguments& a)
-      : arguments_(a), device_(a), listener_(a.config.ownAddress.empty() ? a.config.address : a.config.ownAddress, "0"),
-        trace_(a.config.trace) {}
+      : arguments_(a), device_(a), listener_(a.config.listenAddress(), "0"), trace_(a.config.trace) {}
 
   int run() {
     const auto cases = allCases();

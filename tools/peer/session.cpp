@@ -99,6 +99,11 @@ static const char* endName(End end) {
   return names[static_cast<int>(end)];
 }
 
+Stream acceptDevice(Context& c) {
+  c.target.command("connect " + c.config.listenAddress() + " " + c.listener.port());
+  return c.listener.accept(Deadline(milliseconds(10000)));
+}
+
 StartupFrame receiveStartup(Stream& stream, FrameKind kind, Bytes& rest, Trace& trace, bool large) {
   const Deadline deadline(receiveBudget);
   Bytes octets;
@@ -152,8 +157,8 @@ Stream Session::openAsResponder(const Options& options) {
   Target& target = context.target;
   const auto& c = context.config;
 
-  region = RemoteRegion::parse(target.command("connect " + (c.ownAddress.empty() ? c.address : c.ownAddress) + " " +
-                                              context.listener.port() + " " + applicationOptions(options)));
+  region = RemoteRegion::parse(
+      target.command("connect " + c.listenAddress() + " " + context.listener.port() + " " + applicationOptions(options)));
   Stream s = acceptRequest(options.deviceLarge);
   if (options.firstAttempt != End::Open) {
     options.firstAttempt == End::Fin ? s.finish() : s.abort();

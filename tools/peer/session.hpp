@@ -33,6 +33,9 @@ struct Config {
   std::string removal;                    /**< shell command that removes the device; empty: none */
   bool siw = false;                       /**< read Terminates as siw writes them; do not check the QP state */
   test::milliseconds startupBound{30000}; /**< time limit within which an unfinished startup must be cut off */
+
+  /** The address where the peer listens as Responder. */
+  const std::string& listenAddress() const { return ownAddress.empty() ? address : ownAddress; }
 };
 
 /** A readable record of the traffic on the wire; shown when a case fails. */
@@ -88,6 +91,9 @@ struct Options {
 
   explicit Options(const Config& config) : markers(config.markers), crc(config.crc), revision(config.revision) {}
 };
+
+/** Makes the application connect to the peer, and accepts the TCP connection. */
+Stream acceptDevice(Context& c);
 
 /**
  * Receives a startup frame; octets behind it go to @p rest. Throws test::Failure when the connection ends.
