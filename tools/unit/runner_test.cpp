@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // What the scripts' program thinks: the results of tests, the table of kernels, and a series of commands in guests.
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ std::string count(const std::string& tap) {
 class File {
 public:
   explicit File(const std::string& text) {
-    name_ = std::string(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp") + "/runner_test.XXXXXX.tap";
+    name_ = std::filesystem::temp_directory_path() / "runner_test.XXXXXX.tap";
     close(mkstemps(name_.data(), 4));
     std::ofstream(name_) << text;
   }
