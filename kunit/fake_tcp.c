@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/bvec.h>
 #include <linux/mm.h>
 #include "conn.h"
 #include "fake_tcp.h"
@@ -23,21 +24,29 @@ struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order)
 	return page;
 }
 
-int mpa_sock_send_page(struct mpa_conn *conn, const struct mpa_sock_piece *piece)
+static void take_part(const struct bio_vec *vec, u32 len)
 {
-	struct fake_part *part = &fake_tcp.parts[fake_tcp.num_parts];
-	u32 len = piece->len;
+	struct fake_part *part = &fake_tcp.parts[fake_tcp.num_parts++];
+
+	get_page(vec->bv_page);
+	*part = (struct fake_part){ .page = vec->bv_page, .off = vec->bv_offset, .len = len };
+}
+
+int mpa_sock_send_pages(struct mpa_conn *conn, const struct mpa_sock_piece *piece)
+{
+	u32 len = min(piece->len, fake_tcp.space), left = len, i, n;
 
 	if (fake_tcp.dead)
 		return fake_tcp.dead;
-	len = min(len, fake_tcp.space);
-	if (!len || WARN_ON_ONCE(fake_tcp.num_parts == FAKE_TCP_PARTS))
+	if (!len || WARN_ON_ONCE(fake_tcp.num_parts + piece->num_parts > FAKE_TCP_PARTS))
 		return -EAGAIN;
-	get_page(piece->page);
-	*part = (struct fake_part){ .page = piece->page, .off = piece->off, .len = len };
-	fake_tcp.num_parts++;
+	for (i = 0; left; i++, left -= n) {
+		n = min(left, piece->part[i].bv_len);
+		take_part(&piece->part[i], n);
+	}
 	fake_tcp.space -= len;
 	fake_tcp.len += len;
+	fake_tcp.calls++;
 	fake_tcp.more = piece->more || piece->rest;
 	return len;
 }
@@ -53,6 +62,12 @@ void mpa_sock_end_record(struct sock *sk)
 u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len)
 {
 	return len;
+}
+
+u32 mpa_sock_join(struct sock *sk, struct mpa_sock_paged *paged,
+		  const struct mpa_sock_piece *piece, u32 len)
+{
+	return piece->num_parts < MPA_SOCK_PARTS ? len : 0;
 }
 
 u32 mpa_sock_fill(struct sock *sk, u32 mss)

@@ -38,9 +38,11 @@ struct fake_part {
 /**
  * struct fake_tcp - the octets that were handed over
  * @emss: effective maximum segment size
+ * @paged: a fragment holds at most a page, so that TCP gets parts together
  * @space: octets that TCP still takes
  * @dead: error for every hand-over, or 0
  * @len: octets taken
+ * @calls: how often octets were taken
  * @more: the last hand-over announced more octets
  * @parts: where the octets taken lie
  * @num_parts: elements of @parts
@@ -50,9 +52,11 @@ struct fake_part {
  */
 struct fake_tcp {
 	u32 emss;
+	bool paged;
 	u32 space;
 	int dead;
 	u32 len;
+	u32 calls;
 	bool more;
 	struct fake_part parts[FAKE_TCP_PARTS];
 	u32 num_parts;

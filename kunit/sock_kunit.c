@@ -39,15 +39,15 @@ struct sock_env {
 /* Until the last call, the device still has octets that it has not sent. */
 static bool device_is_slow;
 
-int sock_kunit_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
-			 int flags)
+int sock_kunit_send_pages(struct sock *sk, const struct bio_vec *vec, unsigned int num, u32 len,
+			  int flags)
 {
 	bool waits = device_is_slow && (flags & MSG_MORE);
 	int ret;
 
 	if (waits)
 		refcount_add(SZ_1M, &sk->sk_wmem_alloc);
-	ret = mpa_tcp_send_page(sk, page, off, len, flags);
+	ret = mpa_tcp_send_pages(sk, vec, num, len, flags);
 	if (waits)
 		WARN_ON(refcount_sub_and_test(SZ_1M, &sk->sk_wmem_alloc));
 	return ret;
@@ -171,9 +171,12 @@ static void hand_over(struct kunit *test, u32 len, bool more)
 
 	while (off < len) {
 		struct mpa_sock_piece piece = {
-			.page = env->page, .off = off, .len = len - off, .more = more,
+			.part[0] = { .bv_page = env->page, .bv_offset = off, .bv_len = len - off },
+			.num_parts = 1,
+			.len = len - off,
+			.more = more,
 		};
-		int ret = mpa_sock_send_page(env->conn, &piece);
+		int ret = mpa_sock_send_pages(env->conn, &piece);
 
 		KUNIT_EXPECT_GT(test, ret, 0);
 		if (ret <= 0)
@@ -251,24 +254,23 @@ static void tx_01_tx_06_larger_buffers_as_the_window_grows(struct kunit *test)
 	end(test);
 }
 
-/* Hand over one of several pieces of a push, @rest octets before its end. */
-static int push_piece(struct sock_env *env, u32 len, u32 rest)
-{
-	struct mpa_sock_piece piece = { .page = env->page, .len = len, .rest = rest };
-
-	return mpa_sock_send_page(env->conn, &piece);
-}
-
 static u32 octets_sent(const struct sock_env *env)
 {
 	return tcp_sk(env->conn->sk)->snd_nxt - env->start;
 }
 
-/* From 6.5 on, TCP sends each full segment at once, whatever follows. */
-static void skip_if_tcp_ignores_not_last(struct kunit *test)
+#ifdef HAVE_PROTO_SENDPAGE
+/* Hand over one of several pieces of a push, @rest octets before its end. */
+static int push_piece(struct sock_env *env, u32 len, u32 rest)
 {
-	if (!MPA_MSG_NOT_LAST)
-		kunit_skip(test, "this kernel has no MSG_SENDPAGE_NOTLAST");
+	struct mpa_sock_piece piece = {
+		.part[0] = { .bv_page = env->page, .bv_len = len },
+		.num_parts = 1,
+		.len = len,
+		.rest = rest,
+	};
+
+	return mpa_sock_send_pages(env->conn, &piece);
 }
 
 static void tx_03_tcp_is_pushed_with_the_last_octets(struct kunit *test)
@@ -277,7 +279,6 @@ static void tx_03_tcp_is_pushed_with_the_last_octets(struct kunit *test)
 	struct tcp_sock *tp;
 	u32 len;
 
-	skip_if_tcp_ignores_not_last(test);
 	tp = begin(env);
 	len = 4 * env->mss;
 	tp->snd_wnd = 12 * env->mss;
@@ -296,7 +297,6 @@ static void tx_03_tx_06_tcp_is_pushed_before_it_is_full(struct kunit *test)
 	struct tcp_sock *tp;
 	u32 len;
 
-	skip_if_tcp_ignores_not_last(test);
 	tp = begin(env);
 	len = 4 * env->mss;
 	/* The window has no room for the rest. */
@@ -314,6 +314,60 @@ static void tx_03_tx_06_tcp_is_pushed_before_it_is_full(struct kunit *test)
 	WRITE_ONCE(env->conn->sk->sk_sndbuf, SZ_1M);
 	end(test);
 }
+
+#else /* TCP sends all full segments after each call, whatever follows. */
+/* Add up to @len octets at @off of the page to the octets for a call. */
+static u32 add_part(struct sock_env *env, struct mpa_sock_paged *paged,
+		    struct mpa_sock_piece *piece, u32 off, u32 len)
+{
+	struct sock *sk = env->conn->sk;
+
+	paged->off = off;
+	paged->used = piece->len % paged->size;
+	if (piece->num_parts)
+		len = mpa_sock_join(sk, paged, piece, len);
+	else
+		len = mpa_sock_fit(sk, paged, len);
+	bvec_set_page(&piece->part[piece->num_parts++], env->page, len, off);
+	piece->len += len;
+	return len;
+}
+
+static void tx_03_parts_of_a_call_share_a_buffer(struct kunit *test)
+{
+	struct mpa_sock_piece piece = { .rest = SZ_1M };
+	struct sock_env *env = test->priv;
+	struct mpa_sock_paged paged = { };
+	struct tcp_sock *tp;
+	u32 part, full;
+
+	tp = begin(env);
+	paged.page = env->page;
+	paged.size = env->mss;
+	tp->max_window = 120 * env->mss;
+	tp->snd_wnd = 60 * env->mss;
+	part = 20 * env->mss + 100;
+	KUNIT_EXPECT_EQ(test, add_part(env, &paged, &piece, 0, part), part);
+	KUNIT_EXPECT_EQ(test, add_part(env, &paged, &piece, SZ_32K, part), part);
+	/* The rest of the buffer, and no octet more. */
+	full = piece.len + add_part(env, &paged, &piece, 0, part);
+	KUNIT_EXPECT_LT(test, full, 3 * part);
+	KUNIT_EXPECT_EQ(test, full % env->mss, 0);
+	KUNIT_EXPECT_EQ(test, add_part(env, &paged, &piece, SZ_32K, part), 0);
+	piece.num_parts--;
+	KUNIT_EXPECT_EQ(test, mpa_sock_send_pages(env->conn, &piece), full);
+	KUNIT_EXPECT_EQ(test, octets_sent(env), full);
+	KUNIT_EXPECT_EQ(test, tcp_rtx_queue_head(env->conn->sk)->len, full);
+	/* Not beyond the window: TCP would cut a segment at its edge. */
+	piece.len = 15 * env->mss;
+	piece.num_parts = 1;
+	paged.room = part;
+	paged.frags = MAX_SKB_FRAGS;
+	KUNIT_EXPECT_EQ(test, add_part(env, &paged, &piece, SZ_32K, part), 0);
+	end(test);
+}
+
+#endif
 
 /* As in TCP, options take 40 octets at most, and an MSS is larger. */
 static void siz_06_sack_blocks_leave_room_for_octets(struct kunit *test)
@@ -366,8 +420,12 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(siz_06_sack_blocks_leave_room_for_octets),
 	KUNIT_CASE(tx_01_tx_06_whole_segments_up_to_the_windows_edge),
 	KUNIT_CASE(tx_01_tx_06_larger_buffers_as_the_window_grows),
+#ifdef HAVE_PROTO_SENDPAGE
 	KUNIT_CASE(tx_03_tcp_is_pushed_with_the_last_octets),
 	KUNIT_CASE(tx_03_tx_06_tcp_is_pushed_before_it_is_full),
+#else
+	KUNIT_CASE(tx_03_parts_of_a_call_share_a_buffer),
+#endif
 	{}
 };
 

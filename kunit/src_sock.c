@@ -3,8 +3,8 @@
 #include "surroundings.h"
 
 /* Lets a case choose what the device has sent when TCP is called. */
-#define mpa_tcp_send_page(sk, page, off, len, flags) \
-	sock_kunit_send_page(sk, page, off, len, flags)
+#define mpa_tcp_send_pages(sk, vec, num, len, flags) \
+	sock_kunit_send_pages(sk, vec, num, len, flags)
 /* Lets a case see each change of a static key's count. */
 #undef static_branch_inc
 #undef static_branch_dec

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+struct bio_vec;
 struct page;
 struct sk_buff;
 struct sock;
@@ -17,8 +18,8 @@ bool rx_kunit_readable(const struct sk_buff *skb);
 struct page *rx_kunit_alloc_page(gfp_t gfp);
 void *early_kunit_kmalloc(size_t size, gfp_t flags);
 struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order);
-int sock_kunit_send_page(struct sock *sk, struct page *page, u32 off, u32 len,
-			 int flags);
+int sock_kunit_send_pages(struct sock *sk, const struct bio_vec *vec, unsigned int num, u32 len,
+			  int flags);
 void sock_kunit_count(int change);
 void work_kunit_destroy(struct workqueue_struct *wq);
 

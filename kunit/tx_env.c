@@ -29,6 +29,7 @@ void tx_start(struct tx_env *env, bool markers, bool crc, u32 emss)
 	memset(&fake_tcp, 0, sizeof(fake_tcp));
 	fake_memory = (struct fake_memory){ .largest_order = UINT_MAX, .left = U32_MAX };
 	fake_tcp.emss = emss;
+	fake_tcp.paged = true;
 	fake_tcp.space = U32_MAX;
 	conn->initiator = true;
 	conn->agreed.tx_markers = markers;

@@ -96,6 +96,24 @@ static void tx_01_bulk_ends_no_segments(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
 }
 
+/* A call has as many parts as the kernel's TCP takes. */
+static void tx_03_parts_of_a_push_go_to_tcp_together(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	int paged;
+
+	for (paged = 0; paged < 2; paged++) {
+		tx_start(env, false, true, 1448);
+		fake_tcp.paged = paged;
+		tx_write_message(test, env, 138 * 1442, 128);
+		KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+		KUNIT_EXPECT_GT(test, fake_tcp.num_parts, MPA_SOCK_PARTS);
+		KUNIT_EXPECT_EQ(test, fake_tcp.calls,
+				DIV_ROUND_UP(fake_tcp.num_parts, paged ? MPA_SOCK_PARTS : 1));
+		KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
+	}
+}
+
 /* Messages share a segment: the room that is left after each. */
 static void siz_05_room_in_a_partly_filled_segment(struct kunit *test)
 {
@@ -414,6 +432,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(tx_01_tx_02_siz_05_segments_start_with_an_fpdu),
 	KUNIT_CASE(tx_01_ragged_emss),
 	KUNIT_CASE(tx_01_bulk_ends_no_segments),
+	KUNIT_CASE(tx_03_parts_of_a_push_go_to_tcp_together),
 	KUNIT_CASE(siz_05_room_in_a_partly_filled_segment),
 	KUNIT_CASE(siz_01_siz_04_emss_changes),
 	KUNIT_CASE(no_memory_for_the_only_buffer),

@@ -26,23 +26,23 @@
 #define MPA_MSG_NOT_LAST	MSG_SENDPAGE_NOTLAST
 #define MPA_FRAG_IS_PAGE	false
 
-static inline int mpa_tcp_send_page(struct sock *sk, struct page *page,
-				    u32 off, u32 len, int flags)
+/* TCP takes one page in a call: @vec has one element. */
+static inline int mpa_tcp_send_pages(struct sock *sk, const struct bio_vec *vec,
+				     unsigned int num, u32 len, int flags)
 {
-	return tcp_sendpage_locked(sk, page, off, len, flags);
+	return tcp_sendpage_locked(sk, vec->bv_page, vec->bv_offset, len,
+				   flags);
 }
 #else
 #define MPA_MSG_NOT_LAST	0
 #define MPA_FRAG_IS_PAGE	true
 
-static inline int mpa_tcp_send_page(struct sock *sk, struct page *page,
-				    u32 off, u32 len, int flags)
+static inline int mpa_tcp_send_pages(struct sock *sk, const struct bio_vec *vec,
+				     unsigned int num, u32 len, int flags)
 {
 	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
-	struct bio_vec vec;
 
-	bvec_set_page(&vec, page, len, off);
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, vec, num, len);
 	return tcp_sendmsg_locked(sk, &msg, len);
 }
 #endif

@@ -276,6 +276,42 @@ static u32 frags_for(u32 len)
 	return len / PAGE_SIZE + 4;
 }
 
+/*
+ * Return: how many of @len octets a buffer with room for them takes, up to the
+ * last segment for which its @paged->frags surely suffice.
+ */
+static u32 fit_frags(struct mpa_sock_paged *paged, u32 len)
+{
+	u32 frags = paged->frags;
+	u32 fit = frags * PAGE_SIZE - offset_in_page(paged->off);
+	u32 part;
+
+	if (len <= fit) {
+		part = (paged->used + len) % paged->size;
+		frags -= DIV_ROUND_UP(offset_in_page(paged->off) + len,
+				      PAGE_SIZE);
+		if (!part || part >= len ||
+		    frags >= frags_for(paged->size - part))
+			return len;
+		fit = len;
+	}
+	part = (paged->used + fit) % paged->size;
+	if (part >= fit)
+		return min(fit, len);	/* TCP cuts the segment: unavoidable */
+	paged->full = true;
+	return fit - part;
+}
+
+/* The buffer gets @len octets. Return: @len. */
+static u32 fill_buffer(struct mpa_sock_paged *paged, u32 len)
+{
+	u32 frags = DIV_ROUND_UP(offset_in_page(paged->off) + len, PAGE_SIZE);
+
+	paged->room -= min(paged->room, len);
+	paged->frags -= min(paged->frags, frags);
+	return len;
+}
+
 /**
  * mpa_sock_fit() - how many octets of a page does TCP's last buffer take?
  * @sk: socket
@@ -297,7 +333,6 @@ u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len)
 {
 	u32 full = full_buffer(sk), room = room_in_buffer(sk);
 	u32 frags = frags_left(sk, paged, !room);
-	u32 fit, part;
 
 	if (!paged->used && (!room || frags < frags_for(paged->size))) {
 		mpa_sock_end_record(sk);
@@ -306,24 +341,33 @@ u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len)
 	}
 	if (full <= paged->size)
 		return min(len, room ? room : SMALL_BUFFERS * full);
-	len = min(len, room ? room : full);
-	if (!frags)
-		return len;	/* TCP cuts the segment: unavoidable */
-	fit = frags * PAGE_SIZE - offset_in_page(paged->off);
-	if (len <= fit) {
-		part = (paged->used + len) % paged->size;
-		frags -= DIV_ROUND_UP(offset_in_page(paged->off) + len,
-				      PAGE_SIZE);
-		if (!part || part >= len ||
-		    frags >= frags_for(paged->size - part))
-			return len;
-		fit = len;
-	}
-	part = (paged->used + fit) % paged->size;
-	if (part >= fit)
-		return min(fit, len);	/* likewise */
-	paged->full = true;
-	return fit - part;
+	paged->room = room ? room : full;
+	paged->frags = frags;
+	len = min(len, paged->room);
+	/* Without fragments TCP cuts the segment: unavoidable. */
+	return fill_buffer(paged, frags ? fit_frags(paged, len) : len);
+}
+
+/**
+ * mpa_sock_join() - how many more octets may TCP get in the same call?
+ * @sk: socket
+ * @paged: where they are; its room is what mpa_sock_fit() has left
+ * @piece: the octets before them, up to the last one that was to be sent
+ * @len: how many there are
+ *
+ * Kernels without MSG_SENDPAGE_NOTLAST send full segments after each call,
+ * although the last buffer has room for more: large buffers need long calls.
+ * Context: socket lock held. Return: 0..@len.
+ */
+u32 mpa_sock_join(struct sock *sk, struct mpa_sock_paged *paged,
+		  const struct mpa_sock_piece *piece, u32 len)
+{
+	len = min(len, paged->room);
+	if (!len || piece->num_parts == MPA_SOCK_PARTS ||
+	    beyond_window(sk, piece->len + len) ||
+	    paged->frags < (paged->used ? 1 : frags_for(paged->size)))
+		return 0;
+	return fill_buffer(paged, fit_frags(paged, len));
 }
 
 /* Is TCP full, with an ACK to come? Then have it call sk_write_space(). */
@@ -336,7 +380,8 @@ static bool must_wait_for_ack(struct sock *sk)
 }
 
 /*
- * Send octets some of which lie beyond the window that the peer has opened.
+ * Send octets, all in one page, some of which lie beyond the window that the
+ * peer has opened.
  *
  * Without Nagle's algorithm TCP fills the window to the last octet and cuts a
  * segment there, in the middle of an FPDU. A corked socket rounds down to
@@ -356,7 +401,7 @@ static int send_beyond_window(struct sock *sk,
 		len -= LAST_OCTETS;
 		flags |= MSG_MORE;
 	}
-	return mpa_tcp_send_page(sk, piece->page, piece->off, len, flags);
+	return mpa_tcp_send_pages(sk, piece->part, 1, len, flags);
 }
 
 /* Will TCP take no further buffer after one of @len octets? */
@@ -393,7 +438,7 @@ static int piece_flags(const struct sock *sk,
 }
 
 /**
- * mpa_sock_send_page() - give TCP a reference to octets of a page
+ * mpa_sock_send_pages() - give TCP references to octets of pages
  * @conn: connection
  * @piece: the octets. If more octets follow, TCP may delay a segment that is
  *	not full; if they follow in this push, TCP may delay all segments
@@ -405,8 +450,8 @@ static int piece_flags(const struct sock *sk,
  * when TCP has no room, or another errno. On an error TCP has been pushed, or
  * waits for an ACK.
  */
-int mpa_sock_send_page(struct mpa_conn *conn,
-		       const struct mpa_sock_piece *piece)
+int mpa_sock_send_pages(struct mpa_conn *conn,
+			const struct mpa_sock_piece *piece)
 {
 	struct sock *sk = conn->sk;
 	int flags = piece_flags(sk, piece);
@@ -414,8 +459,8 @@ int mpa_sock_send_page(struct mpa_conn *conn,
 
 	sock_owned_by_me(sk);
 	if (!conn->sock)
-		return mpa_tcp_send_page(sk, piece->page, piece->off,
-					 piece->len, flags);
+		return mpa_tcp_send_pages(sk, piece->part, piece->num_parts,
+					  piece->len, flags);
 	/*
 	 * Before the call, because TCP may still hold earlier octets back, for
 	 * a busy device or for an expected ACK. After the call, because TCP
@@ -425,8 +470,8 @@ int mpa_sock_send_page(struct mpa_conn *conn,
 	if (beyond_window(sk, piece->len))
 		ret = send_beyond_window(sk, piece, flags);
 	else
-		ret = mpa_tcp_send_page(sk, piece->page, piece->off,
-					piece->len, flags);
+		ret = mpa_tcp_send_pages(sk, piece->part, piece->num_parts,
+					 piece->len, flags);
 	set_nagle(sk, 0);
 	return ret;
 }
@@ -475,16 +520,15 @@ void mpa_sock_drop_error(struct sock *sk)
 static int send_copy(struct sock *sk, const void *octets, u32 len, int flags,
 		     gfp_t gfp)
 {
-	struct page *page = alloc_page(gfp);
+	struct bio_vec part = { .bv_page = alloc_page(gfp), .bv_len = len };
 	int ret;
 
-	if (!page)
+	if (!part.bv_page)
 		return -ENOMEM;
-	memcpy(page_address(page), octets, len);
-	ret = mpa_tcp_send_page(sk, page, 0, len, flags |
-				MSG_DONTWAIT | MSG_NOSIGNAL |
-				MSG_NO_SHARED_FRAGS);
-	put_page(page);
+	memcpy(page_address(part.bv_page), octets, len);
+	ret = mpa_tcp_send_pages(sk, &part, 1, len, flags | MSG_DONTWAIT |
+				 MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS);
+	put_page(part.bv_page);
 	return ret;
 }
 

@@ -5,6 +5,7 @@
 #ifndef MPA_SOCK_H
 #define MPA_SOCK_H
 
+#include <linux/bvec.h>
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <net/tcp.h>
@@ -18,18 +19,21 @@ struct mpa_sock_limits {
 	u32 notsent_lowat;
 };
 
+/* Chunks, or parts of them, that TCP gets in one call at most. */
+#define MPA_SOCK_PARTS	4
+
 /**
- * struct mpa_sock_piece - octets of a page for TCP
- * @page: head page of a chunk
- * @off: offset of the first octet in the chunk
- * @len: octets
+ * struct mpa_sock_piece - octets for TCP
+ * @part: where they are in chunks. More than one only as mpa_sock_join() allows
+ * @num_parts: elements in @part, at least 1
+ * @len: octets in all parts
  * @rest: octets that follow under the same hold of the socket lock
  * @more: the transmit owner writes more at once
  * @ends: a segment ends with these
  */
 struct mpa_sock_piece {
-	struct page *page;
-	u32 off;
+	struct bio_vec part[MPA_SOCK_PARTS];
+	unsigned int num_parts;
 	u32 len;
 	u32 rest;
 	bool more;
@@ -44,15 +48,20 @@ struct mpa_sock_piece {
  * @page: head page of a chunk
  * @off: offset of the first octet in the chunk
  * @size: octets of a segment, up to MPA_MAX_PAGED
- * @used: octets that TCP already has of the segment with the first octet
- * @full: set when the buffer must end behind the octets that mpa_sock_fit()
- *	returned
+ * @used: octets that precede the first one in its segment
+ * @room: set by mpa_sock_fit(), for mpa_sock_join(): octets that the buffer
+ *	still takes in this call
+ * @frags: likewise: fragments that it has left
+ * @full: set when the buffer must end behind the octets that mpa_sock_fit() or
+ *	mpa_sock_join() returned
  */
 struct mpa_sock_paged {
 	struct page *page;
 	u32 off;
 	u32 size;
 	u32 used;
+	u32 room;
+	u32 frags;
 	bool full;
 };
 
@@ -64,9 +73,11 @@ void mpa_sock_module_exit(void);
 void mpa_sock_abort(struct sock *sk, int sk_err);
 void mpa_sock_shutdown(struct socket *sock);
 
-int mpa_sock_send_page(struct mpa_conn *conn,
-		       const struct mpa_sock_piece *piece);
+int mpa_sock_send_pages(struct mpa_conn *conn,
+			const struct mpa_sock_piece *piece);
 u32 mpa_sock_fit(struct sock *sk, struct mpa_sock_paged *paged, u32 len);
+u32 mpa_sock_join(struct sock *sk, struct mpa_sock_paged *paged,
+		  const struct mpa_sock_piece *piece, u32 len);
 void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits);
 void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits);
 void mpa_sock_drop_error(struct sock *sk);

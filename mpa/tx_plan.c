@@ -16,6 +16,7 @@
 struct slice {
 	u32 len;
 	bool eor;	/* end its segment by an end-of-record mark */
+	bool planned;	/* TCP cuts where the segments were planned */
 	bool lost;	/* TCP does not send it in its planned segment */
 };
 
@@ -46,7 +47,8 @@ static struct slice next_slice(struct mpa_conn *conn,
 		mpa_sock_end_record(sk);
 		fill = 0;
 	}
-	if (likely(fill == used && ext->mss == mss))
+	slice.planned = fill == used && ext->mss == mss;
+	if (likely(slice.planned))
 		return slice;
 	/* An early segment held whole FPDUs if TCP had nothing else. */
 	slice.lost = fill != used && (fill || plan->accepted != plan->whole);
@@ -57,27 +59,80 @@ static struct slice next_slice(struct mpa_conn *conn,
 	return slice;
 }
 
+/* Describe the octets of an extent, the first of which is at @pos. */
+static void describe(const struct mpa_plan *plan, const struct mpa_extent *ext,
+		     u64 pos, struct mpa_sock_paged *paged)
+{
+	paged->page = ext->page;
+	paged->off = ext->off;
+	paged->size = mpa_plan_segment(ext->mss);
+	paged->full = false;
+	div_u64_rem(pos - plan->planned, paged->size, &paged->used);
+}
+
+/* TCP takes @len octets of the slice in this call. */
+static void slice_cut(struct slice *slice, const struct mpa_sock_paged *paged,
+		      u32 len)
+{
+	if (len == slice->len)
+		return;
+	slice->len = len;
+	slice->eor = paged->full;
+}
+
+static void piece_add(struct mpa_sock_piece *piece,
+		      const struct mpa_extent *ext, u32 len)
+{
+	bvec_set_page(&piece->part[piece->num_parts++], ext->page, len,
+		      ext->off);
+	piece->len += len;
+}
+
+/*
+ * Let further extents join the oldest one, whose slice has been added to
+ * @piece. @slice becomes that of the last extent.
+ */
+static void join_extents(struct mpa_conn *conn, struct mpa_sock_paged *paged,
+			 struct slice *slice, struct mpa_sock_piece *piece)
+{
+	struct mpa_plan *plan = &conn->tx.plan;
+	const struct mpa_extent *ext = mpa_plan_extent(plan, plan->first);
+	const u32 mss = ext->mss;
+	unsigned int i;
+	u32 len;
+
+	for (i = plan->first + 1; i != plan->last; i++) {
+		if (slice->len != ext->len || slice->eor)
+			return;
+		ext = mpa_plan_extent(plan, i);
+		if (ext->mss != mss)
+			return;
+		describe(plan, ext, plan->accepted + piece->len, paged);
+		len = mpa_sock_join(conn->sk, paged, piece, ext->len);
+		if (!len)
+			return;
+		slice->len = ext->len;
+		slice->eor = ext->eor;
+		slice_cut(slice, paged, len);
+		piece_add(piece, ext, len);
+	}
+}
+
 /*
  * Give TCP no more octets than its buffer has fragments for. Otherwise it would
  * begin another buffer in the middle of a segment.
  */
-static void slice_fit(struct mpa_conn *conn, const struct mpa_extent *ext,
-		      struct slice *slice)
+static void fit_piece(struct mpa_conn *conn, const struct mpa_extent *ext,
+		      struct slice *slice, struct mpa_sock_piece *piece)
 {
-	const struct mpa_plan *plan = &conn->tx.plan;
-	struct mpa_sock_paged paged = {
-		.page = ext->page,
-		.off = ext->off,
-		.size = mpa_plan_segment(ext->mss),
-	};
-	u32 len;
+	struct mpa_plan *plan = &conn->tx.plan;
+	struct mpa_sock_paged paged = { };
 
-	div_u64_rem(plan->accepted - plan->planned, paged.size, &paged.used);
-	len = mpa_sock_fit(conn->sk, &paged, slice->len);
-	if (len == slice->len)
-		return;
-	slice->len = len;
-	slice->eor = paged.full;
+	describe(plan, ext, plan->accepted, &paged);
+	slice_cut(slice, &paged, mpa_sock_fit(conn->sk, &paged, slice->len));
+	piece_add(piece, ext, slice->len);
+	if (likely(slice->planned))
+		join_extents(conn, &paged, slice, piece);
 }
 
 /* Count the planned segments that end in the @len octets TCP has just taken. */
@@ -91,18 +146,23 @@ static void count_unaligned(struct mpa_conn *conn, u32 size, u32 len, bool eor)
 	mpa_count(conn, MPA_STAT_TX_UNALIGNED, n + (eor && rest));
 }
 
-/* TCP has taken octets of the oldest extent. */
-static void extent_accepted(struct mpa_plan *plan, struct mpa_extent *ext,
-			    u32 len)
+/* TCP has taken octets of the oldest extents. */
+static void extents_accepted(struct mpa_plan *plan, u32 len)
 {
 	plan->accepted += len;
-	ext->off += len;
-	ext->len -= len;
-	if (ext->len)
-		return;
-	put_page(ext->page);
-	/* Pairs with mpa_tx_rest(): the extent is not read any more */
-	smp_store_release(&plan->first, plan->first + 1);
+	while (len) {
+		struct mpa_extent *ext = mpa_plan_extent(plan, plan->first);
+		u32 n = min(len, ext->len);
+
+		len -= n;
+		ext->off += n;
+		ext->len -= n;
+		if (ext->len)
+			return;
+		put_page(ext->page);
+		/* Pairs with mpa_tx_rest(): the extent is not read any more */
+		smp_store_release(&plan->first, plan->first + 1);
+	}
 }
 
 /**
@@ -121,29 +181,25 @@ int mpa_plan_push(struct mpa_conn *conn, u32 mss, bool more)
 	struct mpa_plan *plan = &conn->tx.plan;
 
 	while (mpa_plan_pending(plan)) {
-		struct mpa_extent *ext = &plan->extent[plan->first %
-						       MPA_PLAN_EXTENTS];
+		struct mpa_extent *ext = mpa_plan_extent(plan, plan->first);
 		struct slice slice = next_slice(conn, ext, mss);
-		struct mpa_sock_piece piece = {
-			.page = ext->page,
-			.off = ext->off,
-			.more = more,
-		};
+		struct mpa_sock_piece piece = { .more = more };
 		int ret;
 
 		if (MPA_FRAG_IS_PAGE)
-			slice_fit(conn, ext, &slice);
-		piece.len = slice.len;
+			fit_piece(conn, ext, &slice, &piece);
+		else
+			piece_add(&piece, ext, slice.len);
 		piece.ends = slice.eor;
-		piece.rest = conn->tx.written - plan->accepted - slice.len;
-		ret = mpa_sock_send_page(conn, &piece);
+		piece.rest = conn->tx.written - plan->accepted - piece.len;
+		ret = mpa_sock_send_pages(conn, &piece);
 		if (ret < 0)
 			return ret;
-		slice.eor = slice.eor && ret == slice.len;
+		slice.eor = slice.eor && ret == piece.len;
 		if (unlikely(slice.lost))
 			count_unaligned(conn, mpa_plan_segment(ext->mss), ret,
 					slice.eor);
-		extent_accepted(plan, ext, ret);
+		extents_accepted(plan, ret);
 		if (slice.eor) {
 			mpa_sock_end_record(sk);
 			plan->planned = plan->accepted;
@@ -170,5 +226,5 @@ void mpa_plan_set_mss(struct mpa_plan *plan, u32 mss)
 void mpa_plan_free(struct mpa_plan *plan)
 {
 	for (; mpa_plan_pending(plan); plan->first++)
-		put_page(plan->extent[plan->first % MPA_PLAN_EXTENTS].page);
+		put_page(mpa_plan_extent(plan, plan->first)->page);
 }

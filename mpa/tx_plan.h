@@ -77,6 +77,13 @@ static inline bool mpa_plan_pending(const struct mpa_plan *plan)
 	return plan->first != plan->last;
 }
 
+/* The extent with index @i. */
+static inline struct mpa_extent *mpa_plan_extent(const struct mpa_plan *plan,
+						 unsigned int i)
+{
+	return &plan->extent[i % MPA_PLAN_EXTENTS];
+}
+
 /* Free extents. */
 static inline unsigned int mpa_plan_left(const struct mpa_plan *plan)
 {
@@ -90,14 +97,14 @@ static inline void mpa_plan_append(struct mpa_plan *plan,
 	struct mpa_extent *prev;
 
 	if (mpa_plan_pending(plan)) {
-		prev = &plan->extent[(plan->last - 1) % MPA_PLAN_EXTENTS];
+		prev = mpa_plan_extent(plan, plan->last - 1);
 		if (!prev->eor && prev->page == piece->page &&
 		    prev->off + prev->len == piece->off) {
 			prev->len += piece->len;
 			return;
 		}
 	}
-	prev = &plan->extent[plan->last % MPA_PLAN_EXTENTS];
+	prev = mpa_plan_extent(plan, plan->last);
 	*prev = *piece;
 	prev->mss = plan->mss;
 	prev->eor = false;
@@ -109,7 +116,7 @@ static inline void mpa_plan_append(struct mpa_plan *plan,
 static inline void mpa_plan_end_record(struct mpa_plan *plan)
 {
 	if (mpa_plan_pending(plan))
-		plan->extent[(plan->last - 1) % MPA_PLAN_EXTENTS].eor = true;
+		mpa_plan_extent(plan, plan->last - 1)->eor = true;
 	else
 		plan->planned = plan->accepted;	/* TCP has it already */
 }
