@@ -8,8 +8,11 @@
  */
 #define pr_fmt(fmt) "iwmpa: " fmt
 
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
+#include <net/netns/hash.h>
 #include <net/ipv6.h>
 #include <mpa/negotiate.h>
 #include "cep.h"
@@ -20,7 +23,7 @@
 
 /**
  * struct iwm_port - a shared TCP listener
- * @entry: in ports
+ * @entry: in ports, in one bucket with those that differ only in @vrf
  * @net: namespace
  * @vrf: as mpa_params.vrf
  * @addr: local address and port
@@ -28,7 +31,7 @@
  * @mpa: the listener
  */
 struct iwm_port {
-	struct list_head entry;
+	struct hlist_node entry;
 	struct net *net;
 	int vrf;
 	struct sockaddr_storage addr;
@@ -63,7 +66,11 @@ struct iwm_listen {
 	struct iwm_subscription subs[2];
 };
 
-static LIST_HEAD(ports);		/* ports_mutex to change, and subs_lock */
+/*
+ * ports_mutex to change, and subs_lock. A table, because a user may have a
+ * listener on each port, and each Request looks for its listener.
+ */
+static DEFINE_HASHTABLE(ports, 12);
 static DEFINE_MUTEX(ports_mutex);
 static DEFINE_SPINLOCK(subs_lock);
 
@@ -87,6 +94,22 @@ static bool addr_equal(const struct sockaddr_storage *a,
 	return a6->sin6_port == b6->sin6_port &&
 	       a6->sin6_scope_id == b6->sin6_scope_id &&
 	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+/* The bucket's key of a port: see struct iwm_port. */
+static u32 port_key(const struct net *net, const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *a6 = (const void *)addr;
+	const struct sockaddr_in *a4 = (const void *)addr;
+	static u32 secret __read_mostly;
+
+	net_get_random_once(&secret, sizeof(secret));
+	if (addr->ss_family == AF_INET)
+		return jhash_3words((__force u32)a4->sin_addr.s_addr,
+				    (__force u32)a4->sin_port, net_hash_mix(net),
+				    secret);
+	return jhash_2words(__ipv6_addr_jhash(&a6->sin6_addr, secret),
+			    (__force u32)a6->sin6_port, net_hash_mix(net));
 }
 
 /* The first listener of a port whose device rdma_cm takes, or NULL. */
@@ -121,7 +144,8 @@ static struct iwm_listen *find_listen(const struct iwm_port *port,
 
 	if (listen && !iwm_addr_is_any(&port->addr))
 		return listen;
-	list_for_each_entry(other, &ports, entry) {
+	hash_for_each_possible(ports, other, entry,
+			       port_key(port->net, &port->addr)) {
 		if (!same_but_for_vrf(port, other))
 			continue;
 		candidate = port_listen(other, owner);
@@ -192,7 +216,7 @@ static struct iwm_port *port_find(struct net *net, int vrf,
 	struct iwm_port *port;
 
 	lockdep_assert_held(&ports_mutex);
-	list_for_each_entry(port, &ports, entry)
+	hash_for_each_possible(ports, port, entry, port_key(net, addr))
 		if (net_eq(port->net, net) && port->vrf == vrf &&
 		    addr_equal(&port->addr, addr))
 			return port;
@@ -275,7 +299,7 @@ static int port_create(struct iwm_subscription *sub, struct net *net, int vrf,
 		return ret;
 	}
 	spin_lock_bh(&subs_lock);
-	list_add_tail(&port->entry, &ports);
+	hash_add(ports, &port->entry, port_key(net, addr));
 	spin_unlock_bh(&subs_lock);
 	return 0;
 }
@@ -316,7 +340,7 @@ static void subscription_close(struct iwm_subscription *sub)
 	port_unsubscribe(sub);
 	if (list_empty(&port->subs)) {
 		spin_lock_bh(&subs_lock);
-		list_del(&port->entry);
+		hash_del(&port->entry);
 		spin_unlock_bh(&subs_lock);
 		mpa_listener_destroy(port->mpa);
 		kfree(port);
