@@ -191,18 +191,18 @@ static int port_request(void *consumer, struct mpa_conn *conn,
 	int ret = -EADDRNOTAVAIL;
 
 	mpa_conn_addrs(conn, &req.local, &req.remote);
-	spin_lock_bh(&subs_lock);
 	rcu_read_lock();
 	owner = iwm_addr_owner(port->net, &req.local);
+	spin_lock_bh(&subs_lock);
 	listen = owner ? find_listen(port, owner) : NULL;
-	if (!listen)
-		warn_refused(&req.local, owner);
-	rcu_read_unlock();
 	if (listen && !is_served(listen, peer))
 		ret = -EPROTONOSUPPORT;
 	else if (listen)
 		ret = iwm_cep_offer(listen->id, &req, iwm_cm_work);
 	spin_unlock_bh(&subs_lock);
+	if (!listen)
+		warn_refused(&req.local, owner);
+	rcu_read_unlock();
 	return ret;
 }
 
