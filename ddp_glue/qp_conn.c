@@ -324,12 +324,16 @@ static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
 int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 		    struct mpa_attempt *attempt)
 {
-	int ret = 0;
+	int ret = 0, bound;
 
 	begin_conn(qp);
 	if (!is_connecting(qp, cep))
 		goto out;
 	attempt->params.startup_ms = mpa_startup_left(qp->conn);
+	/* No BPF program of the caller's cgroup binds the next socket. */
+	bound = mpa_conn_bound(qp->conn);
+	if (bound)
+		attempt->params.vrf = bound;
 	iwm_qp_drop_conn(qp);
 	if (attempt->params.startup_ms) {
 		ret = start_conn(qp, attempt);

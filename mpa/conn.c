@@ -343,6 +343,18 @@ void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 EXPORT_SYMBOL_NS_GPL(mpa_conn_addrs, MPA_NS);
 
 /**
+ * mpa_conn_bound() - the netdev that a connection's socket is bound to
+ * @conn: connection
+ *
+ * Context: any; does not take the socket lock. Return: interface index, or 0.
+ */
+int mpa_conn_bound(const struct mpa_conn *conn)
+{
+	return READ_ONCE(conn->sk->sk_bound_dev_if);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_conn_bound, MPA_NS);
+
+/**
  * mpa_wait_upcalls() - wait for the upcalls that are under way
  * @conn: connection
  *

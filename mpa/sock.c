@@ -56,7 +56,8 @@ static int bind_to_vrf(struct sock *sk, int vrf)
 		return 0;
 	if (!bound)
 		return vrf ? sock_bindtoindex(sk, vrf, true) : 0;
-	if (l3mdev_master_ifindex_by_index(sock_net(sk), bound) != vrf)
+	if (bound != vrf &&
+	    l3mdev_master_ifindex_by_index(sock_net(sk), bound) != vrf)
 		return -EADDRNOTAVAIL;
 	return 0;
 }

@@ -88,10 +88,10 @@ struct mpa_settings {
  * @tos: type of service (IPv4) or traffic class (IPv6) of its packets, without
  *	the ECN bits, which belong to TCP. A listener's connections inherit the
  *	listener's, unless TCP reflects the peer's (net.ipv4.tcp_reflect_tos)
- * @vrf: interface index of the VRF that its socket belongs in, 0 for none, or
- *	MPA_ANY_VRF: the socket is not bound, and TCP's settings decide. A
- *	program that is confined to another VRF (ip vrf exec) fails with
- *	-EADDRNOTAVAIL
+ * @vrf: interface index of the VRF, or of the netdev, that its socket is bound
+ *	to, 0 for none, or MPA_ANY_VRF: the socket is not bound, and TCP's
+ *	settings decide. A program that is confined to another VRF (ip vrf exec)
+ *	fails with -EADDRNOTAVAIL
  * @account: charge the connection's buffers, in both directions, to the memory
  *	cgroup of the caller of mpa_connect() or mpa_accept(): the active one
  *	(set_active_memcg()), or else the process's. For connections that a
@@ -337,6 +337,7 @@ struct mpa_listener *mpa_listen(struct net *net, const struct sockaddr *local,
 				const struct mpa_consumer *consumer);
 void mpa_listener_destroy(struct mpa_listener *listener);
 unsigned int mpa_startup_left(const struct mpa_conn *conn);
+int mpa_conn_bound(const struct mpa_conn *conn);
 
 int mpa_accept(struct mpa_conn *conn, const struct mpa_answer *answer,
 	       const struct mpa_consumer *consumer, struct mpa_agreed *agreed);
