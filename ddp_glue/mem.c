@@ -319,33 +319,22 @@ static bool mr_is_unused(const struct iwm_mr *mr)
 }
 
 /**
- * iwm_mr_enables_at_once() - will iwm_mr_enable() not have to wait?
- * @ibqp: as there
- * @ibmr: as there
- *
- * Context: any.
- */
-bool iwm_mr_enables_at_once(const struct ib_qp *ibqp, struct ib_mr *ibmr)
-{
-	return ibmr->device != ibqp->device || mr_is_unused(to_iwm_mr(ibmr));
-}
-
-/**
  * iwm_mr_enable() - register a fast-register region (IB_WR_REG_MR)
  * @ibqp: QP that it is posted on; only its peer may invalidate the region
  * @ibmr: region that iwm_map_mr_sg() has given a page list
  * @key: the whole STag, whose low octet is the consumer's new key
  * @access: IB_ACCESS_* rights
+ * @wait: wait for accesses through the STag that a peer has invalidated, and
+ *	for lookups of it, which a peer can cause at any time
  *
- * Waits for accesses through the STag that a peer has invalidated.
- *
- * Context: process, or any after iwm_mr_enables_at_once(). One caller at a time
- * per region: its send queue serialises the callers.
+ * Context: process; any if not @wait. One caller at a time per region: its send
+ * queue serialises the callers.
  * Return: 0; -EINVAL: no fast-register region, or @key is not of it;
- * -EPERM: not of this protection domain; -EBUSY: it is still valid.
+ * -EPERM: not of this protection domain; -EBUSY: it is still valid; -EAGAIN: it
+ * would have to wait.
  */
 int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
-		  int access)
+		  int access, bool wait)
 {
 	struct iwm_mr *mr = to_iwm_mr(ibmr);
 
@@ -358,8 +347,11 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 		return -EBUSY;
 
 	/* For mr_quiesce(), too: a valid region may never become quiet. */
-	if (!mr_is_unused(mr))
+	if (!mr_is_unused(mr)) {
+		if (!wait)
+			return -EAGAIN;
 		wait_var_event(&mr->users, mr_is_unused(mr));
+	}
 	/* Without a new list the previous one stays in force. */
 	if (mr->staged_pages) {
 		swap(mr->pages, mr->staged);

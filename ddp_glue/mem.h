@@ -158,9 +158,8 @@ static inline u8 iwm_mr_ecode(int err)
 int iwm_mr_invalidate(const struct ib_qp *ibqp, u32 stag);
 int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 			    u32 stag, bool wait);
-bool iwm_mr_enables_at_once(const struct ib_qp *ibqp, struct ib_mr *ibmr);
 int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
-		  int access);
+		  int access, bool wait);
 struct ib_mr *iwm_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *iwm_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 len, u64 va,
 			      int access, IWM_DMAH_PARM

@@ -251,21 +251,36 @@ static void prepare_message(struct iwm_sq *sq, struct tx_msg *msg,
 	}
 }
 
-/* Operations that put nothing on the wire. Kernel consumers only. */
-static enum siw_wc_status local_operation(struct iwm_qp *qp,
-					  const struct siw_sqe *sqe)
+static int enable_region(struct iwm_qp *qp, const struct siw_sqe *sqe,
+			 bool wait)
 {
-	int ret;
-
-	/* Both wait for other users of the region: drop our reference. */
+	/* This waits for other users of the region: drop our reference. */
 	iwm_mr_drop_cache(&qp->sq->mr);
-	if (sqe->opcode == SIW_OP_REG_MR)
-		ret = iwm_mr_enable(&qp->ibqp,
-				    (struct ib_mr *)(uintptr_t)sqe->base_mr,
-				    sqe->rkey, sqe->access);
-	else
-		ret = iwm_mr_invalidate_local(qp->dev, qp->ibqp.pd, sqe->rkey,
-					      true);
+	return iwm_mr_enable(&qp->ibqp,
+			     (struct ib_mr *)(uintptr_t)sqe->base_mr,
+			     sqe->rkey, sqe->access, wait);
+}
+
+static int invalidate_region(struct iwm_qp *qp, const struct siw_sqe *sqe)
+{
+	iwm_mr_drop_cache(&qp->sq->mr);	/* likewise */
+	return iwm_mr_invalidate_local(qp->dev, qp->ibqp.pd, sqe->rkey, true);
+}
+
+/* The result of a local operation that the owner has not executed yet. */
+#define NOT_EXECUTED	1
+
+/*
+ * Operations that put nothing on the wire. Kernel consumers only.
+ * @ret: result, or NOT_EXECUTED
+ */
+static enum siw_wc_status local_operation(struct iwm_qp *qp,
+					  const struct siw_sqe *sqe, int ret)
+{
+	if (ret == NOT_EXECUTED)
+		ret = sqe->opcode == SIW_OP_REG_MR ?
+		      enable_region(qp, sqe, true) :
+		      invalidate_region(qp, sqe);
 	return ret ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS;
 }
 
@@ -342,8 +357,12 @@ static void clear_message(struct tx_msg *msg)
 	msg->access = 0;
 }
 
-/* Take the next entry of the ring. True: it has become a message. */
-static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe)
+/*
+ * Take the next entry of the ring. True: it has become a message.
+ * @executed: as for local_operation()
+ */
+static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe,
+		       int executed)
 {
 	struct iwm_sq *sq = qp->sq;
 	struct tx_msg *msg = &sq->msg;
@@ -356,7 +375,7 @@ static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe)
 	if (opcode_allowed(qp, sqe->opcode)) {
 		if (sqe->opcode == SIW_OP_REG_MR ||
 		    sqe->opcode == SIW_OP_INVAL_STAG) {
-			status = local_operation(qp, sqe);
+			status = local_operation(qp, sqe, executed);
 			if (!status) {
 				iwm_sq_wqe_done(sq, wqe, status);
 				return false;
@@ -407,13 +426,17 @@ static bool is_small(struct iwm_sq *sq, const struct siw_sqe *sqe)
 	return len <= ATOMIC_OCTETS;
 }
 
-/* Can a kernel consumer's work request be sent without sleeping, and fast? */
-static bool may_be_atomic(struct iwm_qp *qp, const struct siw_sqe *sqe)
+/*
+ * Can a kernel consumer's work request be sent without sleeping, and fast? A
+ * registration is executed to find out: a moment later it might have to wait.
+ */
+static bool may_be_atomic(struct iwm_qp *qp, const struct siw_sqe *sqe,
+			  int *executed)
 {
 	switch (sqe->opcode) {
 	case SIW_OP_REG_MR:
-		return iwm_mr_enables_at_once(&qp->ibqp, (struct ib_mr *)
-					      (uintptr_t)sqe->base_mr);
+		*executed = enable_region(qp, sqe, false);
+		return *executed != -EAGAIN;
 	case SIW_OP_INVAL_STAG:
 		return false;
 	default:
@@ -430,16 +453,17 @@ static bool next_wqe(struct iwm_qp *qp)
 		return next_sink(qp);
 	while (!iwm_sq_is_over(sq) && iwm_sq_posted(sq)) {
 		struct siw_sqe sqe __uninitialized;
+		int executed = NOT_EXECUTED;
 
 		memcpy(&sqe, iwm_sq_entry(sq, sq->get), sizeof(sqe));
 		barrier();	/* use only the copy from here on */
 		if (!may_start(qp, sqe.opcode, sqe.flags))
 			return false;
-		if (sq->context && !may_be_atomic(qp, &sqe)) {
+		if (sq->context && !may_be_atomic(qp, &sqe, &executed)) {
 			sq->for_worker = true;
 			return false;
 		}
-		if (take_entry(qp, &sqe))
+		if (take_entry(qp, &sqe, executed))
 			return true;
 	}
 	return false;
