@@ -424,6 +424,24 @@ static void listen_begin(struct iwm_listen *listen)
 	spin_unlock_bh(&subs_lock);
 }
 
+/*
+ * While rdma_cm adds a device, it makes a listener on it for each of its
+ * wildcard ids. If one fails, it does without the device: nothing could connect
+ * through it. So a listener of a program, whose port somebody has taken
+ * meanwhile, must not fail then: it gets no Requests here.
+ * Return: 0, or @err.
+ */
+static int listen_failed(struct iwm_dev *dev, const struct iw_cm_id *id,
+			 int err)
+{
+	if (!iwm_addr_is_any(&id->m_local_addr) || !iwm_dev_is_added(dev))
+		return err;
+	ibdev_warn_ratelimited(&dev->ibdev,
+			       "the listener on %pISpc is not on this device: error %d\n",
+			       &id->m_local_addr, err);
+	return 0;
+}
+
 /**
  * iwm_cm_create_listen() - ib_device_ops.iw_create_listen
  * @id: with the local address, which may be a wildcard
@@ -431,7 +449,7 @@ static void listen_begin(struct iwm_listen *listen)
  *
  * Succeeds without listening for a wildcard id of a namespace other than the
  * device's, of a program that is confined to another VRF, and of a port space
- * other than RDMA_PS_TCP.
+ * other than RDMA_PS_TCP; and for any wildcard id while rdma_cm adds the device.
  *
  * Context: process, may sleep.
  * Return: 0; -EADDRINUSE: a TCP socket or another id has the port;
@@ -440,21 +458,22 @@ static void listen_begin(struct iwm_listen *listen)
  */
 int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 {
+	struct iwm_dev *dev = to_iwm_dev(id->device);
 	struct iwm_listen *listen;
 	int ret;
 
 	might_sleep();
 	listen = kzalloc(sizeof(*listen), GFP_KERNEL_ACCOUNT);
 	if (!listen)
-		return -ENOMEM;
-	listen->dev = to_iwm_dev(id->device);
+		return listen_failed(dev, id, -ENOMEM);
+	listen->dev = dev;
 	listen->id = id;
 	id->add_ref(id);
 	ret = listen_open(listen, backlog);
 	if (ret) {
 		id->rem_ref(id);
 		kfree(listen);
-		return ret;
+		return listen_failed(dev, id, ret);
 	}
 	id->provider_data = listen;
 	listen_begin(listen);

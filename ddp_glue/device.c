@@ -493,6 +493,7 @@ static int link_new(const char *name, struct net_device *netdev)
 	ret = ib_register_device(&dev->ibdev, name, NULL);
 	if (ret)
 		goto err_put_dev;
+	WRITE_ONCE(dev->registered, true);
 	ret = dev_settle(dev);
 	if (ret)
 		pr_err_ratelimited("%s: its netdev %s has just gone away\n",

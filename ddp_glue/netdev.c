@@ -60,3 +60,17 @@ bool iwm_dev_going(struct iwm_dev *dev)
 {
 	return mutex_is_locked(&dev->ibdev.unregistration_lock);
 }
+
+/**
+ * iwm_dev_is_added() - is the core adding a device to its clients?
+ * @dev: device
+ *
+ * The core does so when the device is registered, and when it has changed its
+ * network namespace.
+ *
+ * Context: any. Return: a hint, true also while the device is being removed.
+ */
+bool iwm_dev_is_added(struct iwm_dev *dev)
+{
+	return !READ_ONCE(dev->registered) || iwm_dev_going(dev);
+}

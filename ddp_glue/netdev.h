@@ -9,5 +9,6 @@
 struct net *iwm_dev_net(struct iwm_dev *dev);
 struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev);
 bool iwm_dev_going(struct iwm_dev *dev);
+bool iwm_dev_is_added(struct iwm_dev *dev);
 
 #endif /* IWM_NETDEV_H */

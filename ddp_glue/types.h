@@ -87,6 +87,7 @@ struct iwm_qp;
  * @netdev: under RCU; NULL once the netdev is being unregistered; then the
  *	device has no network namespace either: see iwm_dev_net()
  * @made: its place in the order in which devices were made
+ * @registered: ib_register_device() has added it to all clients of the core
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
  * @setting: the administrator's; negative: mpa.ko's parameter applies
@@ -100,6 +101,7 @@ struct iwm_dev {
 	netdevice_tracker netdev_tracker;
 	struct list_head entry;		/* devices, devices_lock */
 	u64 made;
+	bool registered;
 	u8 mac[ETH_ALEN];		/* source of the node GUID */
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;

@@ -55,6 +55,30 @@ check "and is gone" test -z "$(links)"
 check "and can be made again" rdma link add rd0 type "$LINKTYPE" netdev wire
 check "and deleted again" rdma link delete rd0
 
+if [ "$LINKTYPE" = iwmpa ]; then
+  say "a program listens on all devices, and meanwhile a TCP socket takes its port"
+  # librdmacm wants a device. One of another namespace leaves the port free.
+  ip netns add elsewhere
+  ip link add far type dummy
+  ip link set far netns elsewhere
+  check "a device in another namespace" ip netns exec elsewhere rdma link add rd9 type "$LINKTYPE" netdev far
+  setpriv --reuid nobody timeout $((60 * PATIENCE)) stdbuf -oL rping -s -d -p 7180 >"$WORK/rping" 2>&1 &
+  rping=$!
+  check "an unprivileged program listens" until_true 20 grep -q '^rdma_listen' "$WORK/rping"
+  busybox nc -l -p 7180 >/dev/null 2>&1 </dev/null &
+  nc=$!
+  check "a TCP socket has its port" until_true 20 listening "" 7180
+  said . >/dev/null
+  check "a device can still be made" rdma link add rd0 type "$LINKTYPE" netdev wire
+  check "the kernel log names the listener" said "listener on .*7180 is not on this device"
+  client_server "rping through the device" 60 7181 '' "rping -s -p 7181 -V -C 10" '' "rping -c -a 10.8.0.1 -p 7181 -V -C 10"
+  kill $nc $rping
+  wait $nc $rping 2>/dev/null
+  check "delete" rdma link delete rd0
+  check "delete the other" rdma link delete rd9
+  ip netns delete elsewhere
+fi
+
 say "netdevs of other kinds"
 check "lo" rdma link add rd0 type "$LINKTYPE" netdev lo
 check "delete" rdma link delete rd0
