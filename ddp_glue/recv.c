@@ -397,7 +397,8 @@ static int receive_send(struct rx_segment *s)
 	ret = invalidate_stag(s);
 	if (ret) {
 		complete_receive(s, SIW_WC_REM_INV_REQ_ERR);
-		return protection_fault(s, ret);
+		/* RFC 5040 section 5.3, for an STag of another stream */
+		return protection_fault(s, ret == -EPERM ? -EBUSY : ret);
 	}
 	rx->msn[RDMAP_QN_SEND]++;
 	iwm_count(s->qp->dev, IWM_STAT_RX_SENDS);
