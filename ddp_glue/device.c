@@ -84,8 +84,10 @@ static void addr_untag(struct net_device *netdev)
 /* All ipvlan netdevs have the link address of the netdev under them. */
 static bool is_ipvlan(const struct net_device *netdev)
 {
-	return netdev->rtnl_link_ops &&
-	       !strcmp(netdev->rtnl_link_ops->kind, "ipvlan");
+	const struct rtnl_link_ops *ops = netdev->rtnl_link_ops;
+
+	return ops && (!strcmp(ops->kind, "ipvlan") ||
+		       !strcmp(ops->kind, "ipvtap"));
 }
 
 static bool needs_tag(const struct net_device *netdev)
