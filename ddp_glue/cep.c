@@ -4,6 +4,7 @@
  * for iw_cm, requests that wait for a decision, and the removal of a device.
  */
 #include <linux/memcontrol.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <mpa/negotiate.h>
 #include "cep.h"
@@ -257,12 +258,15 @@ void iwm_cep_close(struct iwm_cep *cep)
 /* iw_cm has 8 bits for the length: refuse longer data, never cut it. */
 static int check_private_data(struct iwm_dev *dev, const struct mpa_offer *peer)
 {
+	static DEFINE_RATELIMIT_STATE(limit, 60 * HZ, 5);
+
 	if (peer->pd_len <= MAX_EVENT_PD)
 		return 0;
 	iwm_count(dev, IWM_STAT_CM_REFUSED);
-	ibdev_warn_ratelimited(&dev->ibdev,
-			       "connection refused: the peer's Private Data has %u octets, iw_cm carries %u\n",
-			       peer->pd_len, MAX_EVENT_PD);
+	if (__ratelimit(&limit))
+		ibdev_warn(&dev->ibdev,
+			   "connection refused: the peer's Private Data has %u octets, iw_cm carries %u\n",
+			   peer->pd_len, MAX_EVENT_PD);
 	return -EMSGSIZE;
 }
 
