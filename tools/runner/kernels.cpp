@@ -65,10 +65,15 @@ std::string KernelTable::tsv() const {
   return out;
 }
 
-std::string KernelTable::text(const std::vector<std::string>& kernels, const std::vector<std::string>& stages,
+std::string KernelTable::text(std::vector<std::string> kernels, const std::vector<std::string>& stages,
                               const std::string& once) const {
   std::string out = "passed/failed/skipped; of conformance: requirements passed/failed/not shown\n" + format("%-12s", "stage");
 
+  const auto named = kernels;
+  for (const auto& [key, total] : totals_)
+    if (std::ranges::find(kernels, key.first) == kernels.end() &&
+        std::ranges::find(named, key.first.substr(0, key.first.find('/'))) != named.end())
+      kernels.push_back(key.first);
   for (const auto& kernel : kernels)
     out += format(" %-16s", kernel.c_str());
   for (const auto& stage : stages) {

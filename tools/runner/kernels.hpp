@@ -37,8 +37,11 @@ public:
   void book(const std::string& kernel, const std::string& stage, const Total& total) { totals_[{kernel, stage}] = total; }
   std::string tsv() const;
 
-  /** The table: a column for each kernel. KUnit runs on the kernel @p once only. */
-  std::string text(const std::vector<std::string>& kernels, const std::vector<std::string>& stages, const std::string& once) const;
+  /**
+   * The table: a column for each kernel, and behind these one for each that was booked for another architecture, as KERNEL/ARCH.
+   * KUnit runs on the kernel @p once only.
+   */
+  std::string text(std::vector<std::string> kernels, const std::vector<std::string>& stages, const std::string& once) const;
   bool failed(const std::vector<std::string>& kernels) const;
 
 private:

@@ -182,6 +182,19 @@ TEST(Kernels, TheTableKeepsTheLatestResults) {
             "kunit        not run          in 6.1 only     \n");
 }
 
+TEST(Kernels, AnotherArchitectureHasItsOwnColumn) {
+  std::istringstream in("6.1\tnfs\tok\t5\t0\t1\t60\n6.1/arm64\tnfs\tFAIL\t4\t1\t1\t61\n6.12/arm64\tnfs\tok\t4\t0\t1\t61\n");
+  const KernelTable table(in);
+  const std::string head = "passed/failed/skipped; of conformance: requirements passed/failed/not shown\n";
+
+  EXPECT_EQ(table.text({"6.1"}, {"nfs"}, "6.1"), head + "stage        6.1              6.1/arm64       \n"
+                                                        "nfs          ok 5/0/1         FAIL 4/1/1      \n");
+  EXPECT_EQ(table.text({"6.12/arm64"}, {"nfs"}, "6.1"), head + "stage        6.12/arm64      \n"
+                                                               "nfs          ok 4/0/1        \n");
+  EXPECT_FALSE(table.failed({"6.1", "6.12"})) << "it has not run now";
+  EXPECT_TRUE(table.failed({"6.1/arm64"}));
+}
+
 /* --- a series --- */
 
 using Kind = Series::Kind;
