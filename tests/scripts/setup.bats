@@ -27,5 +27,13 @@ on() {
   installs uml "linux-source-$2"
   installs prove "$3"
 }
+@test "for another architecture, only its emulator and compiler are installed: the guest's programs are in a root of its own" {
+  no_packages
+  ARCH=arm64 installs "vm" qemu-system-arm
+  ARCH=arm64 installs "build" g++-aarch64-linux-gnu
+  run ./setup list demo tests
+  [[ " ${lines[*]} " == *" perftest "*" nfs-kernel-server "* ]]
+}
+
 @test "Debian 12 has Linux 6.1" { on 12 6.1 frama-c-base; }
 @test "Debian 13 has Linux 6.12" { on 13 6.12 spin; }
