@@ -21,7 +21,7 @@ struct Arguments {
   std::size_t size = 16384;
   unsigned depth = 16, seconds = 0;
   std::uint64_t messages = 0;
-  bool stubborn = false;
+  bool reverse = false, stubborn = false;
 };
 
 /** Returns the exit status when no transfer is to be run. */
@@ -35,10 +35,11 @@ The connecting side SENDs; the listening side compares the messages that it rece
 )",
       {{"size", "N", "octets of a message, the same on both sides (16384)", test::number(a.size)},
        {"depth", "N", "messages outstanding; an even number, the same on both sides (16)", test::number(a.depth)},
-       {"seconds", "N", "time for which the connecting side sends, 0: until the connection ends (0)", test::number(a.seconds)},
+       {"seconds", "N", "time for which the sending side sends, 0: until the connection ends (0)", test::number(a.seconds)},
        {"messages", "N",
-        "messages that the connecting side sends, a multiple of half the depth, 0: no limit (0); it ends when all are compared",
+        "messages that the sending side sends, a multiple of half the depth, 0: no limit (0); it ends when all are compared",
         test::number(a.messages)},
+       {"reverse", nullptr, "the same on both sides: the listening side sends", test::flag(a.reverse)},
        {"stubborn", nullptr, "when the connection or the device is gone, keep all objects and continue to poll, until killed",
         test::flag(a.stubborn)}},
       R"(
@@ -219,7 +220,7 @@ int listen(const Arguments& a) {
   rdma::Server server({a.address, a.port, {}, {}});
   const auto request = server.request(Deadline(milliseconds(1 << 30)));
   rdma_conn_param param = rdma::connectParam({});
-  Side side(a, server.channel, std::make_unique<rdma::Id>(request.id), false);
+  Side side(a, server.channel, std::make_unique<rdma::Id>(request.id), a.reverse);
 
   rdma::check(rdma_accept(side.id(), &param), "rdma_accept");
   server.channel.expect(RDMA_CM_EVENT_ESTABLISHED);
@@ -233,7 +234,7 @@ int connect(const Arguments& a) {
   rdma_conn_param param = rdma::connectParam({});
 
   rdma::resolve(*id, channel, address);
-  Side side(a, channel, std::move(id), true);
+  Side side(a, channel, std::move(id), !a.reverse);
   rdma::check(rdma_connect(side.id(), &param), "rdma_connect");
   channel.expect(RDMA_CM_EVENT_ESTABLISHED);
   return finish(a, side);
