@@ -150,6 +150,14 @@ static void transfer(Context& c) {
            c.count ? c.count : 300);
 }
 
+/* The key must be there before TCP connects; MPA starts afterwards, and has 20 octets less in a segment. */
+static void signedSegments(Context& c) {
+  Context withKey = c;
+
+  withKey.md5 = "a key of both ends";
+  stream(fullEnds(withKey), c.seed, c.count ? c.count : 300);
+}
+
 /* Number of segments with data so far, without retransmissions: a slow machine retransmits some. */
 static std::uint32_t segmentsOut(const Socket& s) {
   const tcp_info info = s.tcpInfo();
@@ -444,6 +452,7 @@ std::span<const SocketCase> dataCases() {
       {"data-batch", "DDP-01", "sendmmsg", batch},
       {"data-icmp", "TX-08 END-01", "ICMP errors (IP_RECVERR) in startup and before each FIN", icmpErrors},
       {"data-transfer", "RCV-03 TX-08 DDP-05", "random sizes both ways at once, every mode", transfer},
+      {"data-md5", "", "random sizes both ways, TCP's segments have MD5 signatures", signedSegments},
       {"data-packing", "TX-02 TX-06 TX-09 RDC-07", "segments with TCP_NODELAY, MSG_MORE, TCP_CORK, no packing", packing},
       {"data-nonblocking", "TX-03 TX-08", "a full non-blocking socket, poll, no data lost", nonBlocking},
       {"data-blocking", "TX-03", "a full blocking socket; SO_SNDTIMEO, SO_RCVTIMEO", blocking},

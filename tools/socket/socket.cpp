@@ -123,6 +123,19 @@ static socklen_t address(const Context& c, sockaddr_storage& a) {
   return sizeof(*v6);
 }
 
+/* Has a socket sign its segments, as RFC 2385 says. Skips the case on a kernel that cannot. */
+static void sign(const Fd& fd, const sockaddr_storage& peer, const std::string& key) {
+  tcp_md5sig signature{};
+
+  std::memcpy(&signature.tcpm_addr, &peer, sizeof(peer));
+  signature.tcpm_keylen = static_cast<__u16>(key.copy(reinterpret_cast<char*>(signature.tcpm_key), sizeof(signature.tcpm_key)));
+  if (!setsockopt(fd.get(), IPPROTO_TCP, TCP_MD5SIG, &signature, sizeof(signature)))
+    return;
+  if (errno == ENOPROTOOPT)
+    throw test::Skip("this kernel has no TCP_MD5SIG");
+  throwErrno("TCP_MD5SIG");
+}
+
 /* The two ends of a TCP connection: the connecting one, then the accepted one. */
 static std::pair<Fd, Fd> connectFds(const Context& c) {
   sockaddr_storage a;
@@ -130,6 +143,9 @@ static std::pair<Fd, Fd> connectFds(const Context& c) {
   auto* sa = reinterpret_cast<sockaddr*>(&a);
   Fd listener(socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)), client(socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
 
+  if (!c.md5.empty())
+    for (const Fd* fd : {&listener, &client})
+      sign(*fd, a, c.md5);
   if (bind(listener.get(), sa, length) || listen(listener.get(), 1) || getsockname(listener.get(), sa, &length))
     throwErrno("listen on " + c.address);
   if (connect(client.get(), sa, length))

@@ -29,7 +29,8 @@ using peer::View;
 struct Context {
   std::string address = "127.0.0.1";
   std::uint64_t seed = 1;
-  unsigned count = 0; /**< of --count, 0: the case's own choice */
+  unsigned count = 0;   /**< of --count, 0: the case's own choice */
+  std::string md5 = {}; /**< key of TCP's MD5 signatures, empty: none */
 };
 
 using SocketCase = test::Case<Context>;
