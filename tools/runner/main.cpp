@@ -18,6 +18,7 @@ using Words = std::vector<std::string>;
 const char* const help = R"(usage:
   test-runner series SLOWNESS RUNNER OUT <LIST                  runs commands in guests: see scripts/series
   test-runner count TAP NAME SECONDS [LOG]                      prints a stage's lines for the tests of a file of TAP
+  test-runner rows TAP NAME LOG                                 prints a stage's line for each test of TAP that is not in a subtest
   test-runner spoil TAP STATUS                                  fails the tests of TAP, when the whole has ended with STATUS
   test-runner junit LINES FOLDER [TAP]...                       prints a report as XML: the lines of all stages, and files below FOLDER
   test-runner book TABLE KERNEL STAGE LINES [TAPS SCENARIO...]  adds up lines of a stage, or checks of scenarios; puts them into TABLE
@@ -59,6 +60,14 @@ int count(const Words& w) {
   return 0;
 }
 
+int rows(const Words& w) {
+  auto tap = open(w[0]);
+
+  for (const auto& line : rowsOf(tap, w[1], w[2]))
+    std::cout << text(line);
+  return 0;
+}
+
 int junit(const Words& w) {
   auto lines = open(w[0]);
 
@@ -95,6 +104,8 @@ int execute(Words w) {
   }
   if (command == "count 3" || command == "count 4")
     return count(w);
+  if (command == "rows 3")
+    return rows(w);
   if (command == "spoil 2") {
     replace(w[0], spoiled(read(w[0]), std::stoi(w[1])));
     return 0;

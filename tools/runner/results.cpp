@@ -135,6 +135,23 @@ std::vector<Line> linesOf(const std::vector<Result>& tests, const std::string& n
   return lines;
 }
 
+std::vector<Line> rowsOf(std::istream& tap, const std::string& name, const std::string& log) {
+  constexpr std::string_view took = "# seconds: ";
+  std::vector<Line> lines;
+  double seconds = 0;
+
+  for (std::string line; std::getline(tap, line);) {
+    if (line.starts_with(took))
+      seconds = std::atof(line.c_str() + took.size());
+    const auto row = line.starts_with(' ') ? std::nullopt : parseTest(line);
+    if (!row)
+      continue;
+    lines.push_back({row->verdict, name + "/" + row->name, seconds, 1, row->verdict == "FAIL" ? log : row->text});
+    seconds = 0;
+  }
+  return lines;
+}
+
 std::string spoiled(const std::string& tap, int status) {
   std::istringstream in(tap);
   std::string changed;

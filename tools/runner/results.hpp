@@ -38,6 +38,12 @@ std::vector<test::Result> readTap(std::istream& in);
 std::vector<Line> linesOf(const std::vector<test::Result>& tests, const std::string& name, double seconds, const std::string& log);
 
 /**
+ * A stage's line for each test of TAP that is not in a subtest: the rows of a table. Its name is @p name "/" the test's. A comment
+ * "# seconds: N" before a test says how long that took.
+ */
+std::vector<Line> rowsOf(std::istream& tap, const std::string& name, const std::string& log);
+
+/**
  * TAP in which each test has failed that had passed: the whole ended with @p status for a reason without a line of its own, such as
  * a dirty kernel log or a dead kernel. Changes nothing when the whole passed (0), was skipped (77), or ended with 1 because of a
  * failed test.

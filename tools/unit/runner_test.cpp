@@ -80,6 +80,18 @@ TEST(Results, ReadsTheLinesOfAStage) {
   EXPECT_EQ(lines[2].tests, 0u);
 }
 
+TEST(Results, ARowOfATableIsATestThatIsNoSubtest) {
+  std::istringstream tap("# a: text\n    ok 1 - a step\n    not ok 2 - another\n# seconds: 3\nnot ok 1 - a: text\n"
+                         "# seconds: 4\nok 2 - b: text\nok 3 - c: text # SKIP no tool\n1..3\n");
+  std::string out;
+
+  for (const auto& line : rowsOf(tap, "links", "a.log"))
+    out += text(line);
+  EXPECT_EQ(out, "FAIL\tlinks/a: text\t3.0\t1\ta.log\n"
+                 "ok\tlinks/b: text\t4.0\t1\t\n"
+                 "skip\tlinks/c: text\t0.0\t1\tno tool\n");
+}
+
 TEST(Results, ADirtyLogFailsWhatHasPassed) {
   EXPECT_EQ(spoiled("ok 1 - ok\n    ok - sub\nok 2 - left # SKIP out\n", 123),
             "not ok 1 - ok\n# the whole ended with status 123\n    not ok - sub\n# the whole ended with status 123\n"
