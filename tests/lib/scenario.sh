@@ -17,16 +17,16 @@ TOOLS=${TOOLS:-$IWMPA_DIR/build/tools}
 MODULES=${MODULES:-$IWMPA_DIR/mpa.ko $IWMPA_DIR/iwmpa.ko}
 export PATH=$TOOLS/peer:$TOOLS/verbs:$TOOLS/socket:$TOOLS/mpi:$TOOLS/top:$PATH:/usr/sbin:/sbin LC_ALL=C
 WORK=$(mktemp -d)
-booked=0 failures=0
+booked=0 failures=0 indent=''
 finished=
 
 say() { echo "# $*"; }
 skip() { skipped=$*; finished=skip; exit 77; }
 
-# book "ok"|"not ok" TEXT [DIRECTIVE]: prints a result.
+# book "ok"|"not ok" TEXT [DIRECTIVE]: prints a result, of a subtest where $indent is not empty.
 book() {
   booked=$((booked + 1))
-  echo "$1 $booked - ${2//[$'\n#']/ }${3:+ # $3}"
+  echo "$indent$1 $booked - ${2//[$'\n#']/ }${3:+ # $3}"
 }
 
 good() { book ok "$1"; }
@@ -212,7 +212,8 @@ namespaces_go() {
     fail "a network namespace is left: $(lsns -n -t net -o NS,PID,COMMAND)"
 }
 
-take_down() {
+# clear_network: ends the processes, and removes the devices and namespaces that a scenario has made.
+clear_network() {
   local l n
   # shellcheck disable=SC2046 # a list of process ids
   kill $(jobs -p) 2>/dev/null
@@ -222,6 +223,10 @@ take_down() {
   for l in $(links); do bounded 30 rdma link delete "$l" || fail "rdma link delete $l"; done
   for n in h1 h2 router; do [ ! -e /run/netns/$n ] || ip netns delete $n; done
   ip link delete wire 2>/dev/null
+}
+
+take_down() {
+  clear_network
   unload_modules
   namespaces_go
   search_leaks
