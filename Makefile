@@ -5,7 +5,7 @@
 #   KERNEL=6.1|6.12|7     Debian's kernel to build for and to boot (default: the machine's: 6.1 on Debian 12, 6.12 on 13; others are fetched, not installed)
 #   ARCH=arm64|s390x      make unit: build for this architecture, and run in QEMU. arm64: also make modules, scenarios and kernels
 #   KVER=6.1.0-NN-amd64   one release of it, whose headers are installed (default: the newest)
-#   T=NAME                only the scenarios (make scenarios, make applications) or stages (make kernels) whose name contains NAME
+#   T=NAME                only the scenarios (make scenarios, applications), rows (make network) or stages (make kernels) whose name contains NAME
 #   HOST=1                make demo on the running kernel instead of in a guest
 #   ROWS="SELECTION,..."  make bench*: only the rows that have all words of a selection (scripts/bench/run -l lists them)
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
@@ -70,6 +70,10 @@ kernels: ## build and test on each of Debian's kernels (KERNEL, T select): one t
 applications: ## longer tests of storage and applications: tests/applications and the short scenarios of the same kinds (T=NAME selects)
 	@scripts/check applications
 ulps: applications # the old name
+
+.PHONY: network
+network: ## transfers over each kind of link, route, packet scheduler and setting of TCP, a row for each (T=NAME, KERNEL select)
+	@scripts/check network
 
 .PHONY: debug kcsan soak
 debug: ## scenarios and churn on a kernel with KASAN, lockdep, kmemleak and debug objects, four CPUs (T=NAME selects)
