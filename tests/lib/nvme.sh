@@ -12,25 +12,33 @@ nvme_needs() {
   done
 }
 
-# nvme_add_namespace NUMBER FILE-OR-DEVICE
+# nvme_add_namespace NUMBER FILE-OR-DEVICE: its identity is the same each time, so that a host takes up a target that was made again.
 nvme_add_namespace() {
   mkdir $subsystem/namespaces/"$1" || return 1
+  echo "00000000-0000-4000-8000-00000000000$1" >$subsystem/namespaces/"$1"/device_uuid
   echo -n "$2" >$subsystem/namespaces/"$1"/device_path
   echo 1 >$subsystem/namespaces/"$1"/enable
 }
-# nvme_add_port [IN-CAPSULE-OCTETS]: data up to this size are sent in the command's capsule, not by RDMA.
-nvme_add_port() {
-  mkdir $nvmet/ports/1 || return 1
-  echo rdma >$nvmet/ports/1/addr_trtype
-  echo ipv4 >$nvmet/ports/1/addr_adrfam
-  echo $nvme_address >$nvmet/ports/1/addr_traddr
-  echo 4420 >$nvmet/ports/1/addr_trsvcid
-  [ -z "${1:-}" ] || echo "$1" >$nvmet/ports/1/param_inline_data_size || return 1
-  ln -s $subsystem $nvmet/ports/1/subsystems/$nqn
+# nvme_address_of FOLDER ADDRESS: of a port or a referral.
+nvme_address_of() {
+  echo rdma >"$1/addr_trtype"
+  echo ipv4 >"$1/addr_adrfam"
+  echo "$2" >"$1/addr_traddr"
+  echo 4420 >"$1/addr_trsvcid"
 }
+# nvme_add_port [IN-CAPSULE-OCTETS [NUMBER ADDRESS]]: data up to this size are sent in the command's capsule, not by RDMA.
+nvme_add_port() {
+  local port=$nvmet/ports/${2:-1}
+  mkdir "$port" && nvme_address_of "$port" "${3:-$nvme_address}" || return 1
+  [ -z "${1:-}" ] || echo "$1" >"$port/param_inline_data_size" || return 1
+  ln -s $subsystem "$port/subsystems/$nqn"
+}
+# nvme_remove_port [NUMBER]
 nvme_remove_port() {
-  rm -f $nvmet/ports/1/subsystems/$nqn
-  rmdir $nvmet/ports/1
+  local port=$nvmet/ports/${1:-1} referral
+  for referral in "$port"/referrals/*; do [ ! -e "$referral" ] || rmdir "$referral"; done
+  rm -f "$port/subsystems/$nqn"
+  rmdir "$port"
 }
 # nvme_make_target: makes a target without a port; namespace 1 is /dev/ram0 (64 MiB).
 nvme_make_target() {
@@ -41,7 +49,7 @@ nvme_make_target() {
 }
 nvme_remove_target() {
   local n
-  nvme_remove_port
+  for n in $nvmet/ports/*; do [ ! -e "$n" ] || nvme_remove_port "${n##*/}"; done
   for n in "$subsystem"/namespaces/*; do
     echo 0 >"$n/enable"
     rmdir "$n"
