@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What users and containers may and may not do with the device: device files, links, settings, ports, objects. And RDMA over IPsec.
 . "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/esp.sh"
 begin "users and containers"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own settings"
 load_modules || finish
@@ -127,18 +128,7 @@ check "it works when the cgroup allows enough objects" "${inline[@]}"
 rmdir $group && umount /sys/fs/cgroup
 
 say "IPsec: ESP between the two hosts"
-key="rfc4106(gcm(aes)) 0x$(printf '%040d' 7) 128"
-for h in 1 2; do
-  to=10.9.0.$((3 - h))
-  for pair in "10.9.0.1 10.9.0.2" "10.9.0.2 10.9.0.1"; do
-    read -r src dst <<<"$pair"
-    # shellcheck disable=SC2086 # name, key, length
-    check "h$h: $src to $dst" ip -n h$h xfrm state add src "$src" dst "$dst" proto esp spi 0x77 mode transport aead $key || finish
-  done
-  ip -n h$h xfrm policy add src 10.9.0.$h dst $to dir out tmpl src 10.9.0.$h dst $to proto esp mode transport level required
-  ip -n h$h xfrm policy add src $to dst 10.9.0.$h dir in tmpl src $to dst 10.9.0.$h proto esp mode transport level required
-done
-octets() { in2 ip -s xfrm state get src 10.9.0.1 dst 10.9.0.2 proto esp spi 0x77 | sed -n 's/^[[:space:]]*\([0-9]*\)(bytes),.*/\1/p'; }
+esp_between_hosts || finish
 client_server "rping through it" 60 7174 h2 "rping -s -a 10.9.0.2 -V -C 50 -S 4000" h1 "rping -c -a 10.9.0.2 -V -C 50 -S 4000"
-check "its octets are ESP's" test "$(octets)" -gt 200000
+check "its octets are ESP's" test "$(esp_octets)" -gt 200000
 finish
