@@ -147,6 +147,8 @@ static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
 		mr = xa_load(&dev->mrs, stag >> IWM_STAG_INDEX_SHIFT);
 	if (mr && !refcount_inc_not_zero(&mr->users))
 		mr = NULL;
+	/* Pairs with mr_quiesce(): count the user, then look at valid */
+	smp_mb__after_atomic();
 	if (mr && mr != last)
 		rcu_assign_pointer(*recent, mr);
 	rcu_read_unlock();
@@ -343,7 +345,8 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 		return -EINVAL;
 	if (ibmr->pd != ibqp->pd)
 		return -EPERM;
-	if (READ_ONCE(mr->loan.valid))
+	/* An invalid region gets no new users: look at it first */
+	if (smp_load_acquire(&mr->loan.valid))
 		return -EBUSY;
 
 	/* For mr_quiesce(), too: a valid region may never become quiet. */
