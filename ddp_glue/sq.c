@@ -104,7 +104,7 @@ void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 	struct iwm_sq *sq = qp->sq;
 
 	sq->term_len = rdmap_terminate_build(sq->term, fault);
-	/* Pairs with test_bit() in sq_serve(): the body is complete. */
+	/* Pairs with sq_serve(): the body is complete */
 	smp_mb__before_atomic();
 	set_bit(IWM_SQ_TERMINATE, &sq->flags);
 	iwm_sq_kick(qp);

@@ -83,7 +83,8 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	/* Still as the owner: iwm_sq_stop() waits until this is done. */
 	if (*result == TX_NO_MEMORY)
 		iwm_sq_defer(sq, IWM_SQ_NO_MEMORY_NS);
-	if (test_bit(IWM_SQ_TERMINATE, &sq->flags)) {
+	/* Pairs with iwm_sq_terminate(): the body is complete */
+	if (test_bit_acquire(IWM_SQ_TERMINATE, &sq->flags)) {
 		terminated = iwm_sq_send_terminate(qp, conn);
 		if (terminated)
 			clear_bit(IWM_SQ_TERMINATE, &sq->flags);
