@@ -263,6 +263,8 @@ void iwm_gather_posted(struct iwm_qp *qp)
 	 */
 	smp_mb__before_atomic();
 	set_bit(IWM_SQ_AGAIN, &sq->flags);
+	/* Pairs with own_end(): set IWM_SQ_AGAIN, then look at the claims */
+	smp_mb__after_atomic();
 	if (test_bit(IWM_SQ_OWNED, &sq->flags))
 		return;
 	if (lease && may_send()) {
