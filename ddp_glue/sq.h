@@ -303,8 +303,10 @@ static inline struct rdmap_read *iwm_sq_irq(struct iwm_sq *sq, u32 index)
 
 static inline bool iwm_sq_posted(struct iwm_sq *sq)
 {
+	/* Pairs with take_entry(), for contexts other than the owner */
+	u32 get = smp_load_acquire(&sq->get);
 	/* Pairs with the poster's release: the entry is complete */
-	u16 flags = smp_load_acquire(&iwm_sq_entry(sq, sq->get)->flags);
+	u16 flags = smp_load_acquire(&iwm_sq_entry(sq, get)->flags);
 
 	return flags & SIW_WQE_VALID;
 }

@@ -371,7 +371,8 @@ static bool take_entry(struct iwm_qp *qp, const struct siw_sqe *sqe,
 
 	if (trace_iwm_post_send_enabled() && qp->user)
 		trace_iwm_post_send(qp, sqe->id, sqe->opcode, sqe->num_sge);
-	sq->get++;
+	/* Pairs with iwm_sq_idle(): the entry is in the FIFO */
+	smp_store_release(&sq->get, sq->get + 1);
 	if (opcode_allowed(qp, sqe->opcode)) {
 		if (sqe->opcode == SIW_OP_REG_MR ||
 		    sqe->opcode == SIW_OP_INVAL_STAG) {
