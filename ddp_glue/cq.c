@@ -80,7 +80,7 @@ static int cq_put(struct iwm_cq *cq, struct iwm_qp *qp,
 
 	/* The entry is complete: hand it over */
 	smp_store_release(&cqe->flags, flags);
-	cq->put++;
+	WRITE_ONCE(cq->put, cq->put + 1);
 	return 0;
 }
 

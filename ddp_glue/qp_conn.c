@@ -218,7 +218,7 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 		return ret;
 	iwm_cep_get(cep);
 	spin_lock_bh(&qp->lock);
-	qp->cep = cep;
+	WRITE_ONCE(qp->cep, cep);
 	spin_unlock_bh(&qp->lock);
 	return 0;
 }
@@ -238,7 +238,7 @@ static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
 {
 	lockdep_assert_held(&qp->conn_lock);
 	spin_lock_bh(&qp->lock);
-	qp->conn = conn;
+	WRITE_ONCE(qp->conn, conn);
 	spin_unlock_bh(&qp->lock);
 }
 

@@ -87,7 +87,7 @@ void iwm_qp_drop_conn(struct iwm_qp *qp)
 	if (!conn)
 		return;
 	spin_lock_bh(&qp->lock);
-	qp->conn = NULL;
+	WRITE_ONCE(qp->conn, NULL);
 	spin_unlock_bh(&qp->lock);
 	mpa_destroy(conn);
 }

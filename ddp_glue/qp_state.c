@@ -86,7 +86,7 @@ struct iwm_cep *iwm_qp_take_cep(struct iwm_qp *qp)
 
 	spin_lock_bh(&qp->lock);
 	cep = qp->cep;
-	qp->cep = NULL;
+	WRITE_ONCE(qp->cep, NULL);
 	spin_unlock_bh(&qp->lock);
 	return cep;
 }

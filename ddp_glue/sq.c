@@ -127,7 +127,7 @@ static bool wqe_finished(const struct iwm_sq *sq, const struct iwm_wqe *wqe)
 	if (wqe->done)
 		return true;
 	return wqe->written && !iwm_sq_is_read(wqe->opcode) &&
-	       sq->accepted >= wqe->end;
+	       READ_ONCE(sq->accepted) >= wqe->end;
 }
 
 static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
@@ -238,7 +238,7 @@ void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status)
 /* Skip an entry. The FIFO advances, too: both use the same indices. */
 static void sq_skip(struct iwm_sq *sq)
 {
-	sq->get++;
+	WRITE_ONCE(sq->get, sq->get + 1);
 	spin_lock_bh(&sq->lock);
 	WRITE_ONCE(sq->fifo_put, sq->fifo_put + 1);
 	WRITE_ONCE(sq->fifo_get, sq->fifo_get + 1);

@@ -230,7 +230,7 @@ bool mpa_conn_let_go(struct mpa_conn *conn)
 		conn->reset = true;
 	conn->ops = NULL;
 	conn->consumer = NULL;
-	conn->tx.ready = false;
+	WRITE_ONCE(conn->tx.ready, false);
 	conn_detach(conn);
 	/* Unread octets would turn the FIN into an RST. */
 	if (conn->sock)
@@ -244,7 +244,7 @@ static bool push_before_fin(struct mpa_conn *conn)
 {
 	if (!conn->tx.ready || mpa_tx_push(conn, false) == -EAGAIN)
 		return false;
-	conn->tx.ready = false;
+	WRITE_ONCE(conn->tx.ready, false);
 	clear_bit(MPA_CONN_FIN_WANTED, &conn->flags);
 	return true;
 }

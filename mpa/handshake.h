@@ -38,7 +38,7 @@ static inline void mpa_conn_begin_rdmac(struct mpa_conn *conn)
 	};
 
 	mpa_startup_rdmac(&local, &conn->agreed);
-	conn->tx.allowed = true;
+	WRITE_ONCE(conn->tx.allowed, true);
 }
 
 #endif /* MPA_HANDSHAKE_H */

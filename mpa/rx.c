@@ -275,7 +275,7 @@ static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
 				  fpdu->ulpdu_len, run->err);
 		if (unlikely(run->err))
 			return -EBADMSG;
-		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
+		WRITE_ONCE(conn->tx.allowed, true);	/* RFC 5044 7.1.2 rule 4 */
 		ret = deliver_queued(conn, &run->cur, fpdu->ulpdu_len);
 	}
 	mpa_cursor_skip(&run->cur, fpdu->wire);
@@ -357,7 +357,7 @@ static enum mpa_rx_result hold_fpdu(struct mpa_conn *conn, enum mpa_error *err)
 			trace_mpa_rx_fpdu(conn, cur.pos, wire, ulpdu_len, *err);
 			return MPA_RX_ENDED;
 		}
-		conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
+		WRITE_ONCE(conn->tx.allowed, true);	/* RFC 5044 7.1.2 rule 4 */
 	}
 	rx->held = true;
 	conn->ops->receive_done(conn->consumer);

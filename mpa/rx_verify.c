@@ -43,6 +43,7 @@ u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 			return *need;
 		*ulpdu_len = be16_to_cpu(len);
 	}
+	barrier();	/* the compiler must not read the length again */
 	wire = mpa_fpdu_wire_len(*ulpdu_len, at->markers, at->pos);
 	*need = wire;
 	return avail < wire ? 0 : wire;

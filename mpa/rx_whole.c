@@ -46,7 +46,7 @@ static int whole_receive(struct mpa_delivery *run,
 	struct mpa_conn *conn = run->conn;
 	struct mpa_cursor *cur = &run->cur;
 
-	conn->tx.allowed = true;	/* RFC 5044 7.1.2 rule 4 */
+	WRITE_ONCE(conn->tx.allowed, true);	/* RFC 5044 7.1.2 rule 4 */
 	run->done += fpdu->wire;
 	run->fpdus++;
 	cur->ptr = fpdu->at + fpdu->head;

@@ -43,7 +43,7 @@ static int stat_show(struct seq_file *seq, void *v)
 		u64 sum = 0;
 
 		for_each_possible_cpu(cpu)
-			sum += per_cpu_ptr(mib, cpu)->v[i];
+			sum += READ_ONCE(per_cpu_ptr(mib, cpu)->v[i]);
 		if (stat_names[i])
 			seq_printf(seq, "%-32s\t%llu\n", stat_names[i], sum);
 	}
