@@ -29,7 +29,7 @@ clone() {
   rm -r $mount_dir/clone
 }
 restart() { nfs_stop && nfs_start; }
-connections_die() {
+client_disconnects() {
   in2 ss -K -t state established "dport = :20049" >"$WORK/killed" && grep -q 20049 "$WORK/killed"
 }
 # Outstanding requests end with an error, which the writer gets; another mount works afterwards. `umount -f` itself fails while the file is
@@ -56,7 +56,7 @@ for version in 3 4.0 4.2; do
   check "I/O runs" start_rounds $mount_dir/file 4 --ioengine=psync --direct=1
   check "the server restarts" restart
   check "I/O continues, and all data were right" goes_on
-  check "the connections die" connections_die
+  check "the connections die" client_disconnects
   check "I/O continues, and all data were right" goes_on
   check "no round of I/O has failed" stop_rounds
   check "the mount is removed by force, and made again" forced_away $version

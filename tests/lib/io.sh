@@ -33,6 +33,12 @@ stop_rounds() {
   no_round_failed
 }
 
+# connections_die PORT [COUNT]: both ends of PORT's TCP connections, COUNT at least, end at once, as if a middlebox had forgotten them.
+connections_die() {
+  ss -K -t state established "( sport = :$1 or dport = :$1 )" >"$WORK/killed" && [ "$(grep -c ":$1\b" "$WORK/killed")" -ge "${2:-1}" ] ||
+    { cat "$WORK/killed"; return 1; }
+}
+
 # make_tree: takes a part of the kernel headers, which every machine has that builds the modules.
 make_tree() {
   local from
