@@ -239,7 +239,7 @@ static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 {
 	struct net *net = owner_net(id);
 
-	if (net && iwm_addr_is_loopback(&id->m_remote_addr))
+	if (net && iwm_addr_is_loopback(&id->remote_addr))
 		return get_net(net);
 	net = iwm_dev_net(dev);
 	if (!net)
@@ -249,7 +249,7 @@ static struct net *connect_net(struct iwm_dev *dev, const struct iw_cm_id *id)
 	put_net(net);
 	ibdev_warn_ratelimited(&dev->ibdev,
 			       "no connect to %pISpc: it was asked for in another network namespace than the netdev's\n",
-			       &id->m_remote_addr);
+			       &id->remote_addr);
 	return ERR_PTR(-ENETUNREACH);
 }
 
@@ -283,6 +283,9 @@ static int prepare_fallback(struct iwm_cep *cep,
  * rdma_cm's port space is separate from TCP's, so the port that rdma_cm has
  * chosen may be in use by TCP. Then bind() or connect() fails, and any other
  * port will do.
+ *
+ * The addresses are the consumer's, not those of iw_cm's port mapper
+ * (m_remote_addr): any user can send messages as the port mapper does.
  */
 static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 		      struct iw_cm_id *id,
@@ -290,8 +293,8 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 {
 	struct mpa_attempt attempt = {
 		.net = connect_net(qp->dev, id),
-		.local = id->m_local_addr,
-		.remote = id->m_remote_addr,
+		.local = id->local_addr,
+		.remote = id->remote_addr,
 		.pd = param->private_data,
 		.pd_len = param->private_data_len,
 	};

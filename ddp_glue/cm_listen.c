@@ -10,6 +10,7 @@
 
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
+#include <linux/random.h>
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <net/netns/hash.h>
@@ -56,6 +57,7 @@ struct iwm_subscription {
  * @id: with a reference
  * @dev: device
  * @ready: the listener gets Requests (subs_lock)
+ * @mapped: iw_cm's local address of the port mapper: see hide_from_mapper()
  * @subs: the second is for IPv4 when "::" takes both families; none for an id
  *	of another namespace
  */
@@ -63,6 +65,7 @@ struct iwm_listen {
 	struct iw_cm_id *id;
 	struct iwm_dev *dev;
 	bool ready;
+	struct sockaddr_storage mapped;
 	struct iwm_subscription subs[2];
 };
 
@@ -350,8 +353,8 @@ static void subscription_close(struct iwm_subscription *sub)
 
 static bool takes_both_families(const struct iw_cm_id *id)
 {
-	return id->m_local_addr.ss_family == AF_INET6 && !id->afonly &&
-	       iwm_addr_is_any(&id->m_local_addr);
+	return id->local_addr.ss_family == AF_INET6 && !id->afonly &&
+	       iwm_addr_is_any(&id->local_addr);
 }
 
 static bool listen_is_foreign(const struct iwm_listen *listen)
@@ -375,7 +378,7 @@ static bool listen_is_foreign(const struct iwm_listen *listen)
  */
 static int listen_foreign(const struct iwm_listen *listen)
 {
-	const struct sockaddr_storage *addr = &listen->id->m_local_addr;
+	const struct sockaddr_storage *addr = &listen->id->local_addr;
 
 	if (iwm_addr_is_any(addr) || iwm_addr_is_loopback(addr) ||
 	    !rcu_access_pointer(listen->dev->netdev))
@@ -388,7 +391,7 @@ static int listen_foreign(const struct iwm_listen *listen)
 
 static int listen_open(struct iwm_listen *listen, int backlog)
 {
-	const struct sockaddr_storage *addr = &listen->id->m_local_addr;
+	const struct sockaddr_storage *addr = &listen->id->local_addr;
 	struct sockaddr_in any4 = { .sin_family = AF_INET };
 	struct sockaddr_storage addr4 = { };
 	int ret;
@@ -413,6 +416,21 @@ static int listen_open(struct iwm_listen *listen, int backlog)
 }
 
 /*
+ * Every user can send iw_cm a message of the port mapper, which says that a
+ * connection to this listener's mapped address comes from another client than
+ * the one that TCP knows. iw_cm believes it, and NFS grants access by the
+ * client's address. So iw_cm gets a mapped address that no user can guess.
+ */
+static void hide_from_mapper(struct iwm_listen *listen)
+{
+	struct sockaddr_in6 nowhere = { .sin6_family = AF_INET6 };
+
+	get_random_bytes(&nowhere.sin6_addr, sizeof(nowhere.sin6_addr));
+	listen->mapped = listen->id->m_local_addr;
+	memcpy(&listen->id->m_local_addr, &nowhere, sizeof(nowhere));
+}
+
+/*
  * From now on the listener gets Requests, and its creation must not fail any
  * more: rdma_cm holds a lock that the handler of a Request waits for, and after
  * a failure it would destroy the id and wait for that handler.
@@ -434,11 +452,11 @@ static void listen_begin(struct iwm_listen *listen)
 static int listen_failed(struct iwm_dev *dev, const struct iw_cm_id *id,
 			 int err)
 {
-	if (!iwm_addr_is_any(&id->m_local_addr) || !iwm_dev_is_added(dev))
+	if (!iwm_addr_is_any(&id->local_addr) || !iwm_dev_is_added(dev))
 		return err;
 	ibdev_warn_ratelimited(&dev->ibdev,
 			       "the listener on %pISpc is not on this device: error %d\n",
-			       &id->m_local_addr, err);
+			       &id->local_addr, err);
 	return 0;
 }
 
@@ -476,6 +494,7 @@ int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 		return listen_failed(dev, id, ret);
 	}
 	id->provider_data = listen;
+	hide_from_mapper(listen);
 	listen_begin(listen);
 	return 0;
 }
@@ -500,6 +519,7 @@ int iwm_cm_destroy_listen(struct iw_cm_id *id)
 	id->provider_data = NULL;
 	subscription_close(&listen->subs[0]);
 	subscription_close(&listen->subs[1]);
+	id->m_local_addr = listen->mapped;	/* iw_cm removes its mapping */
 	id->rem_ref(id);
 	kfree(listen);
 	return 0;

@@ -16,7 +16,7 @@ errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key
 connections="private-data reject server-goes client-goes nobody-listens posted-early graceful abortive both-disconnect wildcard
   other-space cycles many-connections"
 hostile="read-only-mapping keys stags last-address cq-overflow cq-overflow-destroy malformed-sends malformed-receives receiver-not-ready
-  peer-killed foreign-connect foreign-accept foreign-rings"
+  peer-killed foreign-connect foreign-accept foreign-rings forged-client"
 # shellcheck disable=SC2086 # lists of names
 cases "queues and completions" v $queues
 # shellcheck disable=SC2086

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
 #include <rdma/siw-abi.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -733,6 +735,77 @@ void foreignAccept(Context& c) {
   expectUntouched(*end, channel, server);
 }
 
+/** A message to iw_cm, as its port mapper sends them. */
+class MapperMessage {
+public:
+  explicit MapperMessage(int operation) : octets_(NLMSG_HDRLEN) {
+    header().nlmsg_type = static_cast<std::uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_IWCM, operation));
+    header().nlmsg_flags = NLM_F_REQUEST;
+  }
+
+  template <typename Value> void add(std::uint16_t type, const Value& value) {
+    const nlattr attribute{static_cast<std::uint16_t>(NLA_HDRLEN + sizeof(value)), type};
+    const std::size_t at = octets_.size();
+
+    octets_.resize(at + NLA_ALIGN(attribute.nla_len));
+    std::memcpy(&octets_[at], &attribute, sizeof(attribute));
+    std::memcpy(&octets_[at + NLA_HDRLEN], &value, sizeof(value));
+  }
+
+  /** The kernel has processed it when this returns. */
+  void send() {
+    const test::Fd socket(::socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA));
+    sockaddr_nl kernel{};
+
+    kernel.nl_family = AF_NETLINK;
+    header().nlmsg_len = static_cast<std::uint32_t>(octets_.size());
+    if (sendto(socket.get(), octets_.data(), octets_.size(), 0, reinterpret_cast<sockaddr*>(&kernel), sizeof(kernel)) < 0)
+      test::throwErrno("sendto");
+  }
+
+private:
+  nlmsghdr& header() { return *reinterpret_cast<nlmsghdr*>(octets_.data()); }
+
+  Bytes octets_;
+};
+
+sockaddr_storage storageOf(const sockaddr* address) {
+  sockaddr_storage storage{};
+
+  std::memcpy(&storage, address, address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+  return storage;
+}
+
+/** Tells iw_cm that the connection from @p client to @p server comes from @p other. The kernel lets every user do this. */
+void claimClient(const sockaddr_storage& server, const sockaddr_storage& client, const sockaddr_storage& other) {
+  MapperMessage message(RDMA_NL_IWPM_REMOTE_INFO);
+
+  message.add(IWPM_NLA_RQUERY_MAPPING_SEQ, std::uint32_t{1});
+  message.add(IWPM_NLA_RQUERY_LOCAL_ADDR, server);
+  message.add(IWPM_NLA_RQUERY_REMOTE_ADDR, other);
+  message.add(IWPM_NLA_RQUERY_MAPPED_LOC_ADDR, server);
+  message.add(IWPM_NLA_RQUERY_MAPPED_REM_ADDR, client);
+  message.add(IWPM_NLA_RQUERY_MAPPING_ERR, std::uint16_t{0});
+  message.send();
+}
+
+void forgedClient(Context& c) {
+  const Place place = serverOnly(c);
+  Server server(place);
+  Channel channel;
+  const auto end = aboutToConnect(place, channel, server.port());
+  const sockaddr_storage client = storageOf(rdma_get_local_addr(end->id->get()));
+  sockaddr_storage other = client;
+  rdma_conn_param param = connectParam({});
+
+  reinterpret_cast<sockaddr_in*>(&other)->sin_port ^= htons(0x4000);
+  claimClient(storageOf(rdma_get_peer_addr(end->id->get())), client, other);
+  check(rdma_connect(end->id->get(), &param), "rdma_connect");
+  const Id id(server.request().id);
+  const sockaddr_storage seen = storageOf(rdma_get_peer_addr(id.get()));
+  expect(!std::memcmp(&seen, &client, sizeof(seen)), "the server sees another client than TCP");
+}
+
 /** The number of one-page rings that can be mapped through @p fd, an open device. */
 unsigned ringsOf(int fd) {
   constexpr off_t offsets = 4096;
@@ -795,6 +868,7 @@ const VerbsCase table[] = {
     {"peer-killed", "", "the other process is killed", peerKilled},
     {"foreign-connect", "", "another user connects with a QP that is not its own", foreignConnect},
     {"foreign-accept", "", "another user accepts with a QP that is not its own", foreignAccept},
+    {"forged-client", "", "iw_cm is told that another client connects", forgedClient},
     {"foreign-rings", "", "another process looks for rings to map", foreignRings},
 };
 
