@@ -66,6 +66,22 @@ static bool sq_may_transmit(const struct iwm_qp *qp)
 	       !test_bit(IWM_SQ_FLUSH, &qp->sq->flags);
 }
 
+/*
+ * The ring was flushed once, and has entries again. A program could write them
+ * forever, for a worker that no limit on its CPU time applies to, so the next
+ * round waits. Its doorbell starts one at once, in its own time.
+ * Return: what the worker should do.
+ */
+static enum tx_result reflush(struct iwm_qp *qp, enum tx_result result)
+{
+	if (!qp->user)
+		return TX_BUDGET;
+	/* Nobody wants completions of a dying QP, and its timer is cancelled. */
+	if (!READ_ONCE(qp->dying))
+		iwm_sq_defer(qp->sq, IWM_SQ_REFLUSH_NS);
+	return result;
+}
+
 /* Do the owner's work. True: the Terminate was sent, or can never be sent. */
 static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 {
@@ -92,7 +108,7 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 			*result = TX_NO_MEMORY;
 	}
 	if (test_bit(IWM_SQ_FLUSH, &sq->flags) && iwm_sq_flush_all(qp))
-		*result = TX_BUDGET;
+		*result = reflush(qp, *result);
 	iwm_mr_drop_cache(&sq->mr);
 	if (unlikely(test_bit(IWM_SQ_REST, &sq->flags)))
 		sq_rest(sq, conn);

@@ -25,6 +25,9 @@ void iwm_sq_resume(struct iwm_qp *qp);
 /* Delay before the next attempt after a failed allocation */
 #define IWM_SQ_NO_MEMORY_NS	(10 * NSEC_PER_MSEC)
 
+/* Delay before the next round of flushing a program's ring */
+#define IWM_SQ_REFLUSH_NS	(100 * NSEC_PER_MSEC)
+
 enum tx_result {
 	TX_IDLE,	/* nothing more to send */
 	TX_BLOCKED,	/* an upcall will kick the owner */
