@@ -46,7 +46,7 @@
  * @list: struct iwm_gather, by entry
  */
 struct gather_cpu {
-	spinlock_t lock;		/* see above */
+	raw_spinlock_t lock;		/* taken with interrupts disabled */
 	struct list_head list;
 };
 
@@ -77,11 +77,11 @@ static bool gather_unlink(struct iwm_gather *gather)
 	 * it into another CPU's.
 	 */
 	while (!linked && (on = READ_ONCE(gather->on))) {
-		spin_lock_irqsave(&on->lock, flags);
+		raw_spin_lock_irqsave(&on->lock, flags);
 		linked = gather->on == on;
 		if (linked)
 			unlink_locked(on, gather);
-		spin_unlock_irqrestore(&on->lock, flags);
+		raw_spin_unlock_irqrestore(&on->lock, flags);
 	}
 	return linked;
 }
@@ -159,12 +159,12 @@ static struct iwm_gather *gather_take(struct gather_cpu *here)
 {
 	struct iwm_gather *gather;
 
-	spin_lock_irq(&here->lock);
+	raw_spin_lock_irq(&here->lock);
 	gather = list_first_entry_or_null(&here->list, struct iwm_gather,
 					  entry);
 	if (gather)
 		unlink_locked(here, gather);
-	spin_unlock_irq(&here->lock);
+	raw_spin_unlock_irq(&here->lock);
 	return gather;
 }
 
@@ -221,10 +221,10 @@ static void gather_link(struct iwm_gather *gather)
 	atomic_inc(&gather->users);
 	local_irq_save(flags);
 	here = this_cpu_ptr(&gather_cpus);
-	spin_lock(&here->lock);
+	raw_spin_lock(&here->lock);
 	list_add_tail(&gather->entry, &here->list);
 	WRITE_ONCE(gather->on, here);
-	spin_unlock(&here->lock);
+	raw_spin_unlock(&here->lock);
 	gather_start_timer(gather, 0);
 	wake_up_process(this_cpu_read(gather_threads));
 	local_irq_restore(flags);
@@ -308,7 +308,7 @@ int iwm_gather_module_init(void)
 	for_each_possible_cpu(cpu) {
 		struct gather_cpu *gather = per_cpu_ptr(&gather_cpus, cpu);
 
-		spin_lock_init(&gather->lock);
+		raw_spin_lock_init(&gather->lock);
 		INIT_LIST_HEAD(&gather->list);
 	}
 	return smpboot_register_percpu_thread(&gather_hotplug);
