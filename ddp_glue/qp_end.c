@@ -172,8 +172,12 @@ static void qp_shut_down(struct iwm_qp *qp, enum iwm_qp_state state)
 static void drop_dead_conn(struct iwm_qp *qp)
 {
 	mutex_lock(&qp->conn_lock);
-	if (!READ_ONCE(qp->cep))
+	if (!READ_ONCE(qp->cep)) {
+		/* The owner may hold the last reference, and may not sleep. */
+		iwm_sq_pause(qp);
 		iwm_qp_drop_conn(qp);
+		iwm_sq_resume(qp);
+	}
 	mutex_unlock(&qp->conn_lock);
 }
 
