@@ -10,6 +10,7 @@
  */
 #include "cq.h"
 #include "qp_end.h"
+#include "qp_ref.h"
 #include "qp_state.h"
 #include "recv.h"
 #include "rq.h"
@@ -181,15 +182,28 @@ static void drop_dead_conn(struct iwm_qp *qp)
 	mutex_unlock(&qp->conn_lock);
 }
 
+/* After a fault no upcall reports the peer's FIN: TCP knows of it. */
+static bool peer_has_closed(struct iwm_qp *qp)
+{
+	struct mpa_conn *conn = iwm_qp_conn_get(qp);
+	bool closed;
+
+	if (!conn)
+		return false;
+	closed = mpa_peer_has_closed(conn);
+	mpa_conn_put(conn);
+	return closed;
+}
+
 /*
  * Our Terminate or FIN is being sent: wait for the peer. A peer that is late at
- * an orderly end may only be slow to take our data: TCP then goes on without
- * us.
+ * an orderly end, or has closed, may only be slow to take our data: TCP then
+ * goes on without us.
  */
 static void wait_for_peer(struct iwm_qp *qp)
 {
 	bool reset = READ_ONCE(qp->state) != IWM_QP_CLOSING &&
-		     !READ_ONCE(qp->peer_closed);
+		     !peer_has_closed(qp);
 	long left;
 
 	smp_rmb();	/* pairs with iwm_qp_send_fin() */
@@ -279,7 +293,6 @@ static void tcp_lost(struct iwm_qp *qp, int status)
 		iwm_qp_tell_cm(qp, status ? status : -ECONNRESET);
 		return;
 	}
-	WRITE_ONCE(qp->peer_closed, !status);
 	if (iwm_qp_move(qp, IWM_QP_ERROR, &from))
 		iwm_qp_queue_close(qp, 0);
 	if (status && iwm_qp_is_up(from))

@@ -296,7 +296,6 @@ struct iwm_rx;
  * @close_work: sends our FIN and bounds the wait for the peer's; queued under
  *	@lock, and not once @dying
  * @fin_sent: our side is shut down or is being shut down (@conn_lock)
- * @peer_closed: TCP's receive direction has ended in order, with the peer's FIN
  * @deadline: jiffies at which the current step of closing is given up
  * @last_wqe_due: QP_LAST_WQE_REACHED is due when @rx_ended; set with @state
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
@@ -330,7 +329,6 @@ struct iwm_qp {
 	struct mutex conn_lock;		/* ranks above the socket lock */
 	struct delayed_work close_work;
 	bool fin_sent;
-	bool peer_closed;
 	unsigned long deadline;
 	u32 last_wqe_due;		/* not every CPU can xchg() a bool */
 	bool used;

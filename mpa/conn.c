@@ -299,6 +299,18 @@ void mpa_conn_set_consumer(struct mpa_conn *conn,
 EXPORT_SYMBOL_NS_GPL(mpa_conn_set_consumer, MPA_NS);
 
 /**
+ * mpa_peer_has_closed() - has TCP received the peer's FIN?
+ * @conn: connection
+ *
+ * Also after an error, when no upcall reports it. Context: any; a snapshot.
+ */
+bool mpa_peer_has_closed(const struct mpa_conn *conn)
+{
+	return READ_ONCE(conn->sk->sk_shutdown) & RCV_SHUTDOWN;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_peer_has_closed, MPA_NS);
+
+/**
  * mpa_conn_addrs() - the addresses of a connection
  * @conn: connected connection
  * @local: set to our address and port

@@ -375,5 +375,6 @@ void mpa_tx_set_atomic(struct mpa_conn *conn, bool atomic);
 void mpa_tx_rest(struct mpa_conn *conn);
 u64 mpa_tx_written(const struct mpa_conn *conn);
 u64 mpa_tx_accepted(const struct mpa_conn *conn);
+bool mpa_peer_has_closed(const struct mpa_conn *conn);
 
 #endif /* MPA_MPA_H */
