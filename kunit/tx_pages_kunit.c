@@ -103,6 +103,18 @@ static void idle_gives_memory_back(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
 	fake_tcp_release();
 	KUNIT_EXPECT_EQ(test, chunks_in_use(), 0);
+
+	/* A small message now and then does not keep it. */
+	fake_tcp.len = 0;
+	env->f.len = 0;
+	env->num_fpdus = 0;
+	tx_write_message(test, env, 100000, 128);
+	KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+	KUNIT_EXPECT_FALSE(test, rest_if_idle(env));
+	tx_write_message(test, env, 100, 128);
+	KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+	KUNIT_EXPECT_TRUE(test, rest_if_idle(env));
+	KUNIT_EXPECT_TRUE(test, tx_stream_matches(env));
 }
 
 /* The number of chunks that are still in use when the stream is gone. */

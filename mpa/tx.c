@@ -512,8 +512,18 @@ u32 mpa_conn_mulpdu(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_mulpdu, MPA_NS);
 
+/*
+ * Has hardly anything been written since mpa_tx_is_idle() looked? Otherwise a
+ * peer that causes a small message now and then would keep a whole ring, which
+ * is charged to nobody if the consumer is the kernel.
+ */
+static bool is_idle(const struct mpa_tx *tx, u64 written)
+{
+	return written - READ_ONCE(tx->seen) < MPA_TX_LARGE;
+}
+
 /**
- * mpa_tx_is_idle() - has nothing been written since the last call?
+ * mpa_tx_is_idle() - has hardly anything been written since the last call?
  * @conn: connection
  *
  * Context: socket lock held. Return: whether the transmit owner should call
@@ -523,7 +533,7 @@ bool mpa_tx_is_idle(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = &conn->tx;
 	u64 written = READ_ONCE(tx->written);
-	bool idle = tx->seen == written;
+	bool idle = is_idle(tx, written);
 
 	WRITE_ONCE(tx->seen, written);
 	return idle;
@@ -546,7 +556,7 @@ void mpa_tx_rest(struct mpa_conn *conn)
 		return;
 	/* Pairs with extent_accepted(), which is done with these extents */
 	first = smp_load_acquire(&tx->plan.first);
-	if (READ_ONCE(tx->seen) == tx->written && first == tx->plan.last)
+	if (is_idle(tx, tx->written) && first == tx->plan.last)
 		mpa_tx_free_store(tx);
 	else
 		tx->busy(conn);

@@ -185,8 +185,8 @@ struct mpa_answer {
  *	then means that a whole FPDU waits
  * @writable: transmission may continue: Full Operation began, the first FPDU
  *	arrived at a Responder, or TCP took or freed octets
- * @idle: no FPDU was written between two checks, 0.4 s apart: the owner should
- *	call mpa_tx_rest(). Context: process, socket lock held. Optional
+ * @idle: hardly any FPDU was written between two checks, 0.4 s apart: the owner
+ *	should call mpa_tx_rest(). Context: process, socket lock held. Optional
  * @closed: the receive direction has ended. @err is the RFC's error number;
  *	@status is 0 for the peer's orderly FIN, else a negative errno. Called
  *	at most once, after the last receive(); also before Full Operation, for
