@@ -132,7 +132,7 @@ void mpa_tx_free(struct mpa_tx *tx);
 /* Count an FPDU that is complete. */
 static __always_inline void mpa_tx_fpdu_written(struct mpa_tx *tx, u32 wire)
 {
-	tx->written += wire;
+	WRITE_ONCE(tx->written, tx->written + wire);
 	tx->fpdus++;
 	if (unlikely(!tx->packing))
 		mpa_plan_end_segment(&tx->plan);
