@@ -94,13 +94,24 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 	return conn;
 }
 
+/* Work that is charged to a cgroup may wait for memory: not on mpa_wq. */
+static struct workqueue_struct *workqueue_of(const struct mpa_conn *conn)
+{
+	bool account = READ_ONCE(conn->params.account);
+
+	return conn->sock && !account ? mpa_wq : mpa_user_wq;
+}
+
 static void conn_free(struct kref *ref)
 {
 	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
 
 	might_sleep();
-	if (conn->sock)
-		mpa_linger_close(conn->sock, conn->reset);
+	if (conn->sock && conn->reset)
+		mpa_sock_reset(conn->sock);
+	else if (conn->sock)
+		mpa_linger_close(conn->sock, workqueue_of(conn),
+				 !mpa_tx_was_started(&conn->tx));
 	sock_put(conn->sk);
 	mpa_tx_free(&conn->tx);
 	mpa_rx_free(&conn->rx);
@@ -133,14 +144,6 @@ void mpa_conn_put(struct mpa_conn *conn)
 	kref_put(&conn->ref, conn_free);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_put, MPA_NS);
-
-/* Work that is charged to a cgroup may wait for memory: not on mpa_wq. */
-static struct workqueue_struct *workqueue_of(const struct mpa_conn *conn)
-{
-	bool account = READ_ONCE(conn->params.account);
-
-	return conn->sock && !account ? mpa_wq : mpa_user_wq;
-}
 
 /* Queue the connection's work. Context: any; the caller holds a reference. */
 void mpa_conn_queue(struct mpa_conn *conn)

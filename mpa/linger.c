@@ -18,10 +18,19 @@
 /* Limit for a peer that neither acknowledges nor closes: TCP goes on alone. */
 #define LINGER_MAX_MS	20000
 
+/*
+ * Refused startups that may linger at a time. Any peer can cause them, and they
+ * count neither as half-open nor as TCP's orphans. Others are released at once:
+ * TCP goes on alone, within its own limits (tcp_max_orphans).
+ */
+#define LINGER_MAX_REFUSED	1024
+
 /**
  * struct lingering - a socket, with its callbacks
  * @entry: in the list of all
  * @end: releases it: when the wait is over, or after LINGER_MAX_MS
+ * @wq: of @end; programs' sockets do not keep those of storage waiting
+ * @refused: the connection has never been in Full Operation
  * @sock: the socket, which @end releases
  * @saved_data_ready: the socket's own callback
  * @saved_state_change: likewise
@@ -29,16 +38,19 @@
 struct lingering {
 	struct list_head entry;
 	struct delayed_work end;
+	struct workqueue_struct *wq;
+	bool refused;
 	struct socket *sock;
 	void (*saved_data_ready)(struct sock *sk);
 	void (*saved_state_change)(struct sock *sk);
 };
 
 /*
- * Both guarded by linger_lock. While unloading, no socket is added, the work of
- * all others is queued already, and callbacks queue nothing to mpa_wq.
+ * All guarded by linger_lock. While unloading, no socket is added, the work of
+ * all others is queued already, and callbacks queue nothing.
  */
 static LIST_HEAD(linger_list);
+static unsigned int linger_refused;
 static bool linger_unloading;
 static DEFINE_SPINLOCK(linger_lock);
 
@@ -62,7 +74,7 @@ static void lingering_state_change(struct sock *sk)
 		return;
 	spin_lock_bh(&linger_lock);
 	if (!linger_unloading)
-		mod_delayed_work(mpa_wq, &l->end, 0);
+		mod_delayed_work(l->wq, &l->end, 0);
 	spin_unlock_bh(&linger_lock);
 }
 
@@ -104,6 +116,7 @@ static void linger_end(struct work_struct *work)
 
 	spin_lock_bh(&linger_lock);
 	list_del(&l->entry);
+	linger_refused -= l->refused;
 	spin_unlock_bh(&linger_lock);
 	lock_sock(l->sock->sk);
 	lingering_detach(l);
@@ -119,30 +132,43 @@ static bool lingering_add(struct lingering *l)
 	bool added;
 
 	spin_lock_bh(&linger_lock);
-	added = !linger_unloading;
+	added = !linger_unloading &&
+		!(l->refused && linger_refused >= LINGER_MAX_REFUSED);
 	if (added) {
+		linger_refused += l->refused;
 		list_add(&l->entry, &linger_list);
-		queue_delayed_work(mpa_wq, &l->end,
+		queue_delayed_work(l->wq, &l->end,
 				   msecs_to_jiffies(LINGER_MAX_MS));
 	}
 	spin_unlock_bh(&linger_lock);
 	return added;
 }
 
-/*
- * Close a socket in order, and release it afterwards. Without memory release it
- * now: TCP goes on alone, as after any close(). Context: process, may sleep;
- * takes the socket lock.
+/**
+ * mpa_linger_close() - close a socket in order, and release it afterwards
+ * @sock: socket without our callbacks
+ * @wq: work queue to release it from
+ * @refused: its connection has never been in Full Operation
+ *
+ * Without memory, and when too many refused ones linger, the socket is released
+ * now: TCP goes on alone, as after any close().
+ *
+ * Context: process, may sleep; takes the socket lock. Does not wait for the
+ * FIN's acknowledgment.
  */
-static void linger_socket(struct socket *sock)
+void mpa_linger_close(struct socket *sock, struct workqueue_struct *wq,
+		      bool refused)
 {
 	struct lingering *l = kmalloc(sizeof(*l), GFP_NOIO);
 	struct sock *sk = sock->sk;
 	bool lingers = false;
 
+	might_sleep();
 	mpa_sock_shutdown(sock);
 	if (l) {
 		l->sock = sock;
+		l->wq = wq;
+		l->refused = refused;
 		INIT_DELAYED_WORK(&l->end, linger_end);
 		lock_sock(sk);
 		mpa_sock_drop_queued(sk);
@@ -160,27 +186,9 @@ static void linger_socket(struct socket *sock)
 }
 
 /**
- * mpa_linger_close() - release a socket
- * @sock: socket without our callbacks
- * @reset: drop the connection (RST) instead of closing it (FIN)
- *
- * Context: process, may sleep. Does not wait for the FIN's acknowledgment.
- */
-void mpa_linger_close(struct socket *sock, bool reset)
-{
-	might_sleep();
-	if (!reset) {
-		linger_socket(sock);
-		return;
-	}
-	sock_no_linger(sock->sk);
-	sock_release(sock);
-}
-
-/**
  * mpa_linger_exit() - have all lingering sockets released now
  *
- * They are gone when the workqueue has been destroyed. Context: process.
+ * They are gone when the workqueues have been destroyed. Context: process.
  */
 void mpa_linger_exit(void)
 {
@@ -189,6 +197,6 @@ void mpa_linger_exit(void)
 	spin_lock_bh(&linger_lock);
 	linger_unloading = true;
 	list_for_each_entry(l, &linger_list, entry)
-		mod_delayed_work(mpa_wq, &l->end, 0);
+		mod_delayed_work(l->wq, &l->end, 0);
 	spin_unlock_bh(&linger_lock);
 }

@@ -8,8 +8,10 @@
 #include <linux/types.h>
 
 struct socket;
+struct workqueue_struct;
 
-void mpa_linger_close(struct socket *sock, bool reset);
+void mpa_linger_close(struct socket *sock, struct workqueue_struct *wq,
+		      bool refused);
 void mpa_linger_exit(void);
 
 #endif /* MPA_LINGER_H */

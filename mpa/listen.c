@@ -10,7 +10,6 @@
 #include "events.h"
 #include "half_open.h"
 #include "handshake.h"
-#include "linger.h"
 #include "sock.h"
 #include "work.h"
 
@@ -130,7 +129,7 @@ static void listener_incoming(struct mpa_listener *listener,
 	conn = mpa_conn_alloc(sk, sock, &listener->params, mib, mpa_conn_work);
 	if (!conn) {
 		this_cpu_inc(mib->v[MPA_STAT_STARTUP_REFUSED]);
-		mpa_linger_close(sock, true);
+		mpa_sock_reset(sock);
 		return;
 	}
 	source = mpa_half_open_source(&listener->half_open, sk);

@@ -186,6 +186,13 @@ static void send_fin(struct sock *sk)
 	mpa_sock_abort(sk, ENOBUFS);
 }
 
+/* Drop a connection (RST) and release its socket. Context: process, may sleep. */
+void mpa_sock_reset(struct socket *sock)
+{
+	sock_no_linger(sock->sk);
+	sock_release(sock);
+}
+
 /**
  * mpa_sock_shutdown() - close the sending direction
  * @sock: TCP socket on which nothing more is sent

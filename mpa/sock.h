@@ -72,6 +72,7 @@ void mpa_sock_use_reserves(struct sock *sk);
 void mpa_sock_module_exit(void);
 void mpa_sock_abort(struct sock *sk, int sk_err);
 void mpa_sock_shutdown(struct socket *sock);
+void mpa_sock_reset(struct socket *sock);
 
 int mpa_sock_send_pages(struct mpa_conn *conn,
 			const struct mpa_sock_piece *piece);
