@@ -492,6 +492,12 @@ static bool next_response(struct iwm_qp *qp)
 	return true;
 }
 
+/*
+ * The STag in the RTR. It has no octets, so RFC 5040 lets no receiver check the
+ * STag; but Chelsio's RNICs refuse a tagged segment of STag 0.
+ */
+#define RTR_STAG	1u
+
 /* The ready-to-receive message of the peer-to-peer model (RFC 6581). */
 static bool next_rtr(struct iwm_qp *qp)
 {
@@ -504,12 +510,18 @@ static bool next_rtr(struct iwm_qp *qp)
 	WRITE_ONCE(qp->rtr, 0);
 	memset(msg, 0, sizeof(*msg));
 	if (rtr & MPA_RTR_WRITE) {
-		prepare_tagged(msg, RDMAP_WRITE, 0, 0);
+		prepare_tagged(msg, RDMAP_WRITE, RTR_STAG, 0);
 	} else if (rtr & MPA_RTR_READ) {
 		struct orq_entry *out = iwm_sq_orq(sq, sq->orq_put);
-		struct rdmap_read rr = { };
+		struct rdmap_read rr = {
+			.sink_stag = RTR_STAG,
+			.source_stag = RTR_STAG,
+		};
 
-		*out = (struct orq_entry) { .rtr = true };
+		*out = (struct orq_entry) {
+			.sink.stag = RTR_STAG,
+			.rtr = true,
+		};
 		/* Pairs with iwm_sq_oldest_read(): the entry is complete */
 		smp_store_release(&sq->orq_put, sq->orq_put + 1);
 		rdmap_read_build(msg->body, &rr);
