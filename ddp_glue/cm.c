@@ -77,8 +77,11 @@ static void accept_params(struct mpa_params *params, const struct iwm_qp *qp,
 	common_params(params, qp);
 	params->ird = param->ird;
 	params->ord = min_t(u32, param->ord, peer->ird);
-	/* The RTR may be a Read, which needs a place: RFC 6581 section 9.1. */
-	if (peer->rtr & MPA_RTR_READ && !params->ird)
+	/*
+	 * The RTR may be a Read, which needs a place: RFC 6581 section 9.1.
+	 * Some RNICs send one also where the RFC has none, in revision 1.
+	 */
+	if (!params->ird && (peer->rtr & MPA_RTR_READ || !peer->enhanced))
 		params->ird = 1;
 }
 
