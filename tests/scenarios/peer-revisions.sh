@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The wire peer against the device: revision 0, and the additions of revision 2 to the startup.
+# The wire peer against the device: revision 0, the additions of revision 2 to the startup, the startups of RNICs.
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
-begin "wire peer: revision 0, and the additions of revision 2"
+begin "wire peer: revision 0, the additions of revision 2, RNICs"
 [ "$LINKTYPE" = iwmpa ] || skip "siw speaks neither revision 0 nor every RTR"
 load_modules || finish
 two_hosts || finish
@@ -11,6 +11,13 @@ two_hosts || finish
 
 cases "additions of revision 2" peer 'enhanced-*'
 check "each second attempt is counted [ENH-09]" until_true 10 counts rd2 cm_fallbacks 4
+
+cases "startups of RNICs" peer 'profile-*'
+set_parameter markers Y || fail "markers"
+set_parameter crc N || fail "crc"
+cases "startups of RNICs, settings: Markers on, CRC off" peer 'profile-*'
+set_parameter markers N || fail "markers"
+set_parameter crc Y || fail "crc"
 
 # Revision 0 overrides the administrator's settings of Markers and CRC.
 cases "revision 0" peer 'rdmac-*'

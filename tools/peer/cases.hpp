@@ -22,6 +22,7 @@ struct WireCase {
 
 std::span<const WireCase> startupCases();
 std::span<const WireCase> enhancedCases();
+std::span<const WireCase> profileCases();
 std::span<const WireCase> rdmacCases();
 std::span<const WireCase> largeCases();
 std::span<const WireCase> earlyCases();
@@ -32,8 +33,8 @@ std::span<const WireCase> teardownCases();
 
 /** All cases. */
 inline std::vector<WireCase> allCases() {
-  return test::joined({startupCases(), enhancedCases(), rdmacCases(), largeCases(), earlyCases(), framingCases(), ddpCases(),
-                       rdmapCases(), teardownCases()});
+  return test::joined({startupCases(), enhancedCases(), profileCases(), rdmacCases(), largeCases(), earlyCases(), framingCases(),
+                       ddpCases(), rdmapCases(), teardownCases()});
 }
 
 /* Terminate codes, RFC 5040 §4.8, RFC 5041 §7.2, RFC 5044 §8 with RFC 6581 §8. */

@@ -30,16 +30,8 @@ static Enhanced offering(unsigned kinds) {
           .rtrRead = (kinds & kindRead) != 0};
 }
 
-static void sendRtr(Session& s, unsigned kind) {
-  if (kind == kindSend) {
-    s.send(s.nextSend(0, 1));
-  } else if (kind == kindWrite) {
-    s.send(makeWrite(0, 0, {}));
-  } else {
-    s.order.expectResponse({});
-    s.send(makeReadRequest(1, {}));
-    expect(s.receiveMessage().empty(), "the response to an empty READ has data");
-  }
+static Rtr rtrOf(unsigned kind) {
+  return kind == kindSend ? Rtr::Send : kind == kindWrite ? Rtr::Write : Rtr::Read;
 }
 
 /**
@@ -60,7 +52,7 @@ static void takesEveryKind(Context& c) {
       expect(e.peerToPeer, "A is not echoed");
       expect(e.rtrSend == o.enhanced.rtrSend && e.rtrWrite == o.enhanced.rtrWrite && e.rtrRead == o.enhanced.rtrRead,
              format("the Reply does not name the kinds that were offered: %u", offer));
-      sendRtr(s, kind);
+      s.sendRtr(rtrOf(kind));
       c.target.command("send 100 3");
       expect(s.receiveMessage() == patternData(100, 3), "SEND came changed");
       s.expectCompletion("SEND");

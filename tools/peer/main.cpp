@@ -8,6 +8,7 @@
 #include "../common/options.hpp"
 #include "capture.hpp"
 #include "cases.hpp"
+#include "profiles.hpp"
 #include "selftest.hpp"
 
 namespace {
@@ -16,10 +17,16 @@ using namespace peer;
 
 struct Arguments {
   Config config;
-  std::string target = "rdma-target", command;
+  std::string target = "rdma-target", command, profile;
   std::vector<std::string> patterns;
   unsigned roles = asBoth;
 };
+
+int listProfiles() {
+  for (const auto& p : profiles())
+    std::printf("%s: %s\n  source: %s\n  inference: %s\n", p.name, p.what, p.source, p.inference);
+  return 0;
+}
 
 /** Returns the exit status when no case is to be run. */
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
@@ -34,6 +41,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
       R"(usage: mpa-peer selftest [NAME...]
        mpa-peer list
        mpa-peer run [CASE...] --addr A --target CMD [OPTIONS]
+       mpa-peer --profile list
        mpa-peer capture FILE... [OPTIONS]     alignment of FPDUs in captured TCP segments; see capture --help
 
 selftest needs no device. run tests a device at address A, where CMD (a shell command, for instance
@@ -50,6 +58,10 @@ selftest needs no device. run tests a device at address A, where CMD (a shell co
        {"crc", "0|1", "C bit that the peer sends (1)", test::number(config.crc)},
        {"rev", "0|1|2", "MPA revision of the peer: 0 (the RDMA Consortium's) in Reply and Request; else that of its Request (2)",
         test::number(config.revision, 0, 2)},
+       {"profile", "NAME",
+        "start connections like this RNIC: the case profile-NAME. `list` prints the names, with what each imitates, the\n"
+        "driver's functions that say so, and what is inference",
+        test::text(a.profile)},
        {"startup-bound", "S", "seconds within which the device must end an unfinished startup (30)", bound},
        {"seed", "N", "seed of all random values (1)", test::number(config.seed)},
        {"siw", nullptr,
@@ -69,6 +81,10 @@ Exit status: 0 passed, 1 failed, 77 no case could run, 64 usage.
 
   if (const auto status = options.parse(argc, argv, a.patterns))
     return status;
+  if (a.profile == "list")
+    return listProfiles();
+  if (!a.profile.empty())
+    a.patterns.push_back(std::string("profile-") + profile(a.profile).name);
   if (a.patterns.empty()) {
     options.print(stderr);
     return 64;

@@ -165,7 +165,7 @@ Stream Session::openAsResponder(const Options& options) {
     Stream again = acceptRequest(false); /* nothing that RFC 5044 does not know */
     s = std::move(again);
   }
-  local = replyTo(remote, options);
+  local = options.answer ? options.answer(remote) : replyTo(remote, options);
   context.trace.add("> " + describe(local));
   s.send(local.encode());
   request = target.expectEvent("cm");
@@ -211,7 +211,7 @@ Session::Session(Context& c, const Options& options)
 
 /** RFC 6581 §9.2: the first message must be empty, and of a kind that the Reply named. */
 void Session::expectRtr() {
-  const Segment s = receive();
+  const Segment s = rtr = receive();
   const Enhanced& e = *local.enhanced;
 
   if (s.opcode == opReadRequest && e.rtrRead) {
@@ -226,10 +226,10 @@ void Session::expectRtr() {
 
 /**
  * A Responder sends nothing, not even a Terminate, until it has validated an FPDU (RFC 5044 §7.1.2-4). An empty WRITE is harmless
- * with any STag, and consumes none of the application's receives.
+ * with any STag but 0, which some RNICs refuse, and consumes none of the application's receives.
  */
 void Session::helloAlone() {
-  send(makeWrite(0, 0, {}));
+  send(makeWrite(1, 0, {}));
 }
 
 /** RFC 5044 §7.1.2-4: the Responder may send only after it has received an FPDU. */
@@ -287,6 +287,37 @@ void Session::sendRaw(View octets, const Cuts& cuts) {
 
 Segment Session::nextSend(std::size_t length, std::uint64_t seed, std::uint8_t opcode) {
   return makeSend(takeMsn(), patternData(length, seed), 0, true, opcode);
+}
+
+void Session::sendMessage(const Segment& message) {
+  const std::size_t segment = stream.segment(), room = segment - 32 - 4 * (segment / 512 + 1); /* less headers and Markers */
+  const View all = message.payload;
+  std::size_t offset = 0;
+
+  do {
+    const auto length = std::min(room, all.size() - offset);
+    const View piece = all.subspan(offset, length);
+    Segment s = message;
+
+    s.payload.assign(piece.begin(), piece.end());
+    s.last = offset + length == all.size();
+    s.to += message.tagged ? offset : 0;
+    s.mo += message.tagged ? 0 : static_cast<std::uint32_t>(offset);
+    send(s);
+    offset += length;
+  } while (offset < all.size());
+}
+
+void Session::sendRtr(Rtr kind, const ReadRequest& read) {
+  if (kind == Rtr::Send) {
+    send(nextSend(0, 1));
+  } else if (kind == Rtr::Write) {
+    send(makeWrite(read.sinkStag, read.sinkTo, {}));
+  } else {
+    order.expectResponse(read);
+    send(makeReadRequest(readMsn_++, read));
+    expect(receiveMessage().empty(), "the response to an empty READ has data");
+  }
 }
 
 /* --- receiving --- */
@@ -427,6 +458,66 @@ void Session::talk(std::size_t toDevice, std::size_t fromDevice) {
   context.target.command(test::format("send %zu 7", fromDevice));
   test::expect(receiveMessage() == patternData(fromDevice, 7), "SEND came changed");
   expectCompletion("SEND");
+}
+
+/* --- all operations, both ways --- */
+
+static constexpr std::uint32_t sinkStag = 0x66554400;
+static constexpr std::uint64_t sinkTo = 0x0102030405060000ULL;
+
+void Session::peerWrites(std::size_t length) {
+  const Bytes data = patternData(length, 21);
+
+  sendMessage(makeWrite(region.stag, region.address + 100, data));
+  const Segment fence = nextSend(1, 1);
+  send(fence);
+  expectRecv(fence);
+  expectEqual(context.target.command(format("sum 0 100 %zu", length)).number("sum"), test::checksum(data),
+              "checksum of the written data");
+}
+
+void Session::deviceWrites(std::size_t length) {
+  Segment first;
+
+  context.target.command(format("write %zu 22 %u %" PRIu64, length, sinkStag, sinkTo));
+  expect(receiveMessage(&first) == patternData(length, 22), "WRITE came changed");
+  expect(first.opcode == opWrite && first.stag == sinkStag && first.to == sinkTo,
+         "not the WRITE that was posted: " + first.describe());
+  expectCompletion("WRITE");
+}
+
+void Session::peerReads(std::size_t length) {
+  const ReadRequest r{sinkStag, sinkTo, static_cast<std::uint32_t>(length), region.stag, region.address};
+
+  context.target.command("fill 0 1");
+  order.expectResponse(r);
+  send(makeReadRequest(readMsn_++, r));
+  expect(receiveMessage() == patternData(length, 1), "READ response came changed");
+}
+
+void Session::deviceReads(std::size_t length) {
+  const Bytes data = patternData(length, 23);
+
+  context.target.command(format("read %zu %u %" PRIu64, length, sinkStag, sinkTo));
+  const auto r = takeReadRequest(length);
+  sendMessage(makeReadResponse(r.sinkStag, r.sinkTo, data));
+  const Line wc = expectCompletion("READ");
+  expectEqual(wc.number("bytes"), length, "octets that were read");
+  expectEqual(wc.number("sum"), test::checksum(data), "checksum of the data that was read");
+}
+
+void Session::exchange() {
+  const Segment m = nextSend(3000, 6);
+
+  sendMessage(m);
+  expectRecv(m);
+  context.target.command("send 5000 7");
+  expect(receiveMessage() == patternData(5000, 7), "SEND came changed");
+  expectCompletion("SEND");
+  peerWrites(6000);
+  deviceWrites(6000);
+  peerReads(6000);
+  deviceReads(6000);
 }
 
 void Session::postRecvs(unsigned count) {

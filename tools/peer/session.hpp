@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -70,9 +71,6 @@ struct RemoteRegion {
   static RemoteRegion parse(const Line& line);
 };
 
-/** The Initiator's first message in the peer-to-peer model (RFC 6581 §9.2). */
-enum class Rtr { Any, Send, Write, Read };
-
 /** The startup of a session. */
 struct Options {
   bool markers, crc;
@@ -80,7 +78,8 @@ struct Options {
   Bytes privateData = {}; /**< the peer's */
   Enhanced enhanced = {}; /**< sent in revision 2; as Responder, with the depths that the Request asks for */
   Rtr rtr = Rtr::Any;     /**< as Responder: the choice among the kinds that the Request offers */
-  unsigned recvs = 16;    /**< receives that the application posts */
+  std::function<StartupFrame(const StartupFrame& request)> answer = {}; /**< as Responder: makes the Reply; empty: replyTo() */
+  unsigned recvs = 16;                                                  /**< receives that the application posts */
   std::size_t recvSize = 4096;
   std::string application = {}; /**< more options of rdma-target's accept or connect */
   bool hello = true;            /**< exchange the first FPDU, which the Responder must wait for */
@@ -118,6 +117,10 @@ public:
 
   /** A SEND of one segment with the next MSN; @p seed makes its data. */
   Segment nextSend(std::size_t length, std::uint64_t seed, std::uint8_t opcode = opSend);
+  /** Sends @p message in segments that fit a TCP segment, as RNICs do. */
+  void sendMessage(const Segment& message);
+  /** Sends an empty message as the RTR. @p read has the STags and offsets of a READ, and in its sink those of a WRITE. */
+  void sendRtr(Rtr kind, const ReadRequest& read = {});
   /** Takes the MSN for the next SEND. */
   std::uint32_t takeMsn() { return msn_++; }
 
@@ -156,12 +159,15 @@ public:
 
   /** One message each way, of the given lengths, compared. */
   void talk(std::size_t toDevice = 333, std::size_t fromDevice = 444);
+  /** SENDs, WRITEs and READs both ways, of several segments each, compared. */
+  void exchange();
 
   /** The application posts @p count more receives. */
   void postRecvs(unsigned count);
 
   Context& context;
   StartupFrame local, remote;
+  Segment rtr;  /**< as Responder: the RTR, if there was one */
   Line request; /**< the application's CONNECT_REQUEST or, as Initiator, ESTABLISHED event */
   RemoteRegion region;
   bool mixVersions = false;    /**< send segments with their own versions */
@@ -187,8 +193,12 @@ private:
   void helloAlone();
   void expectRtr();
   End more(const test::Deadline& deadline);
+  void peerWrites(std::size_t length);
+  void deviceWrites(std::size_t length);
+  void peerReads(std::size_t length);
+  void deviceReads(std::size_t length);
 
-  std::uint32_t msn_ = 1;
+  std::uint32_t msn_ = 1, readMsn_ = 1;
   unsigned posted_ = 0, consumed_ = 0;
   std::uint64_t memory_ = 0;
 };

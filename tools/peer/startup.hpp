@@ -35,6 +35,9 @@ struct Enhanced {
   bool operator==(const Enhanced&) const = default;
 };
 
+/** The Initiator's first message in the peer-to-peer model (RFC 6581 §9.2). */
+enum class Rtr { Any, Send, Write, Read };
+
 /** A startup frame. Its fields are sent as they are, legal or not. */
 struct StartupFrame {
   FrameKind kind = FrameKind::Request;
