@@ -6,6 +6,9 @@
 #ifndef MPA_TX_H
 #define MPA_TX_H
 
+#include <linux/build_bug.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include "tx_pages.h"
 #include "tx_plan.h"
@@ -22,7 +25,8 @@ struct mpa_conn;
 /* Least room for an FPDU in one piece: see mpa_line_head() */
 #define MPA_TX_LEAST		32u
 /* A large FPDU fits one chunk: each octet is copied once, and one CRC taken */
-#define MPA_TX_LARGE		(PAGE_SIZE << MPA_TX_CHUNK_ORDER)
+#define MPA_TX_LARGE		((u32)SZ_32K)
+static_assert((PAGE_SIZE << MPA_TX_CHUNK_ORDER) >= MPA_TX_LARGE);
 #define MPA_TX_AHEAD		(256u << 10) /* octets written, not accepted */
 
 /**

@@ -5,6 +5,7 @@
 #ifndef MPA_TX_PAGES_H
 #define MPA_TX_PAGES_H
 
+#include <linux/mm.h>
 #include <linux/types.h>
 #include "tx_plan.h"
 
@@ -13,7 +14,8 @@ struct mpa_conn;
 struct mpa_tx;
 struct page;
 
-#define MPA_TX_CHUNK_ORDER	3
+/* A chunk has 32 KiB: TCP holds all of it for one octet. Or one larger page. */
+#define MPA_TX_CHUNK_ORDER	(PAGE_SHIFT < 15 ? 15 - PAGE_SHIFT : 0)
 #define MPA_TX_RING		32	/* chunks kept for reuse */
 #define MPA_TX_RING_PROGRAM	4	/* on a program's socket */
 #define MPA_TX_PIECES		20	/* of one FPDU, when chunks are pages */
