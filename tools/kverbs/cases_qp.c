@@ -244,9 +244,9 @@ static void read_bad_source(struct kv_case *t)
 	kv_connect(t, &workqueue);
 	a = kv_mr(&t->client, 2, KV_SINK);
 	there = kv_mr(&t->server, 1, IB_ACCESS_REMOTE_READ);
-	sge[0] = kv_sge(a, 0, 4000);
-	sge[1] = kv_sge(a, 4000, 97);
-	sge[2] = kv_sge(a, 5000, 10);
+	sge[0] = kv_sge(a, 0, PAGE_SIZE - 96);
+	sge[1] = kv_sge(a, PAGE_SIZE - 96, 97);
+	sge[2] = kv_sge(a, PAGE_SIZE + 904, 10);
 	kv_wait(t, kv_rdma(&t->client, IB_WR_RDMA_READ, sge, 3, there, 0),
 		IB_WC_REM_ACCESS_ERR);
 }

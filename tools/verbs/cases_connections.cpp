@@ -12,8 +12,6 @@ using test::milliseconds;
 
 namespace {
 
-constexpr std::size_t page = 4096;
-
 Bytes pattern(std::size_t length, std::uint64_t seed) {
   Bytes data(length);
 

@@ -12,8 +12,6 @@ using test::format;
 
 namespace {
 
-constexpr std::size_t page = 4096;
-
 /* --- every offset across a page boundary --- */
 
 enum class Op { Send, Write, Read };
@@ -44,7 +42,8 @@ std::vector<Piece> boundaryPieces() {
 /** A batch of pieces in flight at once; each has its own slots. */
 class Boundary {
 public:
-  static constexpr std::size_t depth = 32, slot = 2 * page, window = 160;
+  static constexpr std::size_t depth = 32, window = 160;
+  static inline const std::size_t slot = 2 * page;
 
   Boundary(Pair& pair, Op op)
       : pair_(pair), op_(op), client_(pair.client->pd(), depth * slot), server_(pair.server->pd(), depth * slot) {
@@ -178,7 +177,8 @@ struct Pending {
 
 /** Random SENDs, WRITEs and READs, 16 in flight, each compared. */
 void integrity(Context& c) {
-  constexpr std::size_t depth = 16, slot = 65536 + page;
+  constexpr std::size_t depth = 16;
+  const std::size_t slot = 65536 + page;
   Pair pair(c.place);
   Region client(pair.client->pd(), depth * slot), server(pair.server->pd(), depth * slot);
   std::mt19937_64 random(c.seed);

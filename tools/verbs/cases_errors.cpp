@@ -13,8 +13,6 @@ using test::format;
 
 namespace {
 
-constexpr std::size_t page = 4096;
-
 /** A pair for the cases to break; each end has a page of memory and a posted receive. */
 struct Victim {
   explicit Victim(const Context& c, const EndOptions& clientOptions = {}, const EndOptions& serverOptions = {})

@@ -14,8 +14,6 @@ using test::format;
 
 namespace {
 
-constexpr std::size_t page = 4096;
-
 /** A CQ armed for solicited messages raises a notification only for these. */
 void solicited(Context& c) {
   Pair pair(c.place);

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <random>
+#include <unistd.h>
 
 #include "pair.hpp"
 
 namespace rdma {
+
+/** Octets of a page of memory: 4096, or more on some machines. */
+inline const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
 /** Parameters of every case. */
 struct Context {
