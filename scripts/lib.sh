@@ -9,15 +9,18 @@ CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
 # The stock kernel series of this machine's Debian; KERNEL names another.
 case $(sed -n 's/^VERSION_ID=//p' /etc/os-release 2>/dev/null) in '"13"') SERIES=6.12 ;; *) SERIES=6.1 ;; esac
 KERNEL=${KERNEL:-$SERIES}
-# The architecture to build for and to test, as Debian names it; amd64 is this machine's. Kernel packages, compilers and QEMU have other names.
-ARCH=${ARCH:-amd64} CPU=${ARCH:-amd64}
+# The architecture to build for and to test, as Debian names it; amd64 is this machine's. Kernel packages (FLAVOUR), compilers (TRIPLET) and
+# QEMU (CPU) have other names.
+ARCH=${ARCH:-amd64} CPU=${ARCH:-amd64} FLAVOUR=${ARCH:-amd64} TRIPLET=''
 case $ARCH in
 amd64) CPU=x86_64 ;;
 arm64) CPU=aarch64 ;;
+ppc64el) CPU=ppc64le FLAVOUR=powerpc64le TRIPLET=powerpc64le-linux-gnu ;;
+riscv64) ;;
 s390x) ;;
-*) echo "${0##*/}: no architecture '$ARCH' (there are: amd64 arm64 s390x)" >&2; exit 1 ;;
+*) echo "${0##*/}: no architecture '$ARCH' (there are: amd64 arm64 ppc64el riscv64 s390x)" >&2; exit 1 ;;
 esac
-TRIPLET=$CPU-linux-gnu
+TRIPLET=${TRIPLET:-$CPU-linux-gnu}
 CROSS_CMAKE=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$CPU" "-DCMAKE_C_COMPILER=$TRIPLET-gcc" "-DCMAKE_CXX_COMPILER=$TRIPLET-g++")
 foreign() { [ "$ARCH" != amd64 ]; }
 ! foreign || BUILD+=/$ARCH
@@ -90,7 +93,7 @@ lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
 
 # cached_kernel SERIES-OR-RELEASE: prints the newest release of it that scripts/fetch-kernel has put into the cache, if any.
 cached_kernel() {
-  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$1*" -name "*-$ARCH" -printf '%f\n' 2>/dev/null || true; } |
+  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$1*" -name "*-$FLAVOUR" -printf '%f\n' 2>/dev/null || true; } |
     sed -n "s/^linux-headers-\(${1//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
 }
 
