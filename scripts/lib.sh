@@ -21,6 +21,8 @@ s390x) ;;
 *) echo "${0##*/}: no architecture '$ARCH' (there are: amd64 arm64 ppc64el riscv64 s390x)" >&2; exit 1 ;;
 esac
 TRIPLET=${TRIPLET:-$CPU-linux-gnu}
+# Some architectures have a second kernel, with larger pages: KERNEL=6.12-16k (arm64), 6.12-64k (ppc64el).
+[[ $KERNEL != *-*k ]] || FLAVOUR+=-${KERNEL##*-}
 CROSS_CMAKE=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$CPU" "-DCMAKE_C_COMPILER=$TRIPLET-gcc" "-DCMAKE_CXX_COMPILER=$TRIPLET-g++")
 foreign() { [ "$ARCH" != amd64 ]; }
 ! foreign || BUILD+=/$ARCH
@@ -93,8 +95,9 @@ lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
 
 # cached_kernel SERIES-OR-RELEASE: prints the newest release of it that scripts/fetch-kernel has put into the cache, if any.
 cached_kernel() {
-  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$1*" -name "*-$FLAVOUR" -printf '%f\n' 2>/dev/null || true; } |
-    sed -n "s/^linux-headers-\(${1//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
+  local series=${1%-[0-9]*k}
+  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$series*" -name "*-$FLAVOUR" -printf '%f\n' 2>/dev/null || true; } |
+    sed -n "s/^linux-headers-\(${series//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
 }
 
 # Prints the kernel release to build for and boot: KVER, or the newest of KERNEL. It is a stock one whose headers are installed on this

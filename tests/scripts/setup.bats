@@ -35,5 +35,18 @@ on() {
   [[ " ${lines[*]} " == *" perftest "*" nfs-kernel-server "* ]]
 }
 
+@test "of an architecture's kernels, that with larger pages has a name of its own" {
+  local of=$work
+  cached() { (IWMPA_CACHE=$of ARCH=$1 KERNEL=$2 && . ./lib.sh && cached_kernel "$2"); }
+  for release in 6.12.9+deb13-arm64 6.12.10+deb13-arm64 6.12.10+deb13-arm64-16k 6.1.0-50-powerpc64le; do
+    mkdir -p "$of/kernel-$release/usr/src/linux-headers-$release"
+  done
+  [ "$(cached arm64 6.12)" = 6.12.10+deb13-arm64 ]
+  [ "$(cached arm64 6.12-16k)" = 6.12.10+deb13-arm64-16k ]
+  [ "$(cached arm64 6.12.10+deb13-arm64)" = 6.12.10+deb13-arm64 ]
+  [ "$(cached ppc64el 6.1)" = 6.1.0-50-powerpc64le ]
+  [ -z "$(cached ppc64el 6.12-64k)" ]
+}
+
 @test "Debian 12 has Linux 6.1" { on 12 6.1 frama-c-base; }
 @test "Debian 13 has Linux 6.12" { on 13 6.12 spin; }
