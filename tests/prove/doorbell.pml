@@ -54,6 +54,7 @@
  * MUTANT no-memory-leaves-at-once -DKERNEL -DLEAN -DNO_MEMORY -DNO_MEMORY_LEAVES
  * MUTANT claim-ends-late          -DUSER -DSTOP -DLEAN -DCLAIM_ENDS_LATE
  * MUTANT posted-without-barrier   -DKERNEL -DLEAN -DNO_POSTED_MB
+ * MUTANT claims-read-early        -DKERNEL -DSTOP -DLEAN -DNO_CLAIMS_MB
  * MUTANT gather-clears-late       -DKERNEL -DLEAN -DGATHER_CLEARS_LATE
  * MUTANT gather-without-barrier   -DKERNEL -DSTOP -DLEAN -DNO_GATHER_MB
  * MUTANT atomic-ignores-notes     -DKERNEL -DLEAN -DNO_ATOMIC_AGAIN
@@ -448,6 +449,10 @@ inline iwm_sq_run_atomic()
 	fi
 }
 
+#ifdef NO_CLAIMS_MB
+bool claimed;
+#endif
+
 /* iwm_gather_posted(): a batch (-DMUCH: always), within a lease, or neither */
 inline iwm_gather_posted()
 {
@@ -458,12 +463,18 @@ inline iwm_gather_posted()
 #ifndef NO_POSTED_MB
 		mb();
 #endif
+#ifdef NO_CLAIMS_MB
+		claimed = mem[CLAIMS];	/* own_try()'s load overtakes the bit */
+#endif
 		relaxed_bit(AGAIN, 1);
 		word_free;
 		if
 		:: test_bit(OWNED)
 		:: else ->
 			if
+#ifdef NO_CLAIMS_MB
+			:: claimed
+#endif
 			:: iwm_sq_run_atomic()
 			:: atomic {
 				mb();
