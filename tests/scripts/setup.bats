@@ -18,7 +18,7 @@ load lib
   [[ $output == *"needs root for: installing "* ]]
 }
 
-# on VERSION SERIES PROVER: kernel and packages are those of the machine's Debian.
+# on VERSION SERIES PROVER EMULATOR: kernel and packages are those of the machine's Debian. EMULATOR has that of s390x.
 on() {
   no_packages
   fake sed <<<"case \"\$*\" in *VERSION_ID*) echo '\"$1\"' ;; *) exec /bin/sed \"\$@\" ;; esac"
@@ -26,6 +26,7 @@ on() {
   [ "$(. ./lib.sh && echo "$SERIES $KERNEL")" = "$2 $2" ]
   installs uml "linux-source-$2"
   installs prove "$3"
+  ARCH=s390x installs vm "$4"
 }
 @test "for another architecture, only its emulator and compiler are installed: the guest's programs are in a root of its own" {
   no_packages
@@ -48,5 +49,5 @@ on() {
   [ -z "$(cached ppc64el 6.12-64k)" ]
 }
 
-@test "Debian 12 has Linux 6.1" { on 12 6.1 frama-c-base; }
-@test "Debian 13 has Linux 6.12" { on 13 6.12 spin; }
+@test "Debian 12 has Linux 6.1" { on 12 6.1 frama-c-base qemu-system-misc; }
+@test "Debian 13 has Linux 6.12" { on 13 6.12 spin qemu-system-s390x; }
