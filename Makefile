@@ -5,6 +5,7 @@
 #   KERNEL=6.1|6.12|7     Debian's kernel to build for and to boot (default: the machine's: 6.1 on Debian 12, 6.12 on 13; others are fetched, not installed)
 #   ARCH=arm64|s390x|ppc64el  make unit: build for this architecture, and run in QEMU; also make modules, scenarios and kernels
 #   ARCH=riscv64          the same without scenarios and kernels
+#   FAR_ARCH=s390x        make interop: the far guest is of this architecture
 #   KVER=6.1.0-NN-amd64   one release of it, whose headers are installed (default: the newest)
 #   T=NAME                only the scenarios (make scenarios, applications), rows (make network) or stages (make kernels) whose name contains NAME
 #   HOST=1                make demo on the running kernel instead of in a guest

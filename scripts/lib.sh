@@ -126,6 +126,13 @@ kdir() {
   die "no kernel headers for $1: apt-get install linux-headers-$1"
 }
 
+# build_tools [OPTION...]: builds tools/ for ARCH, with the libraries of its guest. The options are those of "cmake --build".
+build_tools() {
+  local options=()
+  ! foreign || options=(--fresh "${CROSS_CMAKE[@]}" "-DCMAKE_SYSROOT=$("$ROOT/scripts/vm/root")" -DTESTS=OFF)
+  cmake -S "$ROOT/tools" -B "$BUILD/tools" "${options[@]}" && nice cmake --build "$BUILD/tools" -j "$(nproc)" "$@"
+}
+
 # shows_requirements SCENARIO-FILE: whether it names IDs, or runs programs whose cases name them.
 shows_requirements() { grep -qE '\[[A-Z]{2,3}-[0-9]{2}|\b(mpa-peer|peer_matrix|socket-test)\b|^# shows requirements' "$1"; }
 

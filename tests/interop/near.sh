@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # near.sh NEAR FAR: runs the tests of a pair of guests. NEAR and FAR are the types of the guests' devices: iwmpa or siw. This guest is the
-# client.
+# client. FAR_ARCH: the other guest's architecture, if it is not this one's.
 . "$(dirname "$0")/../lib/interop-storage.sh"
 . "$(dirname "$0")/../lib/interop-connections.sh"
 . "$(dirname "$0")/../lib/interop-memory.sh"
@@ -167,7 +167,7 @@ storage() {
 # with CRC MTU FUNCTION...: makes both devices, calls the functions, removes both devices.
 with() {
   local crc=$1 mtu=$2 f; shift 2
-  combination="$mine-$theirs CRC $crc MTU $mtu"
+  combination="$mine-$theirs CRC $crc MTU $mtu${FAR_ARCH:+ $FAR_ARCH}"
   check "devices" both_up "$crc" "$mtu" || return 1
   for f; do $f "$crc" "$mtu"; done
   [ -n "${far_died:-}" ] || check "devices and modules are removed" both_down

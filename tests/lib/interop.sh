@@ -2,7 +2,7 @@
 # Sourced in both guests of a pair. One wire (10.9.0.1 near, 10.9.0.2 far) joins them, and a second one carries commands.
 # The near guest runs tests/interop/near.sh. The far one runs the commands of `far`, with the functions of these files.
 #
-# INTEROP_SIW: the folder of siw's modules, as scripts/siw prints it.
+# INTEROP_MODULES: the folder of mpa.ko and iwmpa.ko for this guest's kernel. INTEROP_SIW: that of siw's modules, as scripts/siw prints it.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/scenario.sh"
 near=10.9.0.1 far=10.9.0.2 near6=fd09::1 far6=fd09::2
@@ -40,7 +40,7 @@ up() {
   only) variant=mended1 crc=N ;;
   esac
   case $1 in
-  iwmpa) insmod "$IWMPA_DIR/mpa.ko" crc=$crc && insmod "$IWMPA_DIR/iwmpa.ko" || return 1 ;;
+  iwmpa) insmod "$INTEROP_MODULES/mpa.ko" crc=$crc && insmod "$INTEROP_MODULES/iwmpa.ko" || return 1 ;;
   siw) insmod "$INTEROP_SIW/siw-$variant/siw.ko" || return 1 ;;
   esac
   rdma link add rd0 type "$1" netdev wire
@@ -60,7 +60,8 @@ die() {
   dmesg >/run/vm/dmesg
   echo 0 >/run/vm/rc
   sync
-  printf '\0' | dd of=/dev/port bs=1 seek=$((0xf4)) 2>/dev/null
+  [ ! -e /dev/port ] || printf '\0' | dd of=/dev/port bs=1 seek=$((0xf4)) 2>/dev/null
+  busybox poweroff -f
 }
 
 # far COMMAND...: runs shell text in the other guest, with these functions. Output and exit status are the command's.
