@@ -371,11 +371,12 @@ static unsigned int calls(struct kv_case *t, int count, int usec)
 	return w.calls;
 }
 
+/* A late poller finds more than 16, so that there may be few calls. */
 static void moderated(struct kv_case *t)
 {
 	unsigned int each = calls(t, 0, 0), few = calls(t, 16, U16_MAX);
 
-	kv_expect(t, few >= 8 && few < each / 2,
+	kv_expect(t, few && few < each / 2,
 		  "%u calls of the handler, %u without moderation", few, each);
 }
 
