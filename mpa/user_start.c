@@ -220,7 +220,8 @@ static void set_options_aside(struct mpa_user *user)
 	user->rcvlowat = sk->sk_rcvlowat;
 	user->urginline = sock_flag(sk, SOCK_URGINLINE);
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
-	sock_set_flag(sk, SOCK_URGINLINE);
+	/* Not sock_set_flag(): poll() reads the flags without the lock */
+	set_bit(SOCK_URGINLINE, &sk->sk_flags);
 }
 
 static void put_options_back(struct mpa_user *user)
@@ -228,7 +229,7 @@ static void put_options_back(struct mpa_user *user)
 	struct sock *sk = user->sk;
 
 	WRITE_ONCE(sk->sk_rcvlowat, user->rcvlowat);
-	sock_valbool_flag(sk, SOCK_URGINLINE, user->urginline);
+	assign_bit(SOCK_URGINLINE, &sk->sk_flags, user->urginline);
 }
 
 /* Can MPA take the stream over now? Return: 0 or a negative errno. */
