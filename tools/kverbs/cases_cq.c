@@ -334,7 +334,7 @@ static void watched_stop(struct watched *w)
 /* Send messages, each after the one before it has arrived. */
 static void ping(struct kv_case *t)
 {
-	struct kv_work *send[128], *recv;
+	struct kv_work *send[192], *recv;
 	struct ib_sge out, in;
 	int i;
 
@@ -371,12 +371,12 @@ static unsigned int calls(struct kv_case *t, int count, int usec)
 	return w.calls;
 }
 
-/* A late poller finds more than 16, so that there may be few calls. */
+/* Eight calls at least, even of a poller that is late and finds 24 at a time. */
 static void moderated(struct kv_case *t)
 {
 	unsigned int each = calls(t, 0, 0), few = calls(t, 16, U16_MAX);
 
-	kv_expect(t, few && few < each / 2,
+	kv_expect(t, few >= 8 && few < each / 2,
 		  "%u calls of the handler, %u without moderation", few, each);
 }
 
