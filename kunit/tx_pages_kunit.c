@@ -7,6 +7,14 @@
 #include <linux/mm.h>
 #include "tx_env.h"
 
+/* Forget what was written: the stream that is compared begins here. */
+static void begin_anew(struct tx_env *env)
+{
+	fake_tcp.len = 0;
+	env->f.len = 0;
+	env->num_fpdus = 0;
+}
+
 /*
  * TCP holds pages until they are acknowledged. The writer never rewrites a page
  * that TCP holds, and reuses released pages before it allocates new ones.
@@ -25,9 +33,7 @@ static void pages_are_reused_when_tcp_lets_go(struct kunit *test)
 
 	for (round = 0; round < 5; round++) {
 		fake_tcp_release();
-		fake_tcp.len = 0;
-		env->f.len = 0;
-		env->num_fpdus = 0;
+		begin_anew(env);
 		tx_write_message(test, env, 300000, 128);
 		KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
 		KUNIT_ASSERT_TRUE(test, tx_stream_matches(env));
@@ -105,9 +111,7 @@ static void idle_gives_memory_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, chunks_in_use(), 0);
 
 	/* A small message now and then does not keep it. */
-	fake_tcp.len = 0;
-	env->f.len = 0;
-	env->num_fpdus = 0;
+	begin_anew(env);
 	tx_write_message(test, env, 100000, 128);
 	KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
 	KUNIT_EXPECT_FALSE(test, rest_if_idle(env));
