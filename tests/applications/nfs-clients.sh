@@ -12,7 +12,6 @@ command -v fio >/dev/null || skip "fio is missing"
 load_modules || finish
 nfs_two_hosts || finish
 
-drop_caches() { sync && echo 3 >/proc/sys/vm/drop_caches; }
 connections() { in2 ss -Htn state established "dport = :20049" | wc -l; }
 has_connections() { [ "$(connections)" = "$1" ]; }
 many_writers() {
@@ -27,7 +26,7 @@ sizes() {
 }
 small_files() {
   mkdir "$WORK/small" $mount_dir/small && head -c 1m /dev/urandom | split -a 4 -b 1000 - "$WORK/small/f" || return 1
-  bounded 400 cp -r "$WORK/small/." $mount_dir/small && diff -r "$WORK/small" $export_dir/small && drop_caches || return 1
+  bounded 400 cp -r "$WORK/small/." $mount_dir/small && diff -r "$WORK/small" $export_dir/small && nfs_forget || return 1
   [ "$(find $mount_dir/small -type f | wc -l)" = 1049 ] && bounded 400 diff -r "$WORK/small" $mount_dir/small || return 1
   bounded 400 rm -r $mount_dir/small && [ ! -e $export_dir/small ] && rm -r "$WORK/small"
 }

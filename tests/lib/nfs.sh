@@ -78,6 +78,9 @@ nfs_attach() {
 }
 nfs_over_rdma() { awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats | grep -q rdma; }
 
+# nfs_forget: the client reads what it has written from the server again.
+nfs_forget() { sync && echo 3 >/proc/sys/vm/drop_caches; }
+
 nfs_end() {
   check "the server is removed" nfs_remove_server
   check "the kernel's modules unload" bounded 60 modprobe -r nfsv3 nfsv4 nfsd rpcrdma

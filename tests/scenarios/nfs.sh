@@ -14,7 +14,7 @@ write_and_read() {
   dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
   bounded 90 dd if="$WORK/data" of=$mount_dir/data bs="$1" conv=fsync status=none || return 1
   cmp "$WORK/data" $export_dir/data || return 1
-  echo 3 >/proc/sys/vm/drop_caches
+  nfs_forget
   bounded 90 cmp "$WORK/data" $mount_dir/data
 }
 many_files() {
