@@ -514,8 +514,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_conn_mulpdu, MPA_NS);
 
 /*
  * Has hardly anything been written since mpa_tx_is_idle() looked? Otherwise a
- * peer that causes a small message now and then would keep a whole ring, which
- * is charged to nobody if the consumer is the kernel.
+ * peer that causes a small message now and then would keep a whole ring, for
+ * which no cgroup is charged if the consumer is the kernel.
  */
 static bool is_idle(const struct mpa_tx *tx, u64 written)
 {
