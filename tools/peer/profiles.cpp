@@ -181,11 +181,11 @@ std::span<const Profile> profiles() {
   return table;
 }
 
-const Profile& profile(const std::string& name) {
+const Profile& profile(std::string_view name) {
   const auto it = std::ranges::find_if(table, [&](const Profile& p) { return p.name == name; });
 
   if (it == table.end())
-    throw std::invalid_argument(name + ": no profile; --profile list prints all");
+    throw std::invalid_argument(std::string(name) + ": no profile; --profile list prints all");
   return *it;
 }
 

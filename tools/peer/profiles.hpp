@@ -9,6 +9,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rdmap.hpp"
@@ -51,6 +52,6 @@ struct Profile {
 };
 
 std::span<const Profile> profiles();
-const Profile& profile(const std::string& name);
+const Profile& profile(std::string_view name);
 
 } // namespace peer
