@@ -14,9 +14,9 @@
  * - the consumer reads each entry once, when it is complete;
  * - the handler is not called after the queue is destroyed.
  *
- * Memory is modelled as in doorbell.pml: each CPU's stores wait in a buffer. A
- * full barrier or the release of a lock waits until the buffer is empty; taking
- * a lock does not. (A kernel consumer polls under the lock, whose release is a
+ * Memory is modelled as in rings.pml: each CPU has a buffer for each location,
+ * and only a release store waits for the earlier ones. A full barrier or the
+ * release of a lock waits until the buffers are empty; taking a lock does not. (A kernel consumer polls under the lock, whose release is a
  * sufficient barrier. Only a consumer that does not poll under the lock needs
  * the barrier of iwm_req_notify_cq().)
  *
@@ -61,7 +61,7 @@
 #define VECTOR		3	/* the completion vector's, and the timer's */
 
 byte mem[NUM_WORDS];
-chan sb[4] = [3] of { byte, byte };
+chan sb[4] = [3] of { byte, byte, bool };
 
 bool lock;			/* cq->lock */
 byte put, held_back;		/* guarded by cq->lock */
@@ -70,15 +70,17 @@ byte got;			/* the consumer's index */
 byte events, calls, arms, fired;
 bool ipi, timer, timer_runs, destroyed;
 
-#define store(w, v)	sb[me]!w, v
-#define mb()		empty(sb[me])
+#define store(w, v)		sb[me]!w, v, false
+#define store_release(w, v)	sb[me]!w, v, true
+#define mb()			empty(sb[me])
+#define holds(w, v)		(sb[me]??[eval(w), v, 0] || sb[me]??[eval(w), v, 1])
 
 inline load(w, v)
 {
 	atomic {
 		if
-		:: sb[me]??[eval(w), 0] -> v = 0
-		:: sb[me]??[eval(w), 1] -> v = 1
+		:: holds(w, 0) -> v = 0
+		:: holds(w, 1) -> v = 1
 		:: else -> v = mem[w]
 		fi
 	}
@@ -141,12 +143,11 @@ proctype adder(byte me)
 		:: put == NUM -> spin_unlock(); adders--; break
 		:: else
 		fi;
+		store(BODY(put), put + 1);
 #ifdef NO_RELEASE_STORE
 		store(VALID(put), 1);
-		store(BODY(put), put + 1);
 #else
-		store(BODY(put), put + 1);
-		store(VALID(put), 1);
+		store_release(VALID(put), 1);
 #endif
 		put++;
 		if
@@ -245,7 +246,7 @@ inline poll()
 		if
 		:: valid ->
 			assert(body == got + 1);
-			store(VALID(got), 0);
+			store_release(VALID(got), 0);
 			got++
 		:: else
 		fi;
@@ -314,15 +315,28 @@ active proctype consumer()
 	destroyed = true
 }
 
-/* Each CPU's stores become visible at some time, in order. */
+/*
+ * Each CPU's stores become visible at some time: the oldest, or an ordinary one
+ * that overtakes others.
+ */
+#define oldest(c)	:: atomic { sb[c]?w, v, r -> mem[w] = v; w = 0; v = 0; r = 0 }
+#define overtakes(c, a)	:: atomic { sb[c]??eval(a), v, 0 -> mem[a] = v; v = 0 }
+#define entries(c)	overtakes(c, BODY(0)) overtakes(c, BODY(1)) \
+			overtakes(c, BODY(2)) overtakes(c, VALID(0)) \
+			overtakes(c, VALID(1)) overtakes(c, VALID(2))
+
 active proctype memory()
 {
 	byte w, v;
+	bool r;
 
 end:	do
-	:: atomic { sb[CONSUMER]?w, v -> mem[w] = v; w = 0; v = 0 }
-	:: atomic { sb[ADDER_1]?w, v -> mem[w] = v; w = 0; v = 0 }
-	:: atomic { sb[ADDER_2]?w, v -> mem[w] = v; w = 0; v = 0 }
+	oldest(CONSUMER)
+	overtakes(CONSUMER, ARM)
+	oldest(ADDER_1)
+	entries(ADDER_1)
+	oldest(ADDER_2)
+	entries(ADDER_2)
 	od
 }
 
