@@ -18,7 +18,7 @@ static struct kmem_cache *mpa_conn_cache;
 /* Delay before a retry without memory; each further retry doubles it. */
 #define MPA_RETRY_MS		10
 #define MPA_RETRY_DOUBLINGS	7u
-/* A connection that has written no FPDU between two checks is idle. */
+/* A connection that has hardly written anything between two checks is idle. */
 #define MPA_WATCH_MS		400
 
 /*
@@ -185,6 +185,19 @@ void mpa_conn_queue_push(struct mpa_conn *conn)
 		conn_rearm_timer(conn, MPA_RETRY_MS);
 	else
 		mpa_conn_queue(conn);
+}
+
+/**
+ * mpa_conn_push_later() - have the connection's work try again to hand over
+ * @conn: program's connection in Full Operation, whose hand-over has failed
+ *
+ * The program decides how long the error lasts: the worker must not spin.
+ * Context: socket lock held; the caller holds a reference.
+ */
+void mpa_conn_push_later(struct mpa_conn *conn)
+{
+	set_bit(MPA_CONN_PUSH_WANTED, &conn->flags);
+	conn_rearm_timer(conn, MPA_RETRY_MS);
 }
 
 /**

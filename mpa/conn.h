@@ -129,6 +129,7 @@ void mpa_conn_set_params(struct mpa_conn *conn,
 			 const struct mpa_params *params);
 void mpa_conn_queue(struct mpa_conn *conn);
 void mpa_conn_queue_push(struct mpa_conn *conn);
+void mpa_conn_push_later(struct mpa_conn *conn);
 void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_watch(struct mpa_conn *conn);
 void mpa_conn_released(struct mpa_conn *conn);

@@ -259,8 +259,15 @@ static void push_program(struct mpa_conn *conn)
 	ret = mpa_tx_push(conn, false);
 	if (ret == -EAGAIN)
 		return;
-	/* After a FIN another try would fail like this one. */
-	if (ret && conn->sk->sk_shutdown & SEND_SHUTDOWN)
+	/*
+	 * The error may pass: an ICMP error that the program wants to see,
+	 * TCP_REPAIR. After a FIN another try would fail like this one.
+	 */
+	if (ret && !(conn->sk->sk_shutdown & SEND_SHUTDOWN)) {
+		mpa_conn_push_later(conn);
+		return;
+	}
+	if (ret)
 		WRITE_ONCE(conn->tx.ready, false);
 	conn->ops->writable(conn->consumer);
 }
