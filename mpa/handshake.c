@@ -216,9 +216,7 @@ static void step_wait_request(struct mpa_conn *conn)
 	}
 	if (ret) {
 		mpa_count(conn, MPA_STAT_STARTUP_REFUSED, 1);
-		conn->state = MPA_ENDED;
-		conn->reset = true;
-		trace_mpa_startup_end(conn, -ECONNREFUSED);
+		startup_end(conn, -ECONNREFUSED, true);
 		return;
 	}
 	if (conn->half_open)
