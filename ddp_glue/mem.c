@@ -158,6 +158,13 @@ static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
 	return NULL;
 }
 
+/* In this order: the region may be registered anew, with another key. */
+static bool mr_is_valid(const struct iwm_mr *mr, u32 stag)
+{
+	/* Pairs with the release in mr_set_valid() */
+	return smp_load_acquire(&mr->loan.valid) && READ_ONCE(mr->stag) == stag;
+}
+
 /**
  * iwm_mr_get() - find a memory region by its STag
  * @dev: device
@@ -173,8 +180,7 @@ struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag)
 
 	if (!mr)
 		return NULL;
-	/* Pairs with the release in mr_set_valid() */
-	if (smp_load_acquire(&mr->loan.valid) && READ_ONCE(mr->stag) == stag)
+	if (mr_is_valid(mr, stag))
 		return mr;
 	iwm_mr_put(mr);
 	return NULL;
@@ -231,7 +237,7 @@ static void mr_quiesce(struct iwm_mr *mr)
 
 static void mr_set_valid(struct iwm_mr *mr)
 {
-	/* Pairs with iwm_mr_get(): the region is completely described */
+	/* Pairs with mr_is_valid(): the region is completely described */
 	smp_store_release(&mr->loan.valid, true);
 }
 
@@ -243,12 +249,16 @@ static void mr_set_valid(struct iwm_mr *mr)
  */
 static bool mr_is_lent(const struct iwm_mr *mr, const struct ib_qp *ibqp)
 {
-	return mr->staged && mr->lent_on == ibqp->qp_num &&
-	       mr->access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE);
+	return mr->staged && READ_ONCE(mr->lent_on) == ibqp->qp_num &&
+	       READ_ONCE(mr->access) & (IB_ACCESS_REMOTE_READ |
+					IB_ACCESS_REMOTE_WRITE);
 }
 
-/* @peers: QP whose peer invalidates the region; NULL: its consumer does */
-static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
+/*
+ * @peers: QP whose peer invalidates the region; NULL: its consumer does. If
+ * another caller is invalidating it, its wait for accesses ends first.
+ */
+static int mr_revoke(struct iwm_mr *mr, u32 stag, const struct ib_pd *pd,
 		     const struct ib_qp *peers)
 {
 	if (mr->ibmr.pd != pd)
@@ -258,7 +268,8 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
 	if (mr->dma)
 		return -EACCES;
 	spin_lock_bh(&mr->lock);
-	mpa_loan_end(&mr->loan);
+	if (mr_is_valid(mr, stag))
+		mpa_loan_end(&mr->loan);
 	spin_unlock_bh(&mr->lock);
 	return 0;
 }
@@ -266,23 +277,24 @@ static int mr_revoke(struct iwm_mr *mr, const struct ib_pd *pd,
 /**
  * iwm_mr_invalidate() - invalidate an STag for a peer
  * @ibqp: QP that the peer asks on
- * @stag: the whole STag
+ * @stag: the whole STag; the consumer may have invalidated it already, for
+ *	example because the process that waited for the peer was killed
  *
  * After this returns, no connection places octets in the region or reads from
  * it.
  *
  * Context: any.
- * Return: 0; -ENOENT: there is no valid region of this STag; -EPERM: not of
- * this protection domain; -EBUSY: the peer may not invalidate it.
+ * Return: 0; -ENOENT: there is no region of this STag; -EPERM: not of this
+ * protection domain; -EBUSY: the peer may not invalidate it.
  */
 int iwm_mr_invalidate(const struct ib_qp *ibqp, u32 stag)
 {
-	struct iwm_mr *mr = iwm_mr_get(to_iwm_dev(ibqp->device), stag);
+	struct iwm_mr *mr = mr_find(to_iwm_dev(ibqp->device), stag);
 	int ret;
 
 	if (!mr)
 		return -ENOENT;
-	ret = mr_revoke(mr, ibqp->pd, ibqp);
+	ret = mr_revoke(mr, stag, ibqp->pd, ibqp);
 	iwm_mr_put(mr);
 	return ret;
 }
@@ -307,7 +319,7 @@ int iwm_mr_invalidate_local(struct iwm_dev *dev, const struct ib_pd *pd,
 
 	if (!mr)
 		return -ENOENT;
-	ret = mr_revoke(mr, pd, NULL);
+	ret = mr_revoke(mr, stag, pd, NULL);
 	if (!ret && wait)
 		mr_quiesce(mr);
 	iwm_mr_put(mr);
@@ -365,8 +377,9 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 	mr->first_off = ibmr->iova & (ibmr->page_size - 1);
 	mr->va = ibmr->iova;
 	mr->len = ibmr->length;
-	mr->access = access & IWM_ACCESS;
-	mr->lent_on = ibqp->qp_num;
+	/* A peer's late invalidation may look at these */
+	WRITE_ONCE(mr->access, access & IWM_ACCESS);
+	WRITE_ONCE(mr->lent_on, ibqp->qp_num);
 	WRITE_ONCE(mr->stag, key);
 	mr_set_valid(mr);
 	return 0;

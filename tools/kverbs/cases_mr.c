@@ -290,6 +290,24 @@ static void send_with_invalidate(struct kv_case *t)
 }
 
 /*
+ * The consumer gives up and invalidates the region itself, before the peer's
+ * answer comes: the connection goes on, and so does another registration.
+ */
+static void invalidate_late(struct kv_case *t)
+{
+	struct kv_region *sink, *there;
+
+	kv_connect(t, &workqueue);
+	sink = kv_region(&t->client, 1);
+	there = kv_mr(&t->server, 1, REMOTE);
+	kv_invalidate(there);
+	kv_wait(t, ask_to_invalidate(t, there), IB_WC_SUCCESS);
+	kv_register(there, REMOTE);
+	kv_wait(t, ask_to_invalidate(t, there), IB_WC_SUCCESS);
+	refused(t, sink, there);
+}
+
+/*
  * A protection domain has many connections. The peer of one may invalidate the
  * regions that were registered there, and no region of another connection.
  */
@@ -607,6 +625,7 @@ const struct kv_entry kv_mr_cases[] = {
 	{ "register-twice", register_twice },
 	{ "rights", rights },
 	{ "send-with-invalidate", send_with_invalidate },
+	{ "invalidate-late", invalidate_late },
 	{ "invalidate-elsewhere", invalidate_elsewhere },
 	{ "write-elsewhere", write_elsewhere },
 	{ "read-elsewhere", read_elsewhere },
