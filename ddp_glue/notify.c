@@ -147,13 +147,16 @@ bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc)
  * @usec: or this long after the first of them, in microseconds. If either is 0
  *	there is no moderation, because completions could wait forever
  *
- * Context: any. Return: 0.
+ * Programs poll their CQs, and arm them, without the kernel.
+ * Context: any. Return: 0, or -EOPNOTSUPP for a program's CQ.
  */
 int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
 {
 	struct iwm_cq *cq = to_iwm_cq(ibcq);
 	unsigned long flags;
 
+	if (cq->user)
+		return -EOPNOTSUPP;
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->mod_count = usec ? count : 0;
 	cq->mod_usec = usec;
