@@ -120,8 +120,8 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 }
 
 /*
- * The consumer cannot continue after a lost completion, nor after a Read whose
- * sink could not be invalidated.
+ * The consumer cannot continue after a bad work request, a lost completion, or
+ * a Read whose sink could not be invalidated.
  */
 static void qp_broken(struct iwm_qp *qp)
 {

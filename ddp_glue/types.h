@@ -278,8 +278,8 @@ struct iwm_read_sink {
 enum iwm_qp_state {
 	IWM_QP_IDLE,
 	IWM_QP_RTS,
-	IWM_QP_CLOSING,			/* FIN sent or being sent */
-	IWM_QP_TERMINATE,		/* Terminate sent or received */
+	IWM_QP_CLOSING,			/* SQ is being emptied, or FIN sent */
+	IWM_QP_TERMINATE,		/* a Terminate is to be sent */
 	IWM_QP_ERROR,
 };
 
