@@ -126,6 +126,19 @@ kdir() {
   die "no kernel headers for $1: apt-get install linux-headers-$1"
 }
 
+# kernel_files RELEASE DIR PATTERN...: copies files of Debian's source of this kernel into DIR, below the folders that they have there. The
+# source of this machine's series is the installed package's, that of others is in the cache.
+kernel_files() {
+  local series dir=$2 tar tree
+  series=$(cut -d. -f1,2 <<<"$1")
+  tar=/usr/src/linux-source-$series.tar.xz
+  shift 2
+  if [ -e "$tar" ]; then tar -C "$dir" --strip-components=1 -xf "$tar" --wildcards "${@/#/*/}"; return; fi
+  tree=$("$ROOT/scripts/fetch-kernel" "$series" source) || return 1
+  # shellcheck disable=SC2068 # patterns
+  (cd "$tree" && cp -r --parents $@ "$dir")
+}
+
 # build_tools [OPTION...]: builds tools/ for ARCH, with the libraries of its guest. The options are those of "cmake --build".
 build_tools() {
   local options=()
