@@ -115,13 +115,16 @@ gate_names() {
 
 # Lines of shell have at most 160 columns, lines of pages 140 outside of tables and examples.
 gate_lines() {
-  local list
+  local list bad=0
   mapfile -t list < <({ scripts; files '^scripts/.*lib\.sh$|^tests/lib/|\.(md|bash|bats)$'; } | sort -u)
   [ ${#list[@]} = 0 ] || awk '
     FNR == 1 { page = FILENAME ~ /\.md$/; example = 0 }
     page && /^```/ { example = !example }
     length($0) > (page ? 140 : 160) && !(page && (/^\|/ || example)) { print FILENAME ":" FNR ": " length($0) " columns"; bad = 1 }
-    END { exit bad }' "${list[@]}"
+    END { exit bad }' "${list[@]}" || bad=1
+  mapfile -t list < <(files .)
+  [ ${#list[@]} = 0 ] || ! grep -nIE '^(<{7}|>{7}) ' "${list[@]}" || { echo "a merge left its marks"; bad=1; }
+  return $bad
 }
 
 # Check the newest subjects. A package's source and an archive have no history.
