@@ -16,9 +16,10 @@
  *
  * Memory is modelled as in rings.pml: each CPU has a buffer for each location,
  * and only a release store waits for the earlier ones. A full barrier or the
- * release of a lock waits until the buffers are empty; taking a lock does not. (A kernel consumer polls under the lock, whose release is a
- * sufficient barrier. Only a consumer that does not poll under the lock needs
- * the barrier of iwm_req_notify_cq().)
+ * release of a lock waits until the buffers are empty; taking a lock does not.
+ * (A kernel consumer polls under the lock, whose release is a sufficient
+ * barrier. Only a consumer that does not poll under the lock needs the barrier
+ * of iwm_req_notify_cq().)
  *
  * For scripts/prove:
  * RUN user                  -DUSER

@@ -167,7 +167,7 @@ inline rx_drop_all()
 #endif
 }
 
-/* The FPDU's octets are in TCP's queue, and a note counts if there is one. */
+/* TCP's queue has the FPDU's octets. The pass uses a note, if there is one. */
 inline deliver_fpdu()
 {
 	/* next_fpdu(): mpa_early_first() drops the notes in front. */
