@@ -259,16 +259,14 @@ static void push_program(struct mpa_conn *conn)
 	ret = mpa_tx_push(conn, false);
 	if (ret == -EAGAIN)
 		return;
-	/*
-	 * The error may pass: an ICMP error that the program wants to see,
-	 * TCP_REPAIR. After a FIN another try would fail like this one.
-	 */
-	if (ret && !(conn->sk->sk_shutdown & SEND_SHUTDOWN)) {
+	if (ret && conn->sk->sk_shutdown & SEND_SHUTDOWN) {
+		/* Another try would fail like this one. */
+		WRITE_ONCE(conn->tx.ready, false);
+	} else if (ret) {
+		/* It may pass: an ICMP error that the program wants to see. */
 		mpa_conn_push_later(conn);
 		return;
 	}
-	if (ret)
-		WRITE_ONCE(conn->tx.ready, false);
 	conn->ops->writable(conn->consumer);
 }
 
