@@ -26,7 +26,7 @@ sizes() {
 }
 small_files() {
   mkdir "$WORK/small" $mount_dir/small && head -c 1m /dev/urandom | split -a 4 -b 1000 - "$WORK/small/f" || return 1
-  bounded 400 cp -r "$WORK/small/." $mount_dir/small && diff -r "$WORK/small" $export_dir/small && nfs_forget || return 1
+  bounded 400 cp -r "$WORK/small/." $mount_dir/small && diff -r "$WORK/small" $export_dir/small && forget_cache || return 1
   [ "$(find $mount_dir/small -type f | wc -l)" = 1049 ] && bounded 400 diff -r "$WORK/small" $mount_dir/small || return 1
   bounded 400 rm -r $mount_dir/small && [ ! -e $export_dir/small ] && rm -r "$WORK/small"
 }

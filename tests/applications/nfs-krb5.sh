@@ -74,7 +74,7 @@ log_in() { echo secret | bounded 60 "${in_client[@]}" setpriv --reuid $user --re
 write_and_read() {
   as_alice dd if="$WORK/data" of=$mount_dir/data bs="$1" conv=fsync status=none || return 1
   cmp "$WORK/data" $export_dir/data && [ "$(stat -c %u $export_dir/data)" = $user ] || return 1
-  nfs_forget
+  forget_cache
   as_alice cmp "$WORK/data" $mount_dir/data
 }
 many_files() {

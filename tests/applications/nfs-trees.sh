@@ -15,7 +15,7 @@ nfs_two_hosts 9000 || finish
 # Compares the tree below NFS, and through the client with an empty cache.
 tree() {
   unpack_tree $mount_dir/tree && sync && same_tree $export_dir/tree || return 1
-  nfs_forget
+  forget_cache
   same_tree $mount_dir/tree && rm -r $mount_dir/tree && [ ! -e $export_dir/tree ]
 }
 repository() {
@@ -23,7 +23,7 @@ repository() {
   git -C "$WORK/tree" init -q && git -C "$WORK/tree" add include/rdma include/net && git -C "$WORK/tree" commit -qm all
 }
 clone() {
-  bounded 200 git clone -q --no-hardlinks "$WORK/tree" $mount_dir/clone && nfs_forget || return 1
+  bounded 200 git clone -q --no-hardlinks "$WORK/tree" $mount_dir/clone && forget_cache || return 1
   bounded 200 git -C $mount_dir/clone fsck --full && git -C $mount_dir/clone diff --exit-code && git -C $export_dir/clone fsck --full || return 1
   rm -r $mount_dir/clone
 }

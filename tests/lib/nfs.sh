@@ -2,6 +2,7 @@
 # Sourced by the NFS scenarios: the kernel's server and client over RDMA. Each is on this host, or in the namespace that in_server
 # or in_client enters. They use nsenter, because `ip netns exec` would hide the mounts of one from the other.
 # shellcheck shell=bash
+. "$(dirname "${BASH_SOURCE[0]}")/io.sh"
 
 export_dir=/run/nfs-test-export mount_dir=/run/nfs-test-mount server_address=10.8.0.1
 in_server=() in_client=()
@@ -77,9 +78,6 @@ nfs_attach() {
   bounded 90 "${in_client[@]}" mount -t nfs -o "vers=$version,proto=rdma,port=20049,$options" "$server_address:$path" $mount_dir
 }
 nfs_over_rdma() { awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats | grep -q rdma; }
-
-# nfs_forget: the client reads what it has written from the server again.
-nfs_forget() { sync && echo 3 >/proc/sys/vm/drop_caches; }
 
 nfs_end() {
   check "the server is removed" nfs_remove_server
