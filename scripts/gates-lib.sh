@@ -3,7 +3,7 @@
 # findings and fails if there are any. They work in the checkout's root, on the files that $listing prints, with $work as a scratch folder.
 # shellcheck shell=bash
 
-text_gates=(shell spdx version kernel_doc checkpatch parameters format spelling words names lines commits)
+text_gates=(shell spdx version kernel_doc checkpatch parameters format spelling words names lines merges commits)
 kernel_source=$("$ROOT/scripts/kernel" source)
 listing=project_files
 
@@ -122,8 +122,21 @@ gate_lines() {
     page && /^```/ { example = !example }
     length($0) > (page ? 140 : 160) && !(page && (/^\|/ || example)) { print FILENAME ":" FNR ": " length($0) " columns"; bad = 1 }
     END { exit bad }' "${list[@]}" || bad=1
+  return $bad
+}
+
+# A merge that was resolved by hand may leave its marks, or the headings of both sides.
+gate_merges() {
+  local list bad=0
   mapfile -t list < <(files .)
-  [ ${#list[@]} = 0 ] || ! grep -nIE '^(<{7}|>{7}) ' "${list[@]}" || { echo "a merge left its marks"; bad=1; }
+  [ ${#list[@]} = 0 ] || ! grep -HnIE '^(<{7}|>{7}) ' "${list[@]}" || { echo "a merge left its marks"; bad=1; }
+  mapfile -t list < <(files '\.md$')
+  [ ${#list[@]} = 0 ] || awk '
+    FNR == 1 { example = 0; before = "" }
+    /^```/ { example = !example }
+    !example && /^#/ && before ~ /^#/ { print FILENAME ":" FNR ": two headings in a row"; bad = 1 }
+    { before = example ? "" : $0 }
+    END { exit bad }' "${list[@]}" || bad=1
   return $bad
 }
 
