@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # rdma-core's own tests, through its Python bindings. pyverbs.known lists the tests that do not pass, with the reason. All other tests must
 # pass, and the listed ones must end as listed. scripts/pyverbs runs this with other types of devices, and compares the results.
+# KEEP=DIR keeps the results and unittest's log there.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 known=$(dirname "$0")/pyverbs.known
@@ -9,7 +10,7 @@ begin "rdma-core's tests"
 tests=/usr/share/doc/rdma-core/tests
 [ -e $tests/run_tests.py ] || skip "$tests is missing: python3-pyverbs, and dpkg has to install documentation"
 load_modules || finish
-# Of the other types some do not know namespaces, and pyverbs.known is not about them.
+# rxe and siw do not support namespaces as iwmpa does, so they run on one host; pyverbs.known has iwmpa's results only.
 device=rd1 in_host=(ip netns exec h1) of_known=y
 if [ "$LINKTYPE" = iwmpa ]; then two_hosts || finish; else device=rd0 in_host=() of_known='' && one_host || finish; fi
 mkdir "$WORK/pyverbs"
