@@ -236,7 +236,10 @@ inline lock()
 	atomic { settled(LOCK) && !mem[LOCK] -> mem[LOCK] = 1 }
 }
 
-/* Others get the lock when the store is visible, and with it all earlier. */
+/*
+ * The lock is free for others when this store is visible; the CPU's earlier
+ * stores are visible before it.
+ */
 #define unlock()	store_release(LOCK, 0)
 
 /* iwm_rq_take(). @calls is read no later than the release of the lock. */
@@ -358,8 +361,9 @@ active proctype ender()
 #endif
 
 /*
- * Stores become visible in any order, but one location's in theirs: the oldest
- * of any kind, or an ordinary one that overtakes others.
+ * Stores to different locations become visible in any order, those to one
+ * location in program order. A step takes the oldest store of a CPU, or an
+ * ordinary store that overtakes older ones.
  */
 #define overtake(c, w)	:: atomic { sb[c]??w, v, 0 -> mem[w] = v; v = 0 }
 #define visible(c)						\
