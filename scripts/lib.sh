@@ -126,17 +126,29 @@ kdir() {
   die "no kernel headers for $1: apt-get install linux-headers-$1"
 }
 
-# kernel_files RELEASE DIR PATTERN...: copies files of Debian's source of this kernel into DIR, below the folders that they have there. The
-# source of this machine's series is the installed package's, that of others is in the cache.
-kernel_files() {
-  local series dir=$2 tar tree
+# kernel_source RELEASE: prints the path of Debian's source of this kernel: the archive of the installed package linux-source-SERIES, or the
+# folder in the cache where scripts/fetch-kernel has unpacked it.
+kernel_source() {
+  local series tar
   series=$(cut -d. -f1,2 <<<"$1")
   tar=/usr/src/linux-source-$series.tar.xz
+  if [ -e "$tar" ]; then echo "$tar"; else "$ROOT/scripts/fetch-kernel" "$series" source; fi
+}
+# kernel_files SOURCE DIR PATTERN...: copies files of a source that kernel_source has printed into DIR, below the folders that they have there.
+kernel_files() {
+  local tree=$1 dir=$2
   shift 2
-  if [ -e "$tar" ]; then tar -C "$dir" --strip-components=1 -xf "$tar" --wildcards "${@/#/*/}"; return; fi
-  tree=$("$ROOT/scripts/fetch-kernel" "$series" source) || return 1
+  if [ -f "$tree" ]; then tar -C "$dir" --strip-components=1 -xf "$tree" --wildcards "${@/#/*/}"; return; fi
   # shellcheck disable=SC2068 # patterns
   (cd "$tree" && cp -r --parents $@ "$dir")
+}
+
+# change FILE SED TEXT: edits FILE, or ends the script with TEXT if the edit changes nothing.
+change() {
+  local before
+  before=$(cksum <"$1")
+  sed -i "$2" "$1"
+  [ "$(cksum <"$1")" != "$before" ] || die "$3"
 }
 
 # build_tools [OPTION...]: builds tools/ for ARCH, with the libraries of its guest. The options are those of "cmake --build".
