@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# SMB Direct: the kernel's client and server (cifs, ksmbd), which scripts/smb-direct builds with it; files written at one end and compared
+# SMB Direct: the kernel's client and server (cifs, ksmbd), which scripts/smb-direct builds with SMB Direct; files written at one end and compared
 # at the other, a server that restarts and connections that die under I/O.
 # suite: applications
 # build: smb-direct
@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib/io.sh"
 begin "SMB Direct"
 modules=$IWMPA_DIR/build/smb-direct-$(uname -r)
-[ -e "$modules/cifs.ko" ] || skip "cifs.ko and ksmbd.ko with SMB Direct are missing: scripts/smb-direct"
+[ -e "$modules/cifs.ko" ] || skip "cifs.ko and ksmbd.ko with SMB Direct are missing: scripts/smb-direct did not build them (build/logs/build-smb-direct.log)"
 for c in ksmbd.mountd mount.cifs fio; do command -v $c >/dev/null || skip "$c is missing: ksmbd-tools, cifs-utils, fio"; done
 load_modules || finish
 one_host || finish
