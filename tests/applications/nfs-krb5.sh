@@ -69,39 +69,30 @@ export_again() {
   "${in_server[@]}" exportfs -o "rw,sec=krb5:krb5i:krb5p,no_subtree_check,fsid=0" "*:$export_dir" && chmod 1777 $export_dir
 }
 
-as_alice() { bounded 120 setpriv --reuid $user --regid $user --clear-groups "$@"; }
-log_in() { echo secret | bounded 60 "${in_client[@]}" setpriv --reuid $user --regid $user --clear-groups kinit alice; }
-write_and_read() {
-  as_alice dd if="$WORK/data" of=$mount_dir/data bs="$1" conv=fsync status=none || return 1
-  cmp "$WORK/data" $export_dir/data && [ "$(stat -c %u $export_dir/data)" = $user ] || return 1
-  forget_cache
-  as_alice cmp "$WORK/data" $mount_dir/data
-}
-many_files() {
+as=(setpriv --reuid $user --regid $user --clear-groups)
+as_alice() { bounded 120 "${as[@]}" "$@"; }
+log_in() { echo secret | bounded 60 "${in_client[@]}" "${as[@]}" kinit alice; }
+hundred_files() {
   as_alice bash -c "mkdir $mount_dir/d && for i in {1..100}; do echo \$i >$mount_dir/d/\$i; done" || return 1
   [ "$(cat $export_dir/d/{1..100} | md5sum)" = "$(seq 100 | md5sum)" ] && as_alice rm -r $mount_dir/d && [ ! -e $export_dir/d ]
 }
-restart_under_io() {
-  as_alice dd if="$WORK/data" of=$mount_dir/again bs=64k oflag=dsync status=none &
-  local writer=$!
-  until_true 30 test -s $export_dir/again || return 1
-  nfs_stop
-  nfs_start && nfs_end_grace && wait $writer && cmp "$WORK/data" $export_dir/again
-}
 
-# With Linux 6.1.192 a mount with krb5p fails with EIO, over TCP too.
 works_over_tcp() {
   bounded 90 "${in_client[@]}" mount -t nfs -o "vers=4.2,proto=tcp,sec=$1" $server_address:/ $mount_dir && umount $mount_dir
-} >/dev/null 2>&1
+}
 
 # The text is in the packets unless they are encrypted.
 text=iwmpa-Kerberos-test
 capture() {
-  in2 tcpdump -i wire -s 0 -U -w "$WORK/capture" tcp port 20049 2>"$WORK/tcpdump" &
+  local tcpdump
+  rm -f "$WORK/tcpdump" "$WORK/capture"
+  "${in_client[@]}" tcpdump -i wire -s 0 -B 65536 -U -w "$WORK/capture" tcp port 20049 2>"$WORK/tcpdump" &
+  tcpdump=$!
   until_true 20 grep -q "listening on" "$WORK/tcpdump" || return 1
   yes $text | head -c 64k | as_alice dd of=$mount_dir/text conv=fsync status=none && grep -q $text $export_dir/text || return 1
-  in2 pkill -INT tcpdump
-  until_true 20 grep -q "packets captured" "$WORK/tcpdump" && [ "$(stat -c %s "$WORK/capture")" -gt 65536 ]
+  kill -INT $tcpdump
+  wait $tcpdump
+  grep -q "^0 packets dropped by kernel" "$WORK/tcpdump" && [ "$(stat -c %s "$WORK/capture")" -gt 65536 ]
 }
 shows_text() { capture && grep -aq $text "$WORK/capture"; }
 hides_text() { capture && ! grep -aq $text "$WORK/capture"; }
@@ -111,10 +102,11 @@ check "a realm" make_realm || finish
 check "a server on h1" nfs_make_server || { nfs_remove_server; finish; }
 check "its export wants Kerberos" export_again
 check "the daemons" start_daemons
-dd if=/dev/urandom of="$WORK/data" bs=1M count=8 status=none
 refused "mount without Kerberos" "not permitted|denied" nfs_attach 4.2 sec=sys
+check "krb5i works over TCP" works_over_tcp krb5i
 kinds="krb5 krb5i"
-if works_over_tcp krb5p; then kinds="krb5 krb5p krb5i"; else say "krb5p does not work over TCP here"; fi
+# With Linux 6.1.192 a mount with krb5p fails with EIO, over TCP too.
+if works_over_tcp krb5p >"$WORK/krb5p" 2>&1; then kinds+=" krb5p"; else book ok krb5p "SKIP fails over TCP: $(tail -1 "$WORK/krb5p")"; fi
 for security in $kinds; do
   say "sec=$security"
   check "mount" nfs_attach 4.2 sec=$security || continue
@@ -124,9 +116,10 @@ for security in $kinds; do
     refused "a user without a ticket" "denied|expired" as_alice touch $mount_dir/none
     check "the user gets a ticket" log_in
   fi
-  check "8 MiB in 4 KiB pieces, compared" write_and_read 4096
-  check "8 MiB in 1 MiB pieces, compared" write_and_read 1048576
-  check "100 files made, compared, removed" many_files
+  check "16 MiB in 4 KiB pieces, compared" write_and_read 4096 $export_dir
+  check "16 MiB in 1 MiB pieces, compared" write_and_read 1048576 $export_dir
+  check "the file is the user's" test "$(stat -c %u $export_dir/data)" = $user
+  check "100 files made, compared, removed" hundred_files
   case $security in
   krb5p) check "the wire does not show the data" hides_text ;;
   *) check "the wire shows the data" shows_text ;;

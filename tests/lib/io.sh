@@ -4,14 +4,16 @@
 
 # forget_cache: the client reads what it has written from the server again.
 forget_cache() { sync && echo 3 >/proc/sys/vm/drop_caches; }
-# write_and_read PIECE BELOW: writes 16 MiB to mount_dir in pieces of PIECE octets, and compares the server's copy, in its folder BELOW, and
-# the client's after it has dropped its cache.
+# as: a prefix of the commands of write_and_read and of nfs.sh that use the mount: empty, or as another user.
+as=()
+# write_and_read PIECE DIR: writes 16 MiB to mount_dir in pieces of PIECE octets. Compares the file in the server's folder DIR, and then
+# what the client reads after it has dropped its cache.
 write_and_read() {
   dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
-  bounded 90 dd if="$WORK/data" of="$mount_dir/data" bs="$1" conv=fsync status=none || return 1
+  bounded 90 "${as[@]}" dd if="$WORK/data" of="$mount_dir/data" bs="$1" conv=fsync status=none || return 1
   cmp "$WORK/data" "$2/data" || return 1
   forget_cache
-  bounded 90 cmp "$WORK/data" "$mount_dir/data"
+  bounded 90 "${as[@]}" cmp "$WORK/data" "$mount_dir/data"
 }
 
 # verified FILE MIB [FIO-ARGUMENT...]: writes and reads FILE with fio (at random by default), in pieces of 4 to 128 KiB, and then reads all

@@ -14,16 +14,6 @@ many_files() {
   [ "$(find $export_dir/d -type f | wc -l)" = 200 ] && [ "$(cat $export_dir/d/77)" = 77 ] || return 1
   bounded 200 bash -c "for i in \$(seq 200); do mv $mount_dir/d/\$i $mount_dir/d/x\$i; done; rm -r $mount_dir/d" && [ ! -e $export_dir/d ]
 }
-restart_under_io() {
-  dd if=/dev/urandom of="$WORK/data" bs=1M count=24 status=none
-  bounded 180 dd if="$WORK/data" of=$mount_dir/data bs=256k oflag=dsync status=none &
-  local writer=$!
-  until_true 30 test -s $export_dir/data || return 1
-  nfs_stop
-  nfs_start && nfs_end_grace || return 1
-  wait $writer || return 1
-  cmp "$WORK/data" $export_dir/data
-}
 
 check "a server on RDMA port 20049" nfs_make_server || { nfs_remove_server; finish; }
 for version in 3 4.0 4.2; do
