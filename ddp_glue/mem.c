@@ -158,7 +158,7 @@ static struct iwm_mr *mr_find(struct iwm_dev *dev, u32 stag)
 	return NULL;
 }
 
-/* In this order: the region may be registered anew, with another key. */
+/* Read valid before the STag: the region may be registered with a new key. */
 static bool mr_is_valid(const struct iwm_mr *mr, u32 stag)
 {
 	/* Pairs with the release in mr_set_valid() */
@@ -255,8 +255,9 @@ static bool mr_is_lent(const struct iwm_mr *mr, const struct ib_qp *ibqp)
 }
 
 /*
- * @peers: QP whose peer invalidates the region; NULL: its consumer does. If
- * another caller is invalidating it, its wait for accesses ends first.
+ * @peers: QP whose peer invalidates the region; NULL: its consumer does. The
+ * lock makes this call wait for the mpa_loan_end() of a concurrent caller, also
+ * when it finds the region invalid.
  */
 static int mr_revoke(struct iwm_mr *mr, u32 stag, const struct ib_pd *pd,
 		     const struct ib_qp *peers)

@@ -18,7 +18,7 @@ static struct kmem_cache *mpa_conn_cache;
 /* Delay before a retry without memory; each further retry doubles it. */
 #define MPA_RETRY_MS		10
 #define MPA_RETRY_DOUBLINGS	7u
-/* A connection that has hardly written anything between two checks is idle. */
+/* A connection that wrote under MPA_TX_LARGE octets between checks is idle. */
 #define MPA_WATCH_MS		400
 
 /*

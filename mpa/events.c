@@ -263,7 +263,7 @@ static void push_program(struct mpa_conn *conn)
 		/* Another try would fail like this one. */
 		WRITE_ONCE(conn->tx.ready, false);
 	} else if (ret) {
-		/* It may pass: an ICMP error that the program wants to see. */
+		/* The error may go away: the program reads it, TCP_REPAIR. */
 		mpa_conn_push_later(conn);
 		return;
 	}

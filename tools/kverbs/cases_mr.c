@@ -255,9 +255,8 @@ static void rights(struct kv_case *t)
 	refused(t, sink, there);
 }
 
-/* The client sends a Send with Invalidate of @r. Returns its receive. */
-static struct kv_work *ask_to_invalidate(struct kv_case *t,
-					 const struct kv_region *r)
+/* The client sends a Send with Invalidate of @rkey. Returns its receive. */
+static struct kv_work *ask_to_invalidate(struct kv_case *t, u32 rkey)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV, .num_sge = 1 };
 	struct ib_sge from, to;
@@ -267,7 +266,7 @@ static struct kv_work *ask_to_invalidate(struct kv_case *t,
 	recv = kv_recv(&t->server, &to);
 	from = kv_dma_sge(kv_region(&t->client, 1), 64);
 	wr.sg_list = &from;
-	wr.ex.invalidate_rkey = r->mr->rkey;
+	wr.ex.invalidate_rkey = rkey;
 	kv_post(&t->client, kv_work(t), &wr);
 	return recv;
 }
@@ -280,7 +279,7 @@ static void send_with_invalidate(struct kv_case *t)
 	kv_connect(t, &workqueue);
 	sink = kv_region(&t->client, 1);
 	there = kv_mr(&t->server, 1, REMOTE);
-	recv = ask_to_invalidate(t, there);
+	recv = ask_to_invalidate(t, there->mr->rkey);
 	kv_wait(t, recv, IB_WC_SUCCESS);
 	kv_expect(t, recv->wc.wc_flags & IB_WC_WITH_INVALIDATE &&
 		  recv->wc.ex.invalidate_rkey == there->mr->rkey,
@@ -301,10 +300,25 @@ static void invalidate_late(struct kv_case *t)
 	sink = kv_region(&t->client, 1);
 	there = kv_mr(&t->server, 1, REMOTE);
 	kv_invalidate(there);
-	kv_wait(t, ask_to_invalidate(t, there), IB_WC_SUCCESS);
+	kv_wait(t, ask_to_invalidate(t, there->mr->rkey), IB_WC_SUCCESS);
 	kv_register(there, REMOTE);
-	kv_wait(t, ask_to_invalidate(t, there), IB_WC_SUCCESS);
+	kv_wait(t, ask_to_invalidate(t, there->mr->rkey), IB_WC_SUCCESS);
 	refused(t, sink, there);
+}
+
+/* The consumer has registered the region with a new key: the old is refused. */
+static void invalidate_old_key(struct kv_case *t)
+{
+	struct kv_region *there;
+	u32 old;
+
+	kv_connect(t, &workqueue);
+	there = kv_mr(&t->server, 1, REMOTE);
+	old = there->mr->rkey;
+	kv_invalidate(there);
+	ib_update_fast_reg_key(there->mr, ib_inc_rkey(old));
+	kv_register(there, REMOTE);
+	kv_wait(t, ask_to_invalidate(t, old), IB_WC_REM_INV_REQ_ERR);
 }
 
 /*
@@ -318,8 +332,9 @@ static void invalidate_elsewhere(struct kv_case *t)
 	kv_connect(t, &one_domain);
 	here = kv_mr(&t->client, 1, REMOTE);
 	there = kv_mr(&t->server, 1, REMOTE);
-	kv_wait(t, ask_to_invalidate(t, there), IB_WC_SUCCESS);
-	kv_wait(t, ask_to_invalidate(t, here), IB_WC_REM_INV_REQ_ERR);
+	kv_wait(t, ask_to_invalidate(t, there->mr->rkey), IB_WC_SUCCESS);
+	kv_wait(t, ask_to_invalidate(t, here->mr->rkey),
+		IB_WC_REM_INV_REQ_ERR);
 }
 
 /* WRITE the first page of @from to @there; the peer of @end refuses it. */
@@ -626,6 +641,7 @@ const struct kv_entry kv_mr_cases[] = {
 	{ "rights", rights },
 	{ "send-with-invalidate", send_with_invalidate },
 	{ "invalidate-late", invalidate_late },
+	{ "invalidate-old-key", invalidate_old_key },
 	{ "invalidate-elsewhere", invalidate_elsewhere },
 	{ "write-elsewhere", write_elsewhere },
 	{ "read-elsewhere", read_elsewhere },
