@@ -119,16 +119,6 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	return terminated;
 }
 
-/*
- * The consumer cannot continue after a bad work request, a lost completion, or
- * a Read whose sink could not be invalidated.
- */
-static void qp_broken(struct iwm_qp *qp)
-{
-	clear_bit(IWM_SQ_BROKEN, &qp->sq->flags);
-	iwm_qp_local_error(qp);
-}
-
 /* Release IWM_SQ_OWNED, and wake a caller of own_begin(). */
 static void own_release(struct iwm_sq *sq)
 {
@@ -277,8 +267,14 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		own_release(sq);
 		if (terminated)
 			iwm_qp_terminated(qp);
+		/*
+		 * The consumer cannot continue after a bad work request, a lost
+		 * completion, or a Read whose sink could not be invalidated.
+		 * The bit stays set: until IWM_SQ_FLUSH is set only this bit
+		 * keeps other owners from sending what follows.
+		 */
 		if (unlikely(test_bit(IWM_SQ_BROKEN, &sq->flags)))
-			qp_broken(qp);
+			iwm_qp_local_error(qp);
 		/*
 		 * TCP has set IWM_SQ_AGAIN during the call that it refused.
 		 * Leave the retry to the timer, unless it has fired already,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queue pairs: the DMA key, many elements of a WRITE, several sinks of a READ,
- * posting from atomic context, when a post is sent, draining, memory reserves.
+ * posting from atomic context, when a post is sent, draining, memory reserves,
+ * posts behind one that has failed.
  */
 #include <linux/delay.h>
+#include <linux/iopoll.h>
 #include <linux/kprobes.h>
+#include <linux/sched.h>
 #include <linux/timer.h>
 #include <net/inet_hashtables.h>
 #include <net/tcp.h>
@@ -606,9 +609,88 @@ static void connect_noio(struct kv_case *t)
 		  "%u of %u calls may do I/O for memory", probed - in_noio,
 		  probed);
 }
+
+/* ---- Work requests behind one that has failed ---- */
+
+static bool ending, posted;
+
+/* Runs when the queue pair has left RTS, before its queue is flushed. */
+static int at_flush(struct kprobe *probe, struct pt_regs *regs)
+{
+	unsigned int ms;
+
+	WRITE_ONCE(ending, true);
+	for (ms = 0; ms < 1000 && !READ_ONCE(posted); ms++)
+		mdelay(1);
+	mdelay(50);	/* time for another owner to send */
+	return 0;
+}
+
+static struct kprobe flush_probe = {
+	.symbol_name = "iwm_sq_flush",
+	.pre_handler = at_flush,
+};
+
+static void post_two(struct kv_end *end, struct kv_work *work[2],
+		     struct ib_sge sge[2])
+{
+	struct ib_send_wr wr[2] = {
+		{ .opcode = IB_WR_SEND, .sg_list = &sge[0], .num_sge = 1 },
+		{ .opcode = IB_WR_SEND, .sg_list = &sge[1], .num_sge = 1 },
+	};
+
+	wr[0].next = &wr[1];
+	wr[1].wr_cqe = &work[1]->cqe;
+	wr[1].send_flags = IB_SEND_SIGNALED;
+	work[1]->cq = end->scq;
+	kv_post(end, work[0], &wr[0]);
+}
+
+/*
+ * The first of two SENDs has a bad key. Another CPU posts a third one while the
+ * queue pair goes into error. None of them may reach the peer.
+ */
+static void send_after_failure(struct kv_case *t)
+{
+	unsigned int cpu = cpumask_first(cpu_online_mask);
+	struct kv_work *work[2], *late, *recv;
+	struct ib_sge sge[2], in;
+	bool seen;
+
+	kv_connect(t, &workqueue);
+	in = kv_dma_sge(kv_region(&t->server, 1), 64);
+	recv = kv_recv(&t->server, &in);
+	sge[1] = kv_dma_sge(kv_region(&t->client, 1), 64);
+	sge[0] = sge[1];
+	sge[0].lkey = 0x123456;
+	work[0] = kv_work(t);
+	work[1] = kv_work(t);
+	if (t->failed || num_online_cpus() == 1)
+		return;
+	ending = false;
+	posted = false;
+	kv_expect(t, !register_kprobe(&flush_probe), "no probe");
+	/* The worker of the first posts runs on the CPU that posted them. */
+	set_cpus_allowed_ptr(current, cpumask_of(cpu));
+	post_two(&t->client, work, sge);
+	cpu = cpumask_next(cpu, cpu_online_mask);
+	set_cpus_allowed_ptr(current, cpumask_of(cpu));
+	if (!t->failed)
+		read_poll_timeout(READ_ONCE, seen, seen, 100,
+				  600 * USEC_PER_SEC, false, ending);
+	late = kv_send(&t->client, &sge[1]);
+	WRITE_ONCE(posted, true);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	kv_wait(t, work[0], IB_WC_LOC_PROT_ERR);
+	kv_wait(t, work[1], IB_WC_WR_FLUSH_ERR);
+	kv_wait(t, late, IB_WC_WR_FLUSH_ERR);
+	unregister_kprobe(&flush_probe);
+	kv_wait(t, recv, IB_WC_WR_FLUSH_ERR);
+}
 #else
 #define CANNOT_PROBE	"this kernel has no kprobes"
 #define connect_noio	NULL
+#define send_after_failure	NULL
 #endif
 
 const struct kv_entry kv_qp_cases[] = {
@@ -628,5 +710,6 @@ const struct kv_entry kv_qp_cases[] = {
 	{ "reserves", initiator_uses },
 	{ "post-flushed", post_flushed },
 	{ "connect-noio", connect_noio, CANNOT_PROBE },
+	{ "send-after-failure", send_after_failure, CANNOT_PROBE },
 	{ }
 };
