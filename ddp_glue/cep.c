@@ -17,7 +17,12 @@
 #define MAX_EVENT_PD	255u	/* octets: iw_cm counts them in 8 bits */
 
 /* All ceps, without a reference: a cep is erased with its last one. */
-static DEFINE_XARRAY_FLAGS(ceps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+static DEFINE_XARRAY_FLAGS(ceps, XA_FLAGS_LOCK_BH);
+/*
+ * No number is used twice: iw_cm keeps that of a request for as long as the
+ * consumer wants, and would find another consumer's request by it.
+ */
+static atomic64_t last_index;
 static DECLARE_WAIT_QUEUE_HEAD(ceps_wait);
 
 /*
@@ -29,7 +34,6 @@ static const char *(*const needs_iw_cm)(int reason) __used = iwcm_reject_msg;
 struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 			      work_func_t work, gfp_t gfp)
 {
-	static u32 next;
 	struct iwm_cep *cep = kzalloc(sizeof(*cep), gfp);
 
 	if (!cep)
@@ -39,8 +43,8 @@ struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 	cep->state = state;
 	spin_lock_init(&cep->lock);
 	INIT_DELAYED_WORK(&cep->work, work);
-	if (xa_alloc_cyclic_bh(&ceps, &cep->index, cep, xa_limit_32b, &next,
-			       gfp) < 0) {
+	cep->index = atomic64_inc_return(&last_index);
+	if (xa_insert_bh(&ceps, cep->index, cep, gfp)) {
 		kfree(cep);
 		return NULL;
 	}
@@ -545,7 +549,7 @@ static int deliver_request(struct iwm_cep *cep, struct iw_cm_id *listen_id,
 		.remote_addr = req->remote,
 		.private_data = (void *)req->pd,
 		.private_data_len = cep->peer.pd_len,
-		.provider_data = (void *)(unsigned long)cep->index,
+		.provider_data = (void *)cep->index,
 	};
 
 	event_set_depths(&event, cep->peer.ird, cep->peer.ord);

@@ -83,7 +83,7 @@ struct cep_fallback {
 struct iwm_cep {
 	struct kref ref;
 	struct iwm_dev *dev;
-	u32 index;
+	unsigned long index;
 	struct delayed_work work;
 	bool user;
 
