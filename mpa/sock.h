@@ -90,9 +90,15 @@ u32 mpa_sock_emss(struct sock *sk);
 /* Do octets reach the peer within this stack? Context: socket lock held. */
 static inline bool mpa_sock_is_local(struct sock *sk)
 {
-	const struct dst_entry *dst = __sk_dst_get(sk);
+	const struct dst_entry *dst;
+	bool local;
 
-	return dst && dst->dev->flags & IFF_LOOPBACK;
+	rcu_read_lock();
+	dst = __sk_dst_get(sk);
+	/* The netdev may be removed, which replaces dst->dev. */
+	local = dst && READ_ONCE(dst->dev)->flags & IFF_LOOPBACK;
+	rcu_read_unlock();
+	return local;
 }
 
 /* Drop all received octets, so that a close sends a FIN and not an RST. */
