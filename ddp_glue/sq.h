@@ -215,6 +215,7 @@ struct tx_msg {
  * @mr: region that was used last, until the next hand-over (owner)
  * @msn: next MSN of each untagged queue (owner)
  * @blocked: enum sq_blocked, as last seen by the owner
+ * @tries: successive attempts that found no memory (owner)
  * @context: enum sq_context (owner; written with WRITE_ONCE())
  * @for_worker: the next work request needs an owner that may sleep (owner)
  * @response_turn: a Response is sent before the next work request (owner)
@@ -261,6 +262,7 @@ struct iwm_sq {
 	struct iwm_mr *mr;
 	u32 msn[RDMAP_NUM_QUEUES];
 	u8 blocked;
+	u8 tries;
 	u8 context;
 	bool for_worker;
 	bool response_turn;

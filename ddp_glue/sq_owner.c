@@ -82,12 +82,31 @@ static enum tx_result reflush(struct iwm_qp *qp, enum tx_result result)
 	return result;
 }
 
+/*
+ * Try again later. Each try of a program's worker may reclaim in a full cgroup,
+ * so each delay is longer than the one before, until TCP has @taken something.
+ * Storage, whose memory has reserves, does not wait longer.
+ */
+static void no_memory(struct iwm_qp *qp, bool taken)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	if (taken || !qp->user)
+		sq->tries = 0;
+	if (test_bit(IWM_SQ_DEFERRED, &sq->flags))
+		return;
+	iwm_sq_defer(sq, IWM_SQ_NO_MEMORY_NS << sq->tries);
+	if (sq->tries < IWM_SQ_MAX_DOUBLINGS)
+		sq->tries++;
+}
+
 /* Do the owner's work. True: the Terminate was sent, or can never be sent. */
 static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 {
 	struct mpa_conn *conn = sq_conn_get(qp);
 	struct iwm_sq *sq = qp->sq;
 	enum sq_blocked why = IWM_SQ_BLOCKED_NOT;
+	u64 accepted = READ_ONCE(sq->accepted);
 	bool terminated = false;
 
 	*result = TX_IDLE;
@@ -98,7 +117,9 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	sq_note_blocked(sq, why);
 	/* Still as the owner: iwm_sq_stop() waits until this is done. */
 	if (*result == TX_NO_MEMORY)
-		iwm_sq_defer(sq, IWM_SQ_NO_MEMORY_NS);
+		no_memory(qp, READ_ONCE(sq->accepted) != accepted);
+	else
+		sq->tries = 0;
 	/* Pairs with iwm_sq_terminate(): the body is complete */
 	if (test_bit_acquire(IWM_SQ_TERMINATE, &sq->flags)) {
 		terminated = iwm_sq_send_terminate(qp, conn);

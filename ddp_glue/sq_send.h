@@ -22,8 +22,9 @@ void iwm_sq_stop(struct iwm_qp *qp, bool flush);
 void iwm_sq_pause(struct iwm_qp *qp);
 void iwm_sq_resume(struct iwm_qp *qp);
 
-/* Delay before the next attempt after a failed allocation */
+/* Delay before the next attempt after a failed allocation; it may double */
 #define IWM_SQ_NO_MEMORY_NS	(10 * NSEC_PER_MSEC)
+#define IWM_SQ_MAX_DOUBLINGS	7
 
 /* Delay before the next round of flushing a program's ring */
 #define IWM_SQ_REFLUSH_NS	(100 * NSEC_PER_MSEC)

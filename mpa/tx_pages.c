@@ -33,10 +33,18 @@ static bool chunk_is_free(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
-/* An owner that may not sleep takes free memory only, and no reserves. */
+/*
+ * An owner that may not sleep takes free memory only, and no reserves. For a
+ * worker no limit on CPU time applies: if a program's cgroup is full, it does
+ * not reclaim for long, nor kill the cgroup's processes.
+ */
 static gfp_t ring_gfp(const struct mpa_tx_ring *ring)
 {
-	return (ring->atomic ? GFP_NOWAIT : ring->gfp) | __GFP_NOWARN;
+	gfp_t gfp = ring->atomic ? GFP_NOWAIT : ring->gfp;
+
+	if (ring->memcg && current->flags & PF_KTHREAD)
+		gfp |= __GFP_NORETRY;
+	return gfp | __GFP_NOWARN;
 }
 
 /*
