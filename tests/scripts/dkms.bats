@@ -23,7 +23,7 @@ dkms() {
 # add: adds the modules.
 add() {
   mkdir -p "$work"/{source,tree,install} "$work/source/iwmpa-0"
-  sed 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION=0/' ../dkms.conf >"$work/source/iwmpa-0/dkms.conf"
+  sed "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=0/; s,/lib/modules,$work/install," ../dkms.conf >"$work/source/iwmpa-0/dkms.conf"
   cp ../Kbuild "$work/source/iwmpa-0/"
   # dkms insists on root, which it does not need in these trees. The fake make leaves a file when it is called.
   fake id <<<'echo 0'
@@ -42,6 +42,36 @@ left_alone() { dkms autoinstall -k "$1" ${2:+-a "$2"} && [ ! -e "$work/asked" ];
 @test "6.2 is left alone when another kernel has the modules" { add; installed; left_alone 6.2.0-1-amd64; }
 @test "7.20 is left alone" { add; installed; left_alone 7.20.1+deb13-amd64; }
 @test "a kernel for i686 is left alone" { add; installed; left_alone 6.1.99-686-pae i686; }
+
+# configured KERNEL [LINE]: its headers are installed, with this line in the configuration.
+configured() {
+  mkdir -p "$work/install/$1/build/include"
+  echo "${2:-}" >"$work/install/$1/build/.config"
+}
+
+@test "a kernel without the RDMA core is left alone, also by the hook" {
+  add
+  configured 6.12.9-rpi
+  left_alone 6.12.9-rpi
+  installed
+  left_alone 6.12.9-rpi
+  configured 6.8.0-rpi
+  hook 6.8.0-rpi
+  [ -z "$output" ] && [ ! -e "$work/asked" ]
+  configured 6.8.0-rpi CONFIG_INFINIBAND_USER_ACCESS=m
+  hook 6.8.0-rpi
+  [ -e "$work/asked" ]
+}
+
+@test "a kernel with the RDMA core is built for" {
+  add
+  installed
+  configured 6.12.9-amd64 CONFIG_INFINIBAND_USER_ACCESS=m
+  cp "$work/install/6.12.9-amd64/build/.config" "$work/headers/"
+  run ! dkms autoinstall -k 6.12.9-amd64 --kernelsourcedir "$work/headers"
+  echo "$output"
+  [ -e "$work/asked" ]
+}
 
 @test "the kernels of Kbuild are built for" {
   add
