@@ -41,7 +41,7 @@ struct Connection {
   std::uint64_t qp = 0;
   std::string state = {};              /**< of the queue pair */
   std::string process = {};            /**< its owner; with the process id when it is a program */
-  std::string local = {}, remote = {}; /**< address and port; empty before the connection */
+  std::string local = {}, remote = {}; /**< address and port; empty until they are resolved */
   std::optional<Times> times = {};     /**< when its socket is in this network namespace */
   Json driver = Json::object();        /**< further details from the driver, by name */
 };

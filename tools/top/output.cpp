@@ -18,7 +18,7 @@ constexpr auto connectionRow = "%-16s %9s %-5s %-27s %-27s %-22s %8s";
 
 std::size_t connectionsOf(const Sample& sample, const Device& device) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(sample.connections, [&](const Connection& c) { return c.device == device.name && !c.remote.empty(); }));
+      std::ranges::count_if(sample.connections, [&](const Connection& c) { return c.device == device.name && c.state == "RTS"; }));
 }
 
 std::uint64_t errorsOf(const Device& device) {

@@ -94,8 +94,15 @@ std::uint64_t number(const Json& object, const char* name) {
   return it != object.end() && it->is_number_unsigned() ? it->get<std::uint64_t>() : 0;
 }
 
-/** ADDRESS:PORT in a form common to ss and rdma: without brackets, and without the IPv6 mapping of an IPv4 address. */
+/**
+ * ADDRESS:PORT in a form common to ss and rdma: without brackets, without the netdev to which the socket is bound
+ * (ADDRESS%NETDEV:PORT), and without the IPv6 mapping of an IPv4 address.
+ */
 std::string endpoint(std::string address) {
+  const auto netdev = address.find('%'), port = address.rfind(':');
+
+  if (netdev != std::string::npos && port != std::string::npos && netdev < port)
+    address.erase(netdev, port - netdev);
   std::erase_if(address, [](char c) { return c == '[' || c == ']'; });
   return address.starts_with("::ffff:") ? address.substr(7) : address;
 }
@@ -205,7 +212,8 @@ Sample takeSample() {
       continue;
     addLinks(devices, ofLink(showLink, link));
     std::ranges::move(devices, std::back_inserter(sample.devices));
-    std::ranges::move(readConnections(name, ofLink(showQps, link), ofLink(showIds, link)), std::back_inserter(sample.connections));
+    std::ranges::move(readConnections(printable(name), ofLink(showQps, link), ofLink(showIds, link)),
+                      std::back_inserter(sample.connections));
   }
   std::ranges::sort(sample.devices, {}, &Device::name);
   std::ranges::stable_sort(sample.connections, {}, &Connection::device);

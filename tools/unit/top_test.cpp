@@ -39,7 +39,8 @@ Sample sample(milliseconds at, std::uint64_t octets, std::uint64_t fpdus, std::u
                 .netdev = "eth0",
                 .state = "ACTIVE",
                 .counters = {{"rx_octets", octets}, {"rx_fpdus", fpdus}, {"rx_passes", passes}, {"rx_crc_errors", 2}}}};
-  s.connections = {{.device = "rd1", .qp = 77, .remote = "peer", .times = Times{9000, blockedMs, 100}}};
+  s.connections = {{.device = "rd1", .qp = 77, .state = "RTS", .remote = "peer", .times = Times{9000, blockedMs, 100}},
+                   {.device = "rd1", .qp = 78, .state = "ERR", .remote = "peer"}};
   return s;
 }
 
@@ -65,6 +66,17 @@ TEST(TopSources, TimesAreThoseOfTheSocketWithBothAddresses) {
   EXPECT_EQ(list[0].times->busy, 5200u);
   EXPECT_EQ(list[0].times->window, 1000u);
   EXPECT_EQ(list[0].times->sending, 500u);
+}
+
+TEST(TopSources, TheNetdevOfASocketIsNoPartOfItsAddress) {
+  std::vector<Connection> list = {{.device = "rd1", .local = "10.9.0.1:42829", .remote = "10.9.0.2:7174"},
+                                  {.device = "rd1", .local = "fe80::1:42829", .remote = "fe80::2:7174"}};
+
+  addTimes(list, "ESTAB 0 0 10.9.0.1%blue:42829 10.9.0.2:7174 cubic busy:7ms\n"
+                 "ESTAB 0 0 [fe80::1]%wire.5:42829 [fe80::2]:7174 cubic busy:8ms\n");
+  ASSERT_TRUE(list[0].times && list[1].times);
+  EXPECT_EQ(list[0].times->busy, 7u);
+  EXPECT_EQ(list[1].times->busy, 8u);
 }
 
 TEST(TopSources, NothingIsAnEmptyListAndRubbishAnError) {
