@@ -19,7 +19,8 @@ ip link add wire type dummy && ip link set wire up
 ip link add link wire name wire.5 type vlan id 5
 ip link add br-lan-0 type bridge
 ip link add bond7 type bond
-for netdev in wire wire.5 br-lan-0 bond7; do
+ip link add name netdev type dummy
+for netdev in wire wire.5 br-lan-0 bond7 netdev; do
   check "a device on $netdev" "$link" add $netdev
   check "it is named iw_$netdev" on_netdev iw_$netdev $netdev
   check "added once more" "$link" add $netdev
