@@ -181,18 +181,29 @@ static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
 	return mpa_handshake_send(conn, frame, ret);
 }
 
-/* RFC 5044 section C.2.1: send a Reply that refuses, then a FIN. */
-static void refuse_rdmac(struct mpa_conn *conn)
+/*
+ * Send a Reply that refuses, then a FIN. An Initiator that gets no Reply takes
+ * this side for one of revision 1 (RFC 6581 section 10), and tries that.
+ */
+static void refuse(struct mpa_conn *conn, int status)
 {
 	struct mpa_offer reply;
+	int ret;
 
+	fill_offer(&conn->offer, &conn->params, 0);
+	mpa_startup_answer(&conn->offer, &conn->peer, &reply, &conn->agreed);
+	reply.reject = true;
+	ret = send_reply(conn, &reply, NULL);
+	startup_end(conn, status, ret);
+}
+
+/* RFC 5044 section C.2.1 */
+static void refuse_rdmac(struct mpa_conn *conn)
+{
 	mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
 	/* The consumer may refuse what the setting permits. */
 	conn->params.settings.rdmac = false;
-	fill_offer(&conn->offer, &conn->params, 0);
-	mpa_startup_answer(&conn->offer, &conn->peer, &reply, &conn->agreed);
-	send_reply(conn, &reply, NULL);
-	startup_end(conn, -EPROTONOSUPPORT, false);
+	refuse(conn, -EPROTONOSUPPORT);
 }
 
 static void step_wait_request(struct mpa_conn *conn)
@@ -216,7 +227,7 @@ static void step_wait_request(struct mpa_conn *conn)
 	}
 	if (ret) {
 		mpa_count(conn, MPA_STAT_STARTUP_REFUSED, 1);
-		startup_end(conn, -ECONNREFUSED, true);
+		refuse(conn, -ECONNREFUSED);
 		return;
 	}
 	if (conn->half_open)

@@ -55,6 +55,7 @@ check "dum0" eval 'ip -n h2 link add dum0 type dummy && ip -n h2 link set dum0 u
   ip -n h2 addr add fd09:9::9/128 dev dum0 nodad && ip -n h1 route add 10.9.9.9 via 10.9.0.2 && ip -n h1 route add fd09:9::9 via fd09::2'
 fails "without a device on it, IPv4" "10.9.9.9.* dum0" "" "-a 10.9.9.9"
 fails "without a device on it, IPv6" "fd09:9::9.* dum0" "-a ::" "-a fd09:9::9"
+check "the client was refused in the startup, and did not try revision 1" test "$(counter rd1 cm_fallbacks)" = 0
 check "a device on it" in2 rdma link add rd_dum type iwmpa netdev dum0
 pings "IPv4, a listener of its own" h2 "-a 10.9.9.9" h1 "-a 10.9.9.9"
 pings "IPv4, wildcard listener" h2 "" h1 "-a 10.9.9.9"
