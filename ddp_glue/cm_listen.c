@@ -56,6 +56,8 @@ struct iwm_subscription {
  * struct iwm_listen - provider_data of a listening iw_cm_id
  * @id: with a reference
  * @dev: device
+ * @order: place in the order in which rdma_cm knows the devices: it makes an
+ *	id's listeners in that order, and one when a device is added
  * @ready: the listener gets Requests (subs_lock)
  * @mapped: iw_cm's local address of the port mapper: see hide_from_mapper()
  * @subs: the second is for IPv4 when "::" takes both families; none for an id
@@ -64,6 +66,7 @@ struct iwm_subscription {
 struct iwm_listen {
 	struct iw_cm_id *id;
 	struct iwm_dev *dev;
+	u64 order;
 	bool ready;
 	struct sockaddr_storage mapped;
 	struct iwm_subscription subs[2];
@@ -153,13 +156,13 @@ static struct iwm_listen *find_listen(const struct iwm_port *port,
 			continue;
 		candidate = port_listen(other, owner);
 		if (candidate &&
-		    (!listen || candidate->dev->made < listen->dev->made))
+		    (!listen || candidate->order < listen->order))
 			listen = candidate;
 	}
 	return listen;
 }
 
-/* Nothing else tells why: the peer only sees that the connection is reset. */
+/* Nothing else tells why: the peer only sees that the connection is refused. */
 static void warn_refused(const struct sockaddr_storage *local,
 			 const struct net_device *owner)
 {
@@ -213,6 +216,12 @@ static const struct mpa_consumer_ops port_ops = {
 	.request = port_request,
 };
 
+/* 0 and MPA_ANY_VRF are both sockets without a VRF, of which TCP allows one. */
+static bool port_has_vrf(const struct iwm_port *port, int vrf)
+{
+	return port->vrf == vrf || (port->vrf <= 0 && vrf <= 0);
+}
+
 static struct iwm_port *port_find(struct net *net, int vrf,
 				  const struct sockaddr_storage *addr)
 {
@@ -220,7 +229,7 @@ static struct iwm_port *port_find(struct net *net, int vrf,
 
 	lockdep_assert_held(&ports_mutex);
 	hash_for_each_possible(ports, port, entry, port_key(net, addr))
-		if (net_eq(port->net, net) && port->vrf == vrf &&
+		if (net_eq(port->net, net) && port_has_vrf(port, vrf) &&
 		    addr_equal(&port->addr, addr))
 			return port;
 	return NULL;
@@ -477,6 +486,7 @@ static int listen_failed(struct iwm_dev *dev, const struct iw_cm_id *id,
 int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 {
 	struct iwm_dev *dev = to_iwm_dev(id->device);
+	static atomic64_t last_order;
 	struct iwm_listen *listen;
 	int ret;
 
@@ -486,6 +496,7 @@ int iwm_cm_create_listen(struct iw_cm_id *id, int backlog)
 		return listen_failed(dev, id, -ENOMEM);
 	listen->dev = dev;
 	listen->id = id;
+	listen->order = atomic64_inc_return(&last_order);
 	id->add_ref(id);
 	ret = listen_open(listen, backlog);
 	if (ret) {

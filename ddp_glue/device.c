@@ -56,7 +56,6 @@
 
 static LIST_HEAD(devices);
 static DEFINE_MUTEX(devices_lock);
-static u64 devices_made;	/* under rtnl */
 
 static bool addr_tagged(const struct net_device *netdev)
 {
@@ -409,7 +408,6 @@ static void dev_describe(struct iwm_dev *dev, struct net_device *netdev)
 		ether_addr_copy(dev->mac, netdev->dev_addr);
 	else
 		eth_random_addr(dev->mac);
-	dev->made = ++devices_made;
 	dev_set_gids(dev, netdev);
 	dev_set_speed(dev, netdev);
 	dev->port_state = netdev_port_state(netdev);

@@ -86,7 +86,6 @@ struct iwm_qp;
  * struct iwm_dev - one RDMA device on one netdev
  * @netdev: under RCU; NULL once the netdev is being unregistered; then the
  *	device has no network namespace either: see iwm_dev_net()
- * @made: its place in the order in which devices were made
  * @registered: ib_register_device() has added it to all clients of the core
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
@@ -100,7 +99,6 @@ struct iwm_dev {
 	struct net_device __rcu *netdev;
 	netdevice_tracker netdev_tracker;
 	struct list_head entry;		/* devices, devices_lock */
-	u64 made;
 	bool registered;
 	u8 mac[ETH_ALEN];		/* source of the node GUID */
 	union ib_gid gids[IWM_NUM_GIDS];

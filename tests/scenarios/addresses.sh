@@ -73,6 +73,19 @@ refused "no listener on that of h2" "Cannot assign|No such device" in2 timeout 2
 pings "a listener on that of h1" h1 "-a 10.9.7.1" h1 "-a 10.9.7.1"
 check "twins are deleted" eval 'ip -n h1 link delete twin && ip -n h2 link delete twin'
 
+say "a device that is made after tcp_l3mdev_accept has changed"
+# late_device FROM TO: the server listens before the change.
+late_device() {
+  local pid
+  in2 sysctl -qw net.ipv4.tcp_l3mdev_accept="$1"
+  timeout -k 5 $((60 * PATIENCE)) ip netns exec h2 rping -s -V -C 5 >"$WORK/server" 2>&1 &
+  pid=$!
+  until_true 20 listening h2 7174 && in2 rdma link delete rd22 && in2 sysctl -qw net.ipv4.tcp_l3mdev_accept="$2" || return 1
+  in2 rdma link add rd22 type iwmpa netdev wire2 && bounded 20 ip netns exec h1 rping -c -V -C 5 -a 10.9.2.2 && wait $pid
+}
+check "from 0 to 1" late_device 0 1
+check "from 1 to 0" late_device 1 0
+
 say "a VRF"
 modprobe vrf
 check "VRF" eval 'ip -n h2 link add blue type vrf table 10 && ip -n h2 link set blue up &&
