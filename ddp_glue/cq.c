@@ -96,6 +96,11 @@ static void cq_error_event(struct iwm_cq *cq)
 
 	if (!ibcq->event_handler)
 		return;
+	/* That of uverbs posts nothing, and takes locks that sleep on RT. */
+	if (cq->user) {
+		ibcq->event_handler(&event, ibcq->cq_context);
+		return;
+	}
 	/* Interrupts off as for completion handlers: see may_send(). */
 	local_irq_save(flags);
 	ibcq->event_handler(&event, ibcq->cq_context);

@@ -9,8 +9,8 @@
  * over the vectors spread their work over the CPUs. The handler of a user CQ
  * only wakes a process, and is called on the current CPU.
  */
+#include <linux/completion.h>
 #include <linux/cpumask.h>
-#include <linux/wait_bit.h>
 #include "cq.h"
 
 /* Context: interrupts off; on the vector's CPU if that is online. */
@@ -23,8 +23,9 @@ static void notify_call(void *arg)
 	/* Pairs with test_and_set_bit() in iwm_notify() */
 	smp_mb__after_atomic();
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	/* Not wake_up_var(), whose lock sleeps on RT: this is an interrupt. */
 	if (atomic_dec_and_test(&cq->calls))
-		wake_up_var(&cq->calls);
+		complete(&cq->calls_ended);
 }
 
 /* If this is the vector's CPU, the handler is called directly. */
@@ -194,7 +195,8 @@ void iwm_notify_init(struct iwm_cq *cq, u32 vector)
 	cq->cpu = vector_cpu(vector);
 	INIT_CSD(&cq->csd, notify_call, cq);
 	init_irq_work(&cq->work, notify_work);
-	atomic_set(&cq->calls, 0);
+	atomic_set(&cq->calls, 1);	/* until iwm_notify_stop() */
+	init_completion(&cq->calls_ended);
 	hrtimer_setup(&cq->mod_timer, notify_timeout, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 }
@@ -204,7 +206,8 @@ void iwm_notify_init(struct iwm_cq *cq, u32 vector)
  * @ibcq: completion queue that no queue pair uses any more
  *
  * This is ib_device_ops.pre_destroy_cq: afterwards the core ends the poller
- * that the handler may have started.
+ * that the handler may have started. iwm_destroy_cq() calls it, too, for cores
+ * that do not; the second call has nothing to wait for.
  *
  * Context: process, may sleep. Return: 0.
  */
@@ -213,7 +216,9 @@ int iwm_notify_stop(struct ib_cq *ibcq)
 	struct iwm_cq *cq = to_iwm_cq(ibcq);
 
 	hrtimer_cancel(&cq->mod_timer);
-	wait_var_event(&cq->calls, !atomic_read(&cq->calls));
+	if (!test_and_set_bit(IWM_CQ_STOPPED, &cq->flags) &&
+	    !atomic_dec_and_test(&cq->calls))
+		wait_for_completion(&cq->calls_ended);
 	irq_work_sync(&cq->work);	/* it is written after the call */
 	return 0;
 }

@@ -182,6 +182,7 @@ struct iwm_mr {
 /* Bits of iwm_cq.flags */
 enum {
 	IWM_CQ_CALLED,	/* a call of the handler is pending */
+	IWM_CQ_STOPPED,	/* the last call has ended, or is waited for */
 };
 
 /**
@@ -196,7 +197,8 @@ enum {
  * @cpu: CPU of the completion vector: kernel consumers' handlers run there
  * @csd: calls the handler there; IWM_CQ_CALLED prevents concurrent use
  * @work: sends @csd from an interrupt; IWM_CQ_CALLED guards it in the same way
- * @calls: calls of the handler that have not ended
+ * @calls: calls of the handler that have not ended, and one until it is stopped
+ * @calls_ended: @calls is 0
  * @mod_count: completions that a notification may wait for, 0: none (@lock)
  * @mod_usec: longest wait of a notification (@lock)
  * @held_back: completions that match the request for notification and have not
@@ -222,6 +224,7 @@ struct iwm_cq {
 	call_single_data_t csd;
 	struct irq_work work;
 	atomic_t calls;
+	struct completion calls_ended;
 	u16 mod_count;
 	u16 mod_usec;
 	u16 held_back;
