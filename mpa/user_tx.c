@@ -10,7 +10,7 @@
 
 /* The flags that make sense for a record. */
 #define MPA_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | \
-			 MSG_BATCH | MSG_CMSG_COMPAT)
+			 MSG_WAITALL | MSG_BATCH | MSG_CMSG_COMPAT)
 
 /* A ULPDU of any length may be sent if none waits and TCP has room. */
 static bool user_has_room(const struct mpa_user *user)
@@ -65,6 +65,16 @@ static int wait_room(struct mpa_user *user, long timeo)
 }
 
 /*
+ * Has the error of a hand-over left TCP intact? recvmmsg() reports the error of
+ * a later message by sk_err, without the socket lock.
+ */
+static bool error_passes(const struct sock *sk, int err)
+{
+	return err && sk->sk_state != TCP_CLOSE &&
+	       !(sk->sk_shutdown & SEND_SHUTDOWN);
+}
+
+/*
  * With TCP_NODELAY each call ends its segment. Without it, or with TCP_CORK or
  * MSG_MORE, short ULPDUs share segments (RFC 5044 A.2, TX-02), and TCP decides
  * when to send a segment that is not full.
@@ -78,9 +88,13 @@ static int push_ulpdu(struct mpa_user *user, bool more)
 	conn->tx.nagle = !(nonagle & TCP_NAGLE_OFF) ||
 			 (nonagle & TCP_NAGLE_CORK);
 	ret = mpa_tx_push(conn, more);
+	if (ret != -EAGAIN && error_passes(user->sk, ret)) {
+		mpa_conn_push_later(conn);
+		ret = -EAGAIN;
+	}
 	mpa_tx_update_emss(conn);
 	mpa_user_refresh(user);
-	/* The worker sends the rest when TCP has room. */
+	/* The worker sends the rest when TCP has room, or later. */
 	return ret == -EAGAIN ? 0 : ret;
 }
 
@@ -153,7 +167,7 @@ int mpa_user_finish(struct mpa_user *user)
 	mpa_sock_lift(user->sk, &limits);
 	ret = mpa_tx_push(conn, false);
 	mpa_sock_lower(user->sk, &limits);
-	if (ret == -EAGAIN)
+	if (ret == -EAGAIN || error_passes(user->sk, ret))
 		return -ENOBUFS;
 	WRITE_ONCE(conn->tx.ready, false);
 	mpa_user_refresh(user);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <future>
+#include <linux/net_tstamp.h>
 #include <linux/sockios.h>
 #include <linux/userfaultfd.h>
 #include <random>
@@ -26,6 +27,12 @@ using peer::FrameKind;
 using peer::StartupFrame;
 using test::expect;
 using test::expectEqual;
+
+/* Waits until @p done returns true. */
+template <class F> static void await(const Socket& s, const std::string& what, F done) {
+  for (const test::Deadline deadline(patience); !done(); s.poll(0, test::milliseconds(10)))
+    expect(!deadline.passed(), what);
+}
 
 /* An inaccessible page behind an accessible one. */
 class Hole {
@@ -274,6 +281,30 @@ static void faults(Context& c) {
     }
     expectEqual(e.client.status().tx_position, e.server.status().rx_position, "stream positions");
   }
+}
+
+/*
+ * recvmmsg() sets the socket's error, here EFAULT, while another thread's send() sleeps. TCP is intact, and the record is sent
+ * once, without any help of the peer.
+ */
+static void errorWithinSend(Context& c) {
+  const Ends e = fullEnds(c);
+  const int stamps = SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_TSONLY;
+  const Missing page;
+  const Hole hole;
+
+  expectOk(e.client.set(SOL_SOCKET, SO_TIMESTAMPING, stamps), "SO_TIMESTAMPING");
+  expectOk(e.client.send(text("with a timestamp")), "send");
+  expectUlpdu(e.server.receive(), text("with a timestamp"), "the first record");
+  Call call(e, [&] { return ::send(e.client.fd(), page.address(), 3000, MSG_NOSIGNAL); });
+  page.awaitSleepers(1);
+  auto* const headers = static_cast<mmsghdr*>(hole.before(sizeof(mmsghdr)));
+  await(e.client, "no timestamp", [&] { return recvmmsg(e.client.fd(), headers, 2, MSG_ERRQUEUE, nullptr) == 1; });
+  page.come();
+  expectEqual(call.result(), 3000, "send");
+  expectUlpdu(e.server.receive(), Bytes(3000), "the record");
+  expect(e.client.poll(POLLOUT) & POLLOUT, "no POLLOUT");
+  expectEqual(e.client.status().tx_position, e.server.status().rx_position, "stream positions");
 }
 
 /* In Full Operation other calls on a TCP socket either work or are refused. */
@@ -583,12 +614,6 @@ private:
   static constexpr const char* path_ = "/sys/fs/cgroup/socket-test";
 };
 
-/* Waits until @p done returns true. */
-template <class F> static void await(const Socket& s, const std::string& what, F done) {
-  for (const test::Deadline deadline(patience); !done(); s.poll(0, test::milliseconds(10)))
-    expect(!deadline.passed(), what);
-}
-
 static bool allAcknowledged(const Socket& s) {
   int waiting = 1;
 
@@ -818,6 +843,7 @@ std::span<const SocketCase> hostileCases() {
       {"hostile-moments", "", "each action in the wrong state", wrongMoments},
       {"hostile-crc", "CRC-06", "CRCs off: by permission of the administrator only", crcPermission},
       {"hostile-faults", "TX-08", "memory that faults within a ULPDU", faults},
+      {"hostile-error", "TX-08", "an error of recvmmsg() within send()", errorWithinSend},
       {"hostile-calls", "", "other calls on a TCP socket", otherCalls},
       {"hostile-streaming", "STA-16", "the same in streaming mode, where it works", streamingCalls},
       {"hostile-urgent", "MRK-03", "urgent data inside of an FPDU", urgent},
