@@ -169,6 +169,9 @@ static void qp_shut_down(struct iwm_qp *qp, enum iwm_qp_state state)
 		iwm_qp_queue_close(qp, IWM_CLOSE_MAX_MS);
 	else if (state == IWM_QP_CLOSING)
 		iwm_qp_disconnect(qp, false, -ECONNABORTED);
+	/* A fault since then: iwm_sq_stop() may have sent its Terminate. */
+	if (READ_ONCE(qp->state) == IWM_QP_TERMINATE)
+		iwm_qp_terminated(qp);
 }
 
 /* Release the connection of a failed startup. */

@@ -434,11 +434,30 @@ inline disconnect(reset)
 	finish()
 }
 
+inline iwm_qp_terminated()
+{
+	take(conn_lock);
+	send_fin();
+	give(conn_lock);
+	d_step {
+		use_qp;
+		terminated = state == TERMINATE;
+		if
+		:: terminated -> state = ERROR
+		:: else
+		fi
+	};
+	if
+	:: terminated -> terminated = false; queue_close(); finish()
+	:: else
+	fi
+}
+
 /* iwm_qp_close_work(): close_step() */
 active proctype closer()
 {
 	mtype from;
-	bool had_qp, had_conn, may, late, waits;
+	bool had_qp, had_conn, may, late, waits, terminated;
 
 end:	do
 	:: atomic { close_queued -> close_queued = false; close_runs = true; use_qp };
@@ -466,6 +485,11 @@ end:	do
 			:: else
 			fi
 #endif
+			;
+			if
+			:: state == TERMINATE -> iwm_qp_terminated()
+			:: else
+			fi
 		:: else
 		fi;
 		close_runs = false
@@ -514,23 +538,7 @@ end:	do
 #endif
 			d_step { use_qp; owned = false; got = false };
 			if
-			:: terminated ->
-				/* iwm_qp_terminated() */
-				take(conn_lock);
-				send_fin();
-				give(conn_lock);
-				d_step {
-					use_qp;
-					terminated = state == TERMINATE;
-					if
-					:: terminated -> state = ERROR
-					:: else
-					fi
-				};
-				if
-				:: terminated -> terminated = false; queue_close(); finish()
-				:: else
-				fi
+			:: terminated -> iwm_qp_terminated()
 			:: else
 			fi;
 			if
