@@ -164,6 +164,12 @@ static void event_set_depths(struct iw_cm_event *event, u16 peer_ird,
 	event->ord = min_t(u16, peer_ord, IWM_MAX_IRD);
 }
 
+/* The Reply's depth, or ours in force if the peer has not negotiated it. */
+static u16 peer_depth(u16 depth, u16 ours)
+{
+	return depth == MPA_ENH_NO_DEPTH ? ours : depth;
+}
+
 /* Return: the status that was delivered. An error here becomes that status. */
 static int deliver_reply(struct iwm_cep *cep, int status,
 			 const struct mpa_offer *peer,
@@ -176,14 +182,16 @@ static int deliver_reply(struct iwm_cep *cep, int status,
 		.remote_addr = cep->id->m_remote_addr,
 	};
 
+	/* RFC 6581 9.1: report the peer's depths to the ULP, too. */
 	if (status) {
 		event.local_addr = cep->id->local_addr;
 		event.remote_addr = cep->id->remote_addr;
-		/* RFC 6581 9.1: report the peer's depths to the ULP, too. */
 		if (peer)
 			event_set_depths(&event, peer->ird, peer->ord);
 	} else {
-		event_set_depths(&event, agreed->ord, agreed->ird);
+		event_set_depths(&event,
+				 peer_depth(peer->ird, agreed->ord),
+				 peer_depth(peer->ord, agreed->ird));
 	}
 	if (peer && peer->pd_len <= MAX_EVENT_PD) {
 		event.private_data = (void *)pd;

@@ -191,6 +191,18 @@ static void insufficientIrd(Context& c) {
   }
 }
 
+/** The application gets the depths that the Responder gave, and not only those in force. */
+static void depthsOfReply(Context& c) {
+  Answer a(c, "ird=16 ord=16");
+  StartupFrame f = replyTo(a.request, enhanced(c));
+
+  f.enhanced->ird = 20;
+  f.enhanced->ord = 3;
+  a.reply(f);
+  const Line event = c.target.expectEvent("cm");
+  expect(event.at("event") == "ESTABLISHED" && event.at("ird") == "3" && event.at("ord") == "20", event.text);
+}
+
 static void noCommonRtr(Context& c) {
   for (const bool model : {true, false}) { /* A set without a kind, and A not echoed */
     Answer a(c);
@@ -313,6 +325,7 @@ static void fallbackCatastrophe(Context& c) {
 static const WireCase table[] = {
     {"enhanced-rtr", asBoth, "ENH-05 ENH-06 ENH-07", "empty SEND, WRITE and READ as RTR, in every combination", rtrKinds},
     {"enhanced-empty-send", asBoth, "ENH-06", "an empty first SEND that is not the RTR", emptySend},
+    {"enhanced-depths", asResponder, "ENH-03", "the application gets IRD and ORD of the Reply", depthsOfReply},
     {"enhanced-ird", asResponder, "ENH-03 ENH-08", "the peer's ORD above the device's IRD: Terminate 6", insufficientIrd},
     {"enhanced-no-rtr", asResponder, "ENH-06 ENH-08", "no common RTR: Terminate 7", noCommonRtr},
     {"enhanced-local", asResponder, "ENH-08", "a Reply that the device cannot pass on: Terminate 5", localCatastrophe},
