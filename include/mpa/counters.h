@@ -44,7 +44,7 @@ MPA_COUNTER(STARTUP_ERRORS, startup_errors, "MpaStartupErrors",
 MPA_COUNTER(STARTUP_TIMEOUTS, startup_timeouts, "MpaStartupTimeouts",
 	    "startups, as Initiator or Responder, that took longer than `startup_timeout`")
 MPA_COUNTER(STARTUP_REFUSED, startup_refused, "MpaStartupRefused",
-	    "connections reset or refused: `max_half_open`, or want of memory, a listener or its backlog")
+	    "connections refused: `max_half_open`, or want of memory, a listener or its backlog")
 MPA_COUNTER(CONNECTIONS, connections, "MpaConnections",
 	    "connections that reached Full Operation")
 

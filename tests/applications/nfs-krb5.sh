@@ -69,7 +69,7 @@ export_again() {
   "${in_server[@]}" exportfs -o "rw,sec=krb5:krb5i:krb5p,no_subtree_check,fsid=0" "*:$export_dir" && chmod 1777 $export_dir
 }
 
-as=(setpriv --reuid $user --regid $user --clear-groups)
+as=(setpriv --reuid "$user" --regid "$user" --clear-groups)
 as_alice() { bounded 120 "${as[@]}" "$@"; }
 log_in() { echo secret | bounded 60 "${in_client[@]}" "${as[@]}" kinit alice; }
 hundred_files() {

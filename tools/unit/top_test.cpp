@@ -148,7 +148,7 @@ TEST(TopOutput, TheTableNamesTheErrors) {
   now.connections[0].driver["mulpdu"] = 1432;
   const auto list = lines(Change(nullptr, now));
 
-  ASSERT_EQ(list.size(), 6u);
+  ASSERT_EQ(list.size(), 7u);
   EXPECT_EQ(list[1].substr(0, 10), "rd1       ");
   EXPECT_EQ(list[2], "  rx_crc_errors 2");
   EXPECT_NE(list[5].find("  mulpdu 1432"), std::string::npos);

@@ -242,8 +242,8 @@ void setState(ibv_qp* qp, ibv_qp_state state) {
 }
 
 /**
- * A QP in error raises an event when it takes no more from its SRQ. A program that drains it waits for that, from any state. It gets the
- * event once, even if it resets the QP: the kernel keeps events that are not read, and does not charge them.
+ * A QP in error raises an event when it takes no more from its SRQ. A program that drains it waits for that, from any state. It
+ * gets the event once, even if it resets the QP: the kernel keeps events that are not read, and does not charge them.
  */
 void lastOfShared(Context& c) {
   Pair pair(c.place);
@@ -265,7 +265,8 @@ void lastOfShared(Context& c) {
     setState(qp.get(), IBV_QPS_RESET);
     setState(qp.get(), IBV_QPS_ERR);
   }
-  expect(!waitAsync(context, IBV_EVENT_QP_LAST_WQE_REACHED, Deadline::exactly(test::milliseconds(0))), "a second QP_LAST_WQE_REACHED");
+  expect(!waitAsync(context, IBV_EVENT_QP_LAST_WQE_REACHED, Deadline::exactly(test::milliseconds(0))),
+         "a second QP_LAST_WQE_REACHED");
 }
 
 void postShared(ibv_srq* srq, std::uint64_t id, ibv_sge sge) {
