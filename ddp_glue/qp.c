@@ -48,6 +48,7 @@ static void init_qp(struct iwm_qp *qp, const struct ib_qp_init_attr *attr,
 	qp->scq = to_iwm_cq(attr->send_cq);
 	qp->rcq = to_iwm_cq(attr->recv_cq);
 	qp->srq = attr->srq ? to_iwm_srq(attr->srq) : NULL;
+	qp->last_wqe_due = !!qp->srq;
 	qp->user = user;
 	qp->owner = user ? get_pid(task_tgid(current)) : NULL;
 	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;

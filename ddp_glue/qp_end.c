@@ -75,10 +75,8 @@ void iwm_qp_rx_end(struct iwm_qp *qp)
 	if (dying)
 		return;
 	iwm_qp_flush_rq(qp);
-	if (xchg(&qp->last_wqe_due, false)) {
-		WRITE_ONCE(qp->last_wqe_told, true);
+	if (xchg(&qp->last_wqe_due, false))
 		iwm_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
-	}
 }
 
 /* Release the connection, if there is one. */

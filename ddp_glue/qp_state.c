@@ -45,9 +45,6 @@ static void set_state(struct iwm_qp *qp, enum iwm_qp_state to)
 {
 	lockdep_assert_held(&qp->lock);
 	trace_iwm_qp_state(qp, qp->state, to);
-	if (to == IWM_QP_TERMINATE ||
-	    (to == IWM_QP_ERROR && qp->state != IWM_QP_TERMINATE))
-		WRITE_ONCE(qp->last_wqe_due, qp->srq && !READ_ONCE(qp->last_wqe_told));
 	/*
 	 * Pairs with iwm_qp_rx_end(), which an upcall calls when it sees the
 	 * state, and with sq_may_transmit().

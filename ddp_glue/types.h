@@ -298,9 +298,9 @@ struct iwm_rx;
  *	@lock, and not once @dying
  * @fin_sent: our side is shut down or is being shut down (@conn_lock)
  * @deadline: jiffies at which the current step of closing is given up
- * @last_wqe_due: QP_LAST_WQE_REACHED is due when @rx_ended; set with @state
- * @last_wqe_told: the event was raised. Once for each QP, because a program that
- *	does not read its events could otherwise fill memory with them
+ * @last_wqe_due: QP_LAST_WQE_REACHED is due when @rx_ended. Once for each QP,
+ *	because a program that does not read its events could otherwise fill
+ *	memory with them
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
  * @rx_ended: receiving has ended: receives posted from now on are flushed at
  *	once
@@ -334,7 +334,6 @@ struct iwm_qp {
 	bool fin_sent;
 	unsigned long deadline;
 	u32 last_wqe_due;		/* not every CPU can xchg() a bool */
-	bool last_wqe_told;
 	bool used;
 	bool rx_ended;
 	atomic_t rq_flushes;
