@@ -70,9 +70,7 @@ int mpa_handshake_send(struct mpa_conn *conn, const void *octets, u32 len)
 
 	if (conn->params.account)
 		gfp |= __GFP_ACCOUNT;
-	/* As ring_gfp() */
-	if (conn->memcg && current->flags & PF_KTHREAD)
-		gfp |= __GFP_NORETRY | __GFP_NOWARN;
+	gfp |= mpa_worker_gfp(conn->memcg);
 	ret = mpa_sock_send_frame(conn->sk, octets, len, gfp);
 	set_active_memcg(active);
 	return ret;

@@ -33,18 +33,11 @@ static bool chunk_is_free(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
-/*
- * An owner that may not sleep takes free memory only, and no reserves. For a
- * worker no limit on CPU time applies: if a program's cgroup is full, it does
- * not reclaim for long, nor kill the cgroup's processes.
- */
+/* An owner that may not sleep takes free memory only, and no reserves. */
 static gfp_t ring_gfp(const struct mpa_tx_ring *ring)
 {
-	gfp_t gfp = ring->atomic ? GFP_NOWAIT : ring->gfp;
-
-	if (ring->memcg && current->flags & PF_KTHREAD)
-		gfp |= __GFP_NORETRY;
-	return gfp | __GFP_NOWARN;
+	return (ring->atomic ? GFP_NOWAIT : ring->gfp) | __GFP_NOWARN |
+	       mpa_worker_gfp(ring->memcg);
 }
 
 /*
