@@ -4,6 +4,7 @@
 # administrator's values in /etc override them.
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
+. "$(dirname "$0")/../lib/udev.sh"
 begin "NFS over RDMA: the package's settings"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own package"
 nfs_needs
@@ -15,7 +16,7 @@ writes=32
 inline=(sunrpc/rdma_max_inline_write sunrpc/rdma_max_inline_read sunrpc/svc_rdma/max_req_size)
 inline_is() { (cd /proc/sys && head "${inline[@]}" && ! grep -vx "$1" "${inline[@]}"); }
 # become VALUE: loads rpcrdma, waits for udev, and checks that the values are VALUE.
-become() { modprobe rpcrdma && udevadm settle --timeout=$((60 * PATIENCE)) && inline_is "$1"; }
+become() { settled modprobe rpcrdma && inline_is "$1"; }
 read_requests() { rdma statistic show link rd0/1 | grep -o ' rx_read_requests [0-9]*' | cut -d ' ' -f 3; }
 # reads_for_writes NUMBER: the writes of 4 KiB, each sent to the server separately, need that many RDMA Reads.
 reads_for_writes() {
@@ -37,9 +38,7 @@ writes_take() {
 
 dd if=/dev/urandom of="$WORK/data" bs=4k count=$writes status=none
 check "the files that are not modules are installed" make -s -C "$IWMPA_DIR" install-files PREFIX=/usr || finish
-/lib/systemd/systemd-udevd >"$WORK/udev" 2>&1 &
-udev=$!
-check "udev runs" until_true 60 udevadm control --ping || finish
+check "udev runs" start_udev || finish
 
 say "the package's values"
 check "8192, when rpcrdma is loaded" become 8192
@@ -55,8 +54,5 @@ say "a link to /dev/null disables the package's file"
 ln -s /dev/null /etc/sysctl.d/10-iwmpa-nfs.conf
 check "the kernel's values remain" become 4096
 check "rpcrdma unloads" bounded 60 modprobe -r rpcrdma
-check "udev has handled all events" udevadm settle --timeout=$((60 * PATIENCE))
-# Not by "udevadm control --exit", after which udevd was once seen not to end. Its end is not tested here.
-kill -KILL $udev
-wait $udev
+check "udev has handled all events" stop_udev
 finish

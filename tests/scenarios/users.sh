@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What users and containers may and may not do with the device: device files, links, settings, ports, objects. And RDMA over IPsec.
 . "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/udev.sh"
 . "$(dirname "$0")/../lib/esp.sh"
 begin "users and containers"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own settings"
@@ -15,21 +16,14 @@ plain_root=(capsh "--drop=cap_net_admin,cap_sys_admin,cap_sys_module,cap_dac_ove
 # opens COMMAND...: whether the user that COMMAND switches to can open the device.
 opens() { "$@" ibv_devinfo -d rd1 | grep -q "max_mtu"; }
 
-# The package's udev rule. udevd runs only during the tests that need it, because it resets the modes some time after a device appears.
+# The package's udev rule.
 mkdir -p /run/udev/rules.d && cp "$IWMPA_DIR/tools/link/90-iwmpa-uverbs.rules" /run/udev/rules.d || fail "no rule"
-start_udev() {
-  /lib/systemd/systemd-udevd >"$WORK/udev" 2>&1 &
-  udev=$!
-  until_true 60 udevadm control --ping || fail "no udev: $(tail -1 "$WORK/udev")"
-}
-stop_udev() { udevadm control --exit && wait $udev || fail "udev does not end"; }
-settled() { "$@" && udevadm settle --timeout=$((60 * PATIENCE)); }
 uverbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
 is_open_to() { stat -c '%G %a' "/dev/infiniband/$(uverbs_of "$1")" | tee /dev/stderr | grep -x "$2"; }
 becomes_open_to() { until_true 60 is_open_to "$@"; }
 
 say "device files, with RDMA devices that belong to a network namespace"
-start_udev
+check "udev runs" start_udev
 rdma system set netns exclusive || fail "devices do not belong to a namespace"
 ip netns add h1 && settled rdma link add rd0 type iwmpa netdev lo || fail "no device"
 check "they are for the group rdma" becomes_open_to rd0 "rdma 660"
@@ -37,7 +31,7 @@ settled rdma dev set rd0 netns h1 || fail "cannot move the device to h1"
 check "the same for a device that udev does not see any more" becomes_open_to rd0 "rdma 660"
 in1 rdma link delete rd0 && ip netns delete h1
 until_true 60 rdma system set netns shared || fail "devices are not shared again"
-stop_udev
+check "udev has handled all events" stop_udev
 
 say "device files"
 two_hosts || finish
@@ -49,7 +43,7 @@ chgrp rdma /dev/infiniband/uverbs* && chmod 660 /dev/infiniband/uverbs*
 refused "no user can when uverbs is for a group" "Failed to open device" "${nobody[@]}" ibv_devinfo -d rd1
 check "the group's members can" opens setpriv --reuid nobody --regid nogroup --groups rdma
 # rdma_cm alone is enough to listen on the wildcard address, because that opens no device.
-server=(ip netns exec h2 "${nobody[@]}" timeout 60 rping -s -p 7175)
+server=(ip netns exec h2 "${nobody[@]}" timeout $((60 * PATIENCE)) rping -s -p 7175)
 "${server[@]}" >"$WORK/rping" 2>&1 &
 check "a user without a device listens" until_true 40 listening h2 7175
 kill $!; wait $!
@@ -62,14 +56,14 @@ chmod 666 /dev/infiniband/rdma_cm
 chmod 666 /dev/infiniband/uverbs*
 # With the package's rule, which must not apply to another driver's device.
 ip link add other up type dummy && modprobe rdma_rxe && rdma link add other type rxe netdev other || fail "no other driver's device"
-start_udev
+check "udev runs" start_udev
 settled udevadm trigger --action=change --subsystem-match=infiniband_verbs || fail "cannot trigger udev"
 check "with the rule rd1 is for the group rdma" becomes_open_to rd1 "rdma 660"
 check "rd2 also" becomes_open_to rd2 "rdma 660"
 check "another driver's device is not" is_open_to other "root 666"
 settled rdma link add rd3 type iwmpa netdev lo || fail "no later device"
 check "a device made later also is" becomes_open_to rd3 "rdma 660"
-stop_udev
+check "udev has handled all events" stop_udev
 rdma link delete rd3
 rdma link delete other && rmmod rdma_rxe && ip link delete other
 chmod 666 /dev/infiniband/uverbs*
