@@ -4,7 +4,7 @@
 
 # forget_cache: the client reads what it has written from the server again.
 forget_cache() { sync && echo 3 >/proc/sys/vm/drop_caches; }
-# as: a prefix of the commands of write_and_read and of nfs.sh that use the mount: empty, or as another user.
+# as: a prefix of the commands of write_and_read, many_files and nfs.sh that use the mount: empty, or as another user.
 as=()
 # write_and_read PIECE DIR: writes 16 MiB to mount_dir in pieces of PIECE octets. Compares the file in the server's folder DIR, and then
 # what the client reads after it has dropped its cache.
@@ -14,6 +14,14 @@ write_and_read() {
   cmp "$WORK/data" "$2/data" || return 1
   forget_cache
   bounded 90 "${as[@]}" cmp "$WORK/data" "$mount_dir/data"
+}
+
+# many_files DIR: makes 200 files in mount_dir, compares them in the server's folder DIR, renames and removes them.
+many_files() {
+  local d=$mount_dir/d there=$1/d
+  bounded 200 "${as[@]}" bash -c "mkdir $d && for i in {1..200}; do echo \$i >$d/\$i; done" || return 1
+  [ "$(find $there -type f | wc -l)" = 200 ] && [ "$(cat $there/{1..200} | md5sum)" = "$(seq 200 | md5sum)" ] || return 1
+  bounded 200 "${as[@]}" bash -c "for i in {1..200}; do mv $d/\$i $d/x\$i; done; rm -r $d" && [ ! -e $there ]
 }
 
 # verified FILE MIB [FIO-ARGUMENT...]: writes and reads FILE with fio (at random by default), in pieces of 4 to 128 KiB, and then reads all
