@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <thread>
 
+#include "../common/cgroup.hpp"
 #include "socket.hpp"
 
 namespace sockets {
@@ -576,40 +577,28 @@ static void noMemory(Context& c) {
   expect(e.client.poll(0) & POLLHUP, "still connected");
 }
 
-/** A memory cgroup with a limit. This process belongs to it between enter() and leave(). */
+/** A memory cgroup with a limit. This process belongs to it between enter() and test::leaveCgroup(). */
 class MemoryCgroup {
 public:
   explicit MemoryCgroup(const char* limit) {
-    if (mkdir(path_, 0755) || !write(std::string(path_) + "/memory.max", limit))
+    if (mkdir(path_, 0755) || !file("memory.max").write(limit))
       throw test::Skip("cannot make a memory cgroup");
   }
   ~MemoryCgroup() {
-    leave();
+    test::leaveCgroup();
     rmdir(path_);
   }
   MemoryCgroup(const MemoryCgroup&) = delete;
   MemoryCgroup& operator=(const MemoryCgroup&) = delete;
 
-  void enter() const { expect(write(std::string(path_) + "/cgroup.procs", "0"), "the cgroup takes no process"); }
-  void leave() const { write("/sys/fs/cgroup/cgroup.procs", "0"); }
+  void enter() const { expect(file("cgroup.procs").write("0"), "the cgroup takes no process"); }
   /** The maximum of octets charged so far. */
-  std::uint64_t peak() const { return number("/memory.peak", ""); }
+  std::uint64_t peak() const { return file("memory.peak").number(); }
   /** The number of charges that the limit has refused. */
-  std::uint64_t refused() const { return number("/memory.events", "max"); }
+  std::uint64_t refused() const { return file("memory.events").number("max"); }
 
 private:
-  static bool write(const std::string& file, const char* value) {
-    return static_cast<bool>(std::ofstream(file) << value << std::flush);
-  }
-  std::uint64_t number(const char* file, const std::string& key) const {
-    std::ifstream in(std::string(path_) + file);
-    std::uint64_t value = 0;
-
-    for (std::string word; !key.empty() && word != key && in >> word;)
-      ;
-    expect(static_cast<bool>(in >> value), std::string("no number in ") + file);
-    return value;
-  }
+  static test::CgroupFile file(const char* name) { return test::CgroupFile(std::string(path_) + "/" + name); }
 
   static constexpr const char* path_ = "/sys/fs/cgroup/socket-test";
 };
@@ -641,7 +630,7 @@ static void fullCgroup(Context& c) {
   group.enter();
   for (const Ends& e : ends)
     expectOk(e.client.start(MPA_START_RDMAC), "MPA_START_RDMAC");
-  group.leave();
+  expect(test::leaveCgroup(), "cannot leave the cgroup");
   for (const Ends& e : ends)
     expectEqual(e.server.send(View(frame).first(first)), first, "send");
   for (const Ends& e : ends)

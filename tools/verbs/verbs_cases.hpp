@@ -26,6 +26,7 @@ std::span<const VerbsCase> queueCases();
 std::span<const VerbsCase> errorCases();
 std::span<const VerbsCase> connectionCases();
 std::span<const VerbsCase> hostileCases();
+std::span<const VerbsCase> memoryCases();
 
 /** Fails unless the completion has this status (and, when it succeeded, this opcode). */
 void expectWc(const ibv_wc& wc, ibv_wc_status status, ibv_wc_opcode opcode, const std::string& what);
