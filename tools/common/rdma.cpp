@@ -9,11 +9,18 @@ namespace rdma {
 
 using test::throwErrno;
 
-static void setNonBlocking(int fd) {
+void setNonBlocking(int fd) {
   const int flags = fcntl(fd, F_GETFL);
 
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
     throwErrno("fcntl");
+}
+
+void setState(ibv_qp* qp, ibv_qp_state state) {
+  ibv_qp_attr attr{};
+
+  attr.qp_state = state;
+  checkVerbs(ibv_modify_qp(qp, &attr, IBV_QP_STATE), "ibv_modify_qp");
 }
 
 /* --- memory --- */

@@ -57,6 +57,11 @@ inline void checkVerbs(int error, const char* what) {
     throw std::system_error(error, std::generic_category(), what);
 }
 
+/** Makes calls on @p fd return at once; throws std::system_error if it cannot. */
+void setNonBlocking(int fd);
+/** Sets a state for which modify_qp needs no other attribute. */
+void setState(ibv_qp* qp, ibv_qp_state state);
+
 /** Page-aligned memory with a number of pages. */
 class Memory {
 public:

@@ -233,14 +233,6 @@ void sharedCq(Context& c) {
   }
 }
 
-/** Sets a state for which modify_qp needs no other attribute. */
-void setState(ibv_qp* qp, ibv_qp_state state) {
-  ibv_qp_attr attr{};
-
-  attr.qp_state = state;
-  checkVerbs(ibv_modify_qp(qp, &attr, IBV_QP_STATE), "ibv_modify_qp");
-}
-
 /**
  * A QP in error raises an event when it takes no more from its SRQ. A program that drains it waits for that, from any state. It
  * gets the event once, even if it resets the QP: the kernel keeps events that are not read, and does not charge them.

@@ -130,10 +130,7 @@ bool End::doorbell() const {
 }
 
 void End::fail() {
-  ibv_qp_attr attr{};
-
-  attr.qp_state = IBV_QPS_ERR;
-  checkVerbs(ibv_modify_qp(qp(), &attr, IBV_QP_STATE), "ibv_modify_qp to ERR");
+  setState(qp(), IBV_QPS_ERR);
 }
 
 /* --- two ends --- */
@@ -198,15 +195,8 @@ void Pair::sync() {
   expectSuccess(server->sends().next(), "server's send");
 }
 
-static void makeNonBlocking(int fd) {
-  const int flags = fcntl(fd, F_GETFL);
-
-  if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
-    throwErrno("fcntl");
-}
-
 bool waitAsync(ibv_context* context, ibv_event_type type, const Deadline& deadline) {
-  makeNonBlocking(context->async_fd);
+  setNonBlocking(context->async_fd);
   while (test::waitFor(context->async_fd, POLLIN, deadline)) {
     ibv_async_event event;
 

@@ -4,7 +4,6 @@
  * @brief rdma-target: an RDMA application that executes commands, line by line, for the wire peer.
  */
 #include <cstdlib>
-#include <fcntl.h>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -171,12 +170,7 @@ public:
     post(IBV_WR_RDMA_READ, sink_.sge(0, length), 0, rkey, address);
   }
 
-  void moveToError() {
-    ibv_qp_attr attr{};
-
-    attr.qp_state = IBV_QPS_ERR;
-    rdma::checkVerbs(ibv_modify_qp(id_->qp(), &attr, IBV_QP_STATE), "ibv_modify_qp");
-  }
+  void moveToError() { rdma::setState(id_->qp(), IBV_QPS_ERR); }
 
   std::uint64_t sinkSum(std::size_t length) const { return test::checksum(sink_.memory.span(0, length)); }
 
@@ -480,9 +474,7 @@ private:
   /* --- events --- */
 
   void watch() {
-    const int flags = fcntl(asyncFd(), F_GETFL);
-
-    fcntl(asyncFd(), F_SETFL, flags | O_NONBLOCK);
+    rdma::setNonBlocking(asyncFd());
     connection_->cq.arm();
   }
 
