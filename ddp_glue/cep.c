@@ -164,6 +164,16 @@ static void event_set_depths(struct iw_cm_event *event, u16 peer_ird,
 	event->ord = min_t(u16, peer_ord, IWM_MAX_IRD);
 }
 
+/*
+ * iw_cm copies Private Data, but passes the pointer on as it is if the length
+ * is 0. Consumers look at the pointer alone, so it must be NULL then.
+ */
+static void event_set_pd(struct iw_cm_event *event, const void *pd, u16 len)
+{
+	event->private_data = len ? (void *)pd : NULL;
+	event->private_data_len = len;
+}
+
 /* The Reply's depth, or ours in force if the peer has not negotiated it. */
 static u16 peer_depth(u16 depth, u16 ours)
 {
@@ -193,14 +203,12 @@ static int deliver_reply(struct iwm_cep *cep, int status,
 				 peer_depth(peer->ird, agreed->ord),
 				 peer_depth(peer->ord, agreed->ird));
 	}
-	if (peer && peer->pd_len <= MAX_EVENT_PD) {
-		event.private_data = (void *)pd;
-		event.private_data_len = peer->pd_len;
-	}
+	if (peer && peer->pd_len <= MAX_EVENT_PD)
+		event_set_pd(&event, pd, peer->pd_len);
 	if (!deliver_event(cep, &event))
 		return status;
 	event.status = status ? status : -ENOMEM;
-	event.private_data_len = 0;
+	event_set_pd(&event, NULL, 0);
 	deliver_event(cep, &event);
 	return event.status;
 }
@@ -296,9 +304,9 @@ int iwm_cep_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
 
 /*
  * Tell the administrator if the peer may have rejected the connection because
- * of the reserved bit of large FPDUs. A Reply with the bit, or with Private
- * Data of the peer's ULP, has another reason. So has that to the second
- * attempt, which is without the bit and without @fallback.
+ * of the reserved bit of large FPDUs. A Reply that has the bit, or Private
+ * Data of the peer's ULP, rejects for another reason. The Request of the second
+ * attempt does not have the bit, and @fallback is NULL.
  */
 static void warn_rejected(const struct iwm_cep *cep,
 			  const struct cep_fallback *fallback,
@@ -555,11 +563,10 @@ static int deliver_request(struct iwm_cep *cep, struct iw_cm_id *listen_id,
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
 		.local_addr = req->local,
 		.remote_addr = req->remote,
-		.private_data = (void *)req->pd,
-		.private_data_len = cep->peer.pd_len,
 		.provider_data = (void *)cep->index,
 	};
 
+	event_set_pd(&event, req->pd, cep->peer.pd_len);
 	event_set_depths(&event, cep->peer.ird, cep->peer.ord);
 	return listen_id->event_handler(listen_id, &event);
 }

@@ -26,6 +26,10 @@ static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct kv_end *end = id->context;
 
+	/* Consumers look at the pointer alone. */
+	if (event->param.conn.private_data &&
+	    !event->param.conn.private_data_len)
+		end->t->stale_pd = true;	/* a failed case stops waiting */
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		end->t->server.id = id;

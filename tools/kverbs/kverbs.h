@@ -96,6 +96,7 @@ struct kv_options {
 struct kv_case {
 	const char *name;
 	bool failed;
+	bool stale_pd;	/* an event had a pointer to Private Data of no octet */
 	char why[200];
 	struct ib_device *dev;
 	struct rdma_cm_id *listener;

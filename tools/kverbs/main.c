@@ -41,6 +41,7 @@ static void run(const struct kv_entry *entry)
 	else
 		kv_fail(t, "no memory");
 	kv_disconnect(t);
+	kv_expect(t, !t->stale_pd, "Private Data of no octet");
 	if (t->failed)
 		pr_info("FAIL %s: %s\n", t->name, t->why);
 	else
