@@ -190,6 +190,27 @@ static void ddp_01_short_message_is_one_fpdu(struct kunit *test)
 	}
 }
 
+/*
+ * A message whose header and payload together have more than 2^32 octets is no
+ * short one: it starts in the next segment.
+ */
+static void siz_05_longest_message(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	struct sent_message m;
+	u32 left;
+
+	for (left = U32_MAX; left > U32_MAX - 20; left--) {
+		tx_start(env, false, true, 1448);
+		message_start(env, &m, false, 1448 - 24 - 16, 1448);
+		message_send(test, env, &m);
+		message_start(env, &m, true, 2000, 2000);
+		m.msg.left = left;
+		KUNIT_ASSERT_EQ(test, mpa_tx_message(env->conn, &m.msg), 0);
+		KUNIT_EXPECT_EQ(test, left - m.msg.left, 1448 - 6 - 14);
+	}
+}
+
 /* Each call sends up to max_fpdus ULPDUs, until the message is sent. */
 static void tx_03_message_at_once(struct kunit *test)
 {
@@ -300,6 +321,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(siz_05_messages_end_no_segments),
 	KUNIT_CASE(siz_05_message_in_the_next_segment),
 	KUNIT_CASE(ddp_01_short_message_is_one_fpdu),
+	KUNIT_CASE(siz_05_longest_message),
 	KUNIT_CASE(tx_03_message_at_once),
 	KUNIT_CASE(ddp_01_message_that_waits),
 	KUNIT_CASE(ddp_01_message_is_lent),

@@ -286,8 +286,9 @@ static __always_inline int write_message(struct mpa_conn *conn,
 	int ret = 0;
 
 	do {
-		u32 rest = msg->hdr_len + msg->left;
-		u32 least = rest > MPA_MIN_MULPDU ? MPA_TX_SHARE : rest;
+		/* The sum may not fit into 32 bits */
+		bool is_short = msg->left <= MPA_MIN_MULPDU - msg->hdr_len;
+		u32 least = is_short ? msg->hdr_len + msg->left : MPA_TX_SHARE;
 		u32 room = next_room(&conn->tx, least, markers);
 
 		ret = -EAGAIN;
