@@ -44,7 +44,7 @@ void iwm_sq_kick_responses(struct iwm_qp *qp)
 		iwm_sq_kick(qp);
 }
 
-/* Kick the owner in @ns, or when the timer fires if it runs already. */
+/* Kick the owner in @ns, or when the burst timer fires if it runs already. */
 void iwm_sq_defer(struct iwm_sq *sq, u64 ns)
 {
 	if (!test_and_set_bit(IWM_SQ_DEFERRED, &sq->flags))
@@ -58,6 +58,24 @@ static enum hrtimer_restart burst_end(struct hrtimer *timer)
 
 	/* Cleared before the kick, which covers posters that found it set. */
 	clear_bit(IWM_SQ_DEFERRED, &sq->flags);
+	iwm_sq_kick(sq->qp);
+	return HRTIMER_NORESTART;
+}
+
+/* Set IWM_SQ_NO_MEMORY or IWM_SQ_REFLUSH for @ns. Context: owner. */
+void iwm_sq_back_off(struct iwm_sq *sq, unsigned int bit, u64 ns)
+{
+	set_bit(bit, &sq->flags);
+	hrtimer_start(&sq->retry_timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
+}
+
+static enum hrtimer_restart retry(struct hrtimer *timer)
+{
+	struct iwm_sq *sq = container_of(timer, struct iwm_sq, retry_timer);
+
+	/* Cleared before the kick: see iwm_sq_run(). */
+	clear_bit(IWM_SQ_NO_MEMORY, &sq->flags);
+	clear_bit(IWM_SQ_REFLUSH, &sq->flags);
 	iwm_sq_kick(sq->qp);
 	return HRTIMER_NORESTART;
 }
@@ -503,6 +521,8 @@ int iwm_sq_create(struct iwm_qp *qp, work_func_t work)
 	INIT_WORK(&sq->work, work);
 	hrtimer_setup(&sq->burst_timer, burst_end, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+	hrtimer_setup(&sq->retry_timer, retry, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 	for (i = 0; i < RDMAP_NUM_QUEUES; i++)
 		sq->msn[i] = 1;
 	qp->sq = sq;
@@ -553,6 +573,7 @@ void iwm_sq_destroy(struct iwm_qp *qp)
 	if (!sq)
 		return;
 	hrtimer_cancel(&sq->burst_timer);
+	hrtimer_cancel(&sq->retry_timer);
 	cancel_work_sync(&sq->work);
 	sq_free_entries(sq);
 	kfree(sq->orq);

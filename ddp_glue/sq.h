@@ -41,6 +41,9 @@ enum {
 	IWM_SQ_TERMINATE,	/* a Terminate waits to be sent */
 	IWM_SQ_WAIT_READ,	/* a Read must finish first */
 	IWM_SQ_DEFERRED,	/* the burst timer will kick the owner */
+	/* The retry timer will kick the owner; until then a program's worker */
+	IWM_SQ_NO_MEMORY,	/* does not send */
+	IWM_SQ_REFLUSH,		/* does not flush */
 	IWM_SQ_REST,		/* memory for FPDUs can be given back */
 	IWM_SQ_GATHERING,	/* posts wait for others: sq_gather.c */
 };
@@ -220,7 +223,8 @@ struct tx_msg {
  * @for_worker: the next work request needs an owner that may sleep (owner)
  * @response_turn: a Response is sent before the next work request (owner)
  * @gather: posts of a kernel consumer that wait
- * @burst_timer: ends the collection of a burst, or retries an allocation
+ * @burst_timer: ends the collection of a burst
+ * @retry_timer: ends IWM_SQ_NO_MEMORY and IWM_SQ_REFLUSH
  * @bell_time: when the doorbell rang last, in ns of local_clock()
  * @bell_segments: segments received until then
  * @term: the Terminate's body, written before IWM_SQ_TERMINATE is set
@@ -268,6 +272,7 @@ struct iwm_sq {
 	bool response_turn;
 	struct iwm_gather gather;
 	struct hrtimer burst_timer;
+	struct hrtimer retry_timer;
 	u64 bell_time;
 	u64 bell_segments;
 	u8 term[RDMAP_TERM_MAX_LEN];
@@ -373,6 +378,7 @@ size_t iwm_sq_ring_size(struct iwm_qp *qp);
 
 /* For the transmit owner, and completion. */
 void iwm_sq_defer(struct iwm_sq *sq, u64 ns);
+void iwm_sq_back_off(struct iwm_sq *sq, unsigned int bit, u64 ns);
 u32 iwm_sq_push(struct iwm_sq *sq, const struct siw_sqe *sqe);
 void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status);
 void iwm_sq_complete(struct iwm_qp *qp, bool flush);

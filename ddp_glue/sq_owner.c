@@ -22,7 +22,7 @@ static enum sq_blocked sq_why_blocked(const struct iwm_sq *sq,
 				      const struct mpa_conn *conn,
 				      enum tx_result result)
 {
-	if (result == TX_NO_MEMORY)
+	if (result == TX_RETRY)
 		return IWM_SQ_BLOCKED_MEMORY;
 	if (result == TX_BLOCKED) {
 		if (mpa_tx_written(conn) != mpa_tx_accepted(conn))
@@ -67,19 +67,34 @@ static bool sq_may_transmit(const struct iwm_qp *qp)
 }
 
 /*
- * The ring was flushed once, and has entries again. A program could write them
- * forever, for a worker that no limit on its CPU time applies to, so the next
- * round waits. Its doorbell starts one at once, in its own time.
- * Return: what the worker should do.
+ * Does a program's worker leave its work to the retry timer? No limit on CPU
+ * time applies to it. The program's doorbell does the work at once, in its own
+ * time.
  */
-static enum tx_result reflush(struct iwm_qp *qp, enum tx_result result)
+static bool backs_off(const struct iwm_qp *qp, bool worker, unsigned int bit)
 {
+	return worker && qp->user && test_bit(bit, &qp->sq->flags);
+}
+
+/*
+ * A program could write its ring forever, so the worker waits when it has
+ * flushed the ring once and it has entries again. Return: what the owner should
+ * do, or @result.
+ */
+static enum tx_result sq_flush(struct iwm_qp *qp, bool worker,
+			       enum tx_result result)
+{
+	if (backs_off(qp, worker, IWM_SQ_REFLUSH))
+		return TX_RETRY;
+	if (!iwm_sq_flush_all(qp))
+		return result;
 	if (!qp->user)
 		return TX_BUDGET;
 	/* Nobody wants completions of a dying QP, and its timer is cancelled. */
-	if (!READ_ONCE(qp->dying))
-		iwm_sq_defer(qp->sq, IWM_SQ_REFLUSH_NS);
-	return result;
+	if (READ_ONCE(qp->dying))
+		return result;
+	iwm_sq_back_off(qp->sq, IWM_SQ_REFLUSH, IWM_SQ_REFLUSH_NS);
+	return worker ? TX_RETRY : result;
 }
 
 /*
@@ -93,11 +108,37 @@ static void no_memory(struct iwm_qp *qp, bool taken)
 
 	if (taken || !qp->user)
 		sq->tries = 0;
-	if (test_bit(IWM_SQ_DEFERRED, &sq->flags))
+	if (test_bit(IWM_SQ_NO_MEMORY, &sq->flags))
 		return;
-	iwm_sq_defer(sq, IWM_SQ_NO_MEMORY_NS << sq->tries);
+	iwm_sq_back_off(sq, IWM_SQ_NO_MEMORY, IWM_SQ_NO_MEMORY_NS << sq->tries);
 	if (sq->tries < IWM_SQ_MAX_DOUBLINGS)
 		sq->tries++;
+}
+
+/* As iwm_sq_transmit(), while @conn may be used and has memory. */
+static enum tx_result sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
+				  bool worker)
+{
+	struct iwm_sq *sq = qp->sq;
+	u64 accepted = READ_ONCE(sq->accepted);
+	enum tx_result result;
+
+	if (!conn || !sq_may_transmit(qp)) {
+		sq_note_blocked(sq, IWM_SQ_BLOCKED_NOT);
+		return TX_IDLE;
+	}
+	if (backs_off(qp, worker, IWM_SQ_NO_MEMORY))
+		return TX_RETRY;
+	result = iwm_sq_transmit(qp, conn, worker);
+	sq_note_blocked(sq, sq_why_blocked(sq, conn, result));
+	if (result == TX_RETRY) {
+		no_memory(qp, READ_ONCE(sq->accepted) != accepted);
+	} else {
+		sq->tries = 0;
+		if (unlikely(test_bit(IWM_SQ_NO_MEMORY, &sq->flags)))
+			clear_bit(IWM_SQ_NO_MEMORY, &sq->flags);
+	}
+	return result;
 }
 
 /* Do the owner's work. True: the Terminate was sent, or can never be sent. */
@@ -105,31 +146,19 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 {
 	struct mpa_conn *conn = sq_conn_get(qp);
 	struct iwm_sq *sq = qp->sq;
-	enum sq_blocked why = IWM_SQ_BLOCKED_NOT;
-	u64 accepted = READ_ONCE(sq->accepted);
 	bool terminated = false;
 
-	*result = TX_IDLE;
-	if (conn && sq_may_transmit(qp)) {
-		*result = iwm_sq_transmit(qp, conn, worker);
-		why = sq_why_blocked(sq, conn, *result);
-	}
-	sq_note_blocked(sq, why);
-	/* Still as the owner: iwm_sq_stop() waits until this is done. */
-	if (*result == TX_NO_MEMORY)
-		no_memory(qp, READ_ONCE(sq->accepted) != accepted);
-	else
-		sq->tries = 0;
+	*result = sq_transmit(qp, conn, worker);
 	/* Pairs with iwm_sq_terminate(): the body is complete */
 	if (test_bit_acquire(IWM_SQ_TERMINATE, &sq->flags)) {
 		terminated = iwm_sq_send_terminate(qp, conn);
 		if (terminated)
 			clear_bit(IWM_SQ_TERMINATE, &sq->flags);
-		else if (test_bit(IWM_SQ_DEFERRED, &sq->flags))
-			*result = TX_NO_MEMORY;
+		else if (test_bit(IWM_SQ_NO_MEMORY, &sq->flags))
+			*result = TX_RETRY;
 	}
-	if (test_bit(IWM_SQ_FLUSH, &sq->flags) && iwm_sq_flush_all(qp))
-		*result = reflush(qp, *result);
+	if (test_bit(IWM_SQ_FLUSH, &sq->flags))
+		*result = sq_flush(qp, worker, *result);
 	iwm_mr_drop_cache(&sq->mr);
 	if (unlikely(test_bit(IWM_SQ_REST, &sq->flags)))
 		sq_rest(sq, conn);
@@ -206,7 +235,7 @@ static bool needs_worker(const struct iwm_sq *sq)
 	       READ_ONCE(sq->flags) & (BIT(IWM_SQ_STOPPED) | BIT(IWM_SQ_FLUSH) |
 				       BIT(IWM_SQ_BROKEN) |
 				       BIT(IWM_SQ_TERMINATE) |
-				       BIT(IWM_SQ_DEFERRED) |
+				       BIT(IWM_SQ_NO_MEMORY) |
 				       BIT(IWM_SQ_REST));
 }
 
@@ -259,7 +288,7 @@ u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
 	WRITE_ONCE(sq->context, IWM_SQ_PROCESS);
 	sq->for_worker = false;
 	own_release(sq);
-	if (result == TX_BUDGET || result == TX_NO_MEMORY ||
+	if (result == TX_BUDGET || result == TX_RETRY ||
 	    READ_ONCE(sq->flags) & (BIT(IWM_SQ_AGAIN) | BIT(IWM_SQ_BROKEN)) ||
 	    iwm_sq_responses(sq))
 		iwm_sq_kick(qp);
@@ -274,6 +303,8 @@ u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
  */
 void iwm_sq_run(struct iwm_qp *qp, bool worker)
 {
+	const unsigned long retry_bits = BIT(IWM_SQ_NO_MEMORY) |
+					 BIT(IWM_SQ_REFLUSH);
 	struct iwm_sq *sq = qp->sq;
 	unsigned int rounds = 16;
 	enum tx_result result;
@@ -297,12 +328,11 @@ void iwm_sq_run(struct iwm_qp *qp, bool worker)
 		if (unlikely(test_bit(IWM_SQ_BROKEN, &sq->flags)))
 			iwm_qp_local_error(qp);
 		/*
-		 * TCP has set IWM_SQ_AGAIN during the call that it refused.
-		 * Leave the retry to the timer, unless it has fired already,
-		 * while this context was the owner.
+		 * IWM_SQ_AGAIN may be set: TCP sets it during a call that it
+		 * refuses. Leave the retry to the timer, unless it has fired
+		 * already, while this context was the owner.
 		 */
-		if (result == TX_NO_MEMORY &&
-		    test_bit(IWM_SQ_DEFERRED, &sq->flags))
+		if (result == TX_RETRY && READ_ONCE(sq->flags) & retry_bits)
 			return;
 		if (result == TX_BUDGET ||
 		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||

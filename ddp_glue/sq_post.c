@@ -5,6 +5,7 @@
  */
 #include <linux/sched/clock.h>
 #include "cq.h"
+#include "qp_state.h"
 #include "recv.h"
 #include "sq_gather.h"
 #include "sq_send.h"
@@ -165,6 +166,13 @@ static bool in_burst(struct iwm_qp *qp)
 	return burst;
 }
 
+/* The worker ends a burst: does it send, or flush, without a delay? */
+static bool may_collect(const struct iwm_qp *qp)
+{
+	return iwm_qp_is_up(READ_ONCE(qp->state)) &&
+	       !test_bit(IWM_SQ_NO_MEMORY, &qp->sq->flags);
+}
+
 /**
  * iwm_post_send() - ib_device_ops.post_send
  * @ibqp: QP
@@ -192,7 +200,7 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		iwm_gather_posted(qp);
 		return ret;
 	}
-	if (in_burst(qp)) {
+	if (may_collect(qp) && in_burst(qp)) {
 		iwm_sq_defer(sq, SQ_COLLECT_NS);
 		return 0;
 	}

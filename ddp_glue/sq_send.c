@@ -301,7 +301,7 @@ static enum tx_result why_not_sent(int ret)
 {
 	if (ret == -EBUSY)
 		return TX_BUDGET;
-	return ret == -ENOMEM ? TX_NO_MEMORY : TX_BLOCKED;
+	return ret == -ENOMEM ? TX_RETRY : TX_BLOCKED;
 }
 
 /**
@@ -349,7 +349,7 @@ enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 				return TX_BUDGET;
 		} else if (ret == -ENOMEM) {
 			hand_over(qp, conn, true);
-			return TX_NO_MEMORY;
+			return TX_RETRY;
 		} else if (ret) {
 			segment_failed(qp, ret);
 		}
@@ -409,6 +409,6 @@ bool iwm_sq_send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	return true;
 
 no_memory:
-	iwm_sq_defer(sq, IWM_SQ_NO_MEMORY_NS);
+	iwm_sq_back_off(sq, IWM_SQ_NO_MEMORY, IWM_SQ_NO_MEMORY_NS);
 	return false;
 }

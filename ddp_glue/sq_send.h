@@ -33,7 +33,7 @@ enum tx_result {
 	TX_IDLE,	/* nothing more to send */
 	TX_BLOCKED,	/* an upcall will kick the owner */
 	TX_BUDGET,	/* there may be more, but other tasks come first */
-	TX_NO_MEMORY,	/* the burst timer will kick the owner */
+	TX_RETRY,	/* the retry timer will kick the owner */
 };
 
 /* sq_send.c; transmit owner */

@@ -6,7 +6,8 @@
  * (iwm_gather_posted(), gather_link(), gather_send()), ddp_glue/sq_owner.c
  * (iwm_sq_run(), iwm_sq_run_atomic(), own_begin(), own_end(), iwm_sq_stop()),
  * ddp_glue/sq_send.c (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(),
- * iwm_sq_defer(), burst_end(), iwm_sq_release(), iwm_sq_flush_all()), and
+ * iwm_sq_defer(), iwm_sq_back_off(), burst_end(), retry(), iwm_sq_release(),
+ * iwm_sq_flush_all()), and
  * siw_post_send() of libsiw.
  *
  * Properties (Documentation/locking.md, "The transmit owner"):
@@ -48,6 +49,7 @@
  * MUTANT complete-before-release  -DKERNEL -DCOMPLETE_EARLY
  * MUTANT wait-without-barrier     -DKERNEL -DPOSTS=3 -DMUCH -DNO_WAIT_MB
  * MUTANT timer-clears-late        -DUSER -DTIMER_CLEARS_LATE
+ * MUTANT retry-clears-late        -DUSER -DLEAN -DNO_MEMORY -DRETRY_CLEARS_LATE
  * MUTANT stop-without-waiting     -DUSER -DSTOP -DLEAN -DNO_STOP_WAIT
  * MUTANT owner-ignores-stop       -DUSER -DSTOP -DLEAN -DNO_STOPPED
  * MUTANT end-without-barrier      -DUSER -DSTOP -DLEAN -DNO_END_MB
@@ -88,7 +90,8 @@
 #define RELEASED	(2 * RING + 6)	/* sq->released, as the other CPUs see it */
 #define CLAIMS		(2 * RING + 7)	/* sq->claims: at most one in the model */
 #define GATHERING	(2 * RING + 8)
-#define NUM_WORDS	(2 * RING + 9)
+#define BACKOFF		(2 * RING + 9)	/* IWM_SQ_NO_MEMORY */
+#define NUM_WORDS	(2 * RING + 10)
 
 /* CPUs */
 #define POSTER		0
@@ -109,7 +112,8 @@ byte flushed;			/* entries handed to TCP */
 byte fifo_get;			/* entries completed */
 bool finished[POSTS], sending[POSTS];
 byte reading = NONE;		/* our Read that waits for its Response */
-bool queued, timer, tcp_full;	/* work queued, timer armed, TCP has no room */
+bool queued, timer, retry;	/* work queued, timers armed */
+bool tcp_full;			/* TCP has no room */
 bool linked;			/* the queue is in a CPU's list */
 bool waiting, woken, conn_gone, poster_done, stop_done;
 byte refused;			/* buffers that TCP had no memory for */
@@ -120,7 +124,8 @@ byte refused;			/* buffers that TCP had no memory for */
 /* This CPU has no operation on the flags in its buffer. */
 #define word_free	(!sb[me]??[eval(AGAIN), 0] && !sb[me]??[eval(AGAIN), 1] && \
 			 !sb[me]??[eval(DEFERRED), 0] && !sb[me]??[eval(WAIT_READ), 0] && \
-			 !sb[me]??[eval(WAIT_READ), 1] && !sb[me]??[eval(GATHERING), 0])
+			 !sb[me]??[eval(WAIT_READ), 1] && !sb[me]??[eval(GATHERING), 0] && \
+			 !sb[me]??[eval(BACKOFF), 0])
 #define test_bit(b)	(mem[b])
 
 inline load(w, v)
@@ -263,17 +268,10 @@ inline transmit()
 		:: atomic_owner -> budget = true; break
 #ifdef NO_MEMORY
 		:: valid && may_start && refused < NO_MEMORY_MAX ->
-			/* sk_write_space() within hand_over(); iwm_sq_defer() */
+			/* sk_write_space() within hand_over() */
 			refused++;
 			no_memory = true;
 			iwm_sq_kick();
-			atomic {
-				mb();
-				if
-				:: mem[DEFERRED]
-				:: else -> mem[DEFERRED] = 1; timer = true
-				fi
-			};
 			break
 #endif
 #ifndef LEAN
@@ -339,6 +337,38 @@ inline own_release()
 	mb()			/* the caller tests OWNED's word next */
 }
 
+/* A program's worker leaves the queue to the retry timer. */
+#ifdef USER
+#define backs_off	(me == WORKER && test_bit(BACKOFF))
+#else
+#define backs_off	false
+#endif
+
+/* sq_transmit() */
+inline sq_transmit()
+{
+#ifdef NO_MEMORY
+	if
+	:: backs_off -> no_memory = true
+	:: else ->
+		transmit();
+		if
+		:: no_memory ->	/* iwm_sq_back_off() */
+			atomic {
+				mb();
+				if
+				:: mem[BACKOFF]
+				:: else -> mem[BACKOFF] = 1; retry = true
+				fi
+			}
+		:: else -> relaxed_bit(BACKOFF, 0)
+		fi
+	fi
+#else
+	transmit()
+#endif
+}
+
 /* test_and_set_bit_lock() */
 inline own()
 {
@@ -375,7 +405,7 @@ inline iwm_sq_run()
 		:: test_bit(STOPPED)
 		:: else ->
 #endif
-			transmit();
+			sq_transmit();
 			assert(!conn_gone)	/* sq_rest() */
 		fi;
 		if
@@ -385,7 +415,7 @@ inline iwm_sq_run()
 		own_release();
 #ifdef NO_MEMORY
 #ifndef NO_MEMORY_LEAVES
-		no_memory = no_memory && test_bit(DEFERRED);
+		no_memory = no_memory && test_bit(BACKOFF);
 #endif
 		if
 		:: no_memory -> no_memory = false; break
@@ -425,7 +455,7 @@ inline iwm_sq_run_atomic()
 			if
 #ifndef NO_ATOMIC_STOPPED
 			:: test_bit(STOPPED) || test_bit(FLUSH) ||
-			   test_bit(DEFERRED) -> budget = true
+			   test_bit(BACKOFF) -> budget = true
 #endif
 			:: else ->
 				atomic_owner = true;
@@ -579,7 +609,7 @@ end:	do
 	od
 }
 
-/* burst_end(), TCP's upcall when it has room again, iwm_sq_read_done() */
+/* burst_end(), retry(), TCP's upcall when it has room again, iwm_sq_read_done() */
 active proctype softirq()
 {
 	byte me = SOFTIRQ;
@@ -593,6 +623,15 @@ end:	do
 		relaxed_bit(DEFERRED, 0)
 #else
 		relaxed_bit(DEFERRED, 0);
+		iwm_sq_kick()
+#endif
+	:: retry ->
+		retry = false;
+#ifdef RETRY_CLEARS_LATE
+		iwm_sq_kick();
+		relaxed_bit(BACKOFF, 0)
+#else
+		relaxed_bit(BACKOFF, 0);
 		iwm_sq_kick()
 #endif
 	:: tcp_full ->
