@@ -111,7 +111,7 @@ static void conn_free(struct kref *ref)
 		mpa_sock_reset(conn->sock);
 	else if (conn->sock)
 		mpa_linger_close(conn->sock, workqueue_of(conn),
-				 !mpa_tx_was_started(&conn->tx));
+				 !conn->started);
 	sock_put(conn->sk);
 	mpa_tx_free(&conn->tx);
 	mpa_rx_free(&conn->rx);

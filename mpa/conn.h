@@ -55,7 +55,6 @@ enum {
  * @initiator: we sent or will send the Request
  * @started: Full Operation has begun, and may have ended
  * @reset: end TCP with an RST instead of a FIN
- * @failure: negative errno that ended the startup
  * @params: the consumer's, and the settings in force
  * @memcg: cgroup charged for memory of FPDUs, with a reference, or NULL.
  *	Set before Full Operation
@@ -91,7 +90,6 @@ struct mpa_conn {
 	bool initiator;
 	bool started;
 	bool reset;
-	int failure;
 	struct mpa_params params;
 	struct mem_cgroup *memcg;
 	struct mpa_offer offer;

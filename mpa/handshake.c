@@ -45,7 +45,6 @@ static void startup_end(struct mpa_conn *conn, int status, bool reset)
 	conn->state = MPA_ENDED;
 	conn->rx.stopped = true;
 	conn->reset = reset;
-	conn->failure = status;
 	trace_mpa_startup_end(conn, status);
 	if (conn->initiator)
 		conn->ops->reply(conn->consumer, status, NULL, NULL, NULL);

@@ -133,12 +133,6 @@ int mpa_tx_push(struct mpa_conn *conn, bool more);
 void mpa_tx_update_emss(struct mpa_conn *conn);
 void mpa_tx_free(struct mpa_tx *tx);
 
-/* Has the connection been in Full Operation? */
-static inline bool mpa_tx_was_started(const struct mpa_tx *tx)
-{
-	return tx->busy;
-}
-
 /* Count an FPDU that is complete. */
 static __always_inline void mpa_tx_fpdu_written(struct mpa_tx *tx, u32 wire)
 {

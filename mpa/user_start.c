@@ -85,7 +85,7 @@ static void end_tcp(struct mpa_user *user)
 		user->conn->reset = false;
 		WRITE_ONCE(user->aborting, true);
 		smp_wmb();	/* pairs with user_poll() */
-		mpa_sock_abort(sk, -user->conn->failure);
+		mpa_sock_abort(sk, -user->startup);
 		/* The error is final: pairs with user_poll(), too */
 		smp_store_release(&user->aborting, false);
 		return;
