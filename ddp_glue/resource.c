@@ -89,7 +89,7 @@ static int fill_qp(struct sk_buff *msg, struct iwm_qp *qp)
  * @ibqp: queue pair. The core keeps its memory, but not all kernels prevent its
  *	destruction meanwhile; a reference does
  *
- * Context: process, may sleep; takes the socket lock.
+ * Context: process, may sleep.
  * Return: 0, or -EMSGSIZE. Adds nothing when there is no connection in Full
  * Operation.
  */

@@ -397,33 +397,43 @@ void mpa_wait_upcalls(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_wait_upcalls, MPA_NS);
 
+static int read_info(struct mpa_conn *conn, struct mpa_conn_info *info)
+{
+	const struct mpa_tx *tx = &conn->tx;
+	u64 blocked_at;
+
+	info->emss = tx->plan.emss;
+	info->mulpdu = mpa_conn_mulpdu(conn);
+	info->large = tx->large;
+	info->rx_fpdus = conn->rx.fpdus;
+	info->rx_octets = conn->rx.octets;
+	info->tx_fpdus = tx->counts.fpdus;
+	info->tx_octets = tx->plan.accepted;
+	info->tx_batches = tx->counts.batches;
+	info->tx_blocked = tx->counts.blocked;
+	/* In this order, a block that ends meanwhile is not counted twice. */
+	info->tx_blocked_ns = READ_ONCE(tx->counts.blocked_ns);
+	blocked_at = READ_ONCE(tx->blocked_at);
+	if (blocked_at)
+		info->tx_blocked_ns += ktime_get_ns() - blocked_at;
+	return 0;
+}
+
 /**
  * mpa_conn_info() - report the figures of a connection
  * @conn: connection; before Full Operation all figures are zero
- * @info: filled
+ * @info: filled. The figures of a busy connection are not of the same moment
  *
- * Context: process, may sleep; takes the socket lock.
+ * Every user may ask for the figures of other users' connections, and could
+ * keep the socket lock for long by a task of low priority.
+ *
+ * Context: any; does not take the socket lock.
  */
 void mpa_conn_info(struct mpa_conn *conn, struct mpa_conn_info *info)
 {
-	const struct mpa_tx *tx = &conn->tx;
-
 	memset(info, 0, sizeof(*info));
-	lock_sock(conn->sk);
-	if (conn->started) {
-		info->emss = tx->plan.emss;
-		info->mulpdu = mpa_conn_mulpdu(conn);
-		info->large = tx->large;
-		info->rx_fpdus = conn->rx.fpdus;
-		info->rx_octets = conn->rx.octets;
-		info->tx_fpdus = tx->counts.fpdus;
-		info->tx_octets = tx->plan.accepted;
-		info->tx_batches = tx->counts.batches;
-		info->tx_blocked = tx->counts.blocked;
-		info->tx_blocked_ns = tx->counts.blocked_ns;
-		if (tx->blocked_at)
-			info->tx_blocked_ns += ktime_get_ns() - tx->blocked_at;
-	}
-	release_sock(conn->sk);
+	/* Pairs with mpa_conn_begin_full() */
+	if (smp_load_acquire(&conn->started))
+		data_race(read_info(conn, info)); /* no figure can be torn */
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_info, MPA_NS);

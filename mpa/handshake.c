@@ -264,7 +264,8 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 		mpa_early_watch_acks(conn);
 	mpa_tx_start(conn, mpa_conn_watch);
 	conn->state = MPA_FULL;
-	conn->started = true;
+	/* Pairs with mpa_conn_info() */
+	smp_store_release(&conn->started, true);
 	mpa_count(conn, MPA_STAT_CONNECTIONS, 1);
 	trace_mpa_full(conn);
 	/* The peer's first FPDUs may be queued, or a program may wait. */
