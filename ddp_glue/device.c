@@ -309,6 +309,16 @@ static void dev_queue_change(struct iwm_dev *dev)
 		ib_device_put(&dev->ibdev);
 }
 
+/*
+ * The device is registered, or has moved to another namespace. Meanwhile
+ * dev_queue_change() could take no reference.
+ */
+static int dev_enabled(struct ib_device *ibdev)
+{
+	dev_queue_change(to_iwm_dev(ibdev));
+	return 0;
+}
+
 static const struct ib_device_ops device_ops = {
 	.owner = THIS_MODULE,
 	/* The id and ABI of siw, so that Debian's libsiw drives this device */
@@ -331,6 +341,7 @@ static const struct ib_device_ops device_ops = {
 	.destroy_srq = iwm_destroy_srq,
 	.device_group = &iwm_settings_group,
 	.disassociate_ucontext = iwm_disassociate_ucontext,
+	.enable_driver = dev_enabled,
 	.fill_res_qp_entry = iwm_fill_res_qp_entry,
 	.get_dma_mr = iwm_get_dma_mr,
 	.get_hw_stats = iwm_get_hw_stats,
@@ -455,15 +466,13 @@ out_unlock:
 	return ret;
 }
 
-/* Handle the events that came from the notifier before @dev was registered. */
+/* Was the netdev deleted before @dev was registered? */
 static int dev_settle(struct iwm_dev *dev)
 {
 	int ret = 0;
 
 	mutex_lock(&devices_lock);
-	if (dev_netdev(dev)) {
-		dev_queue_change(dev);
-	} else {
+	if (!dev_netdev(dev)) {
 		dev_queue_remove(dev);
 		ret = -ENODEV;
 	}
