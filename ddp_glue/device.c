@@ -3,9 +3,10 @@
  * Devices: "rdma link add NAME type iwmpa netdev DEV" makes one. "rdma link
  * delete", the removal of its netdev, or unloading the module removes it.
  *
- * The driver id is siw's. An in-tree siw looks up devices by that id, so this
- * file keeps ours out of its reach: it never sets the netdev in the core
- * (get_netdev returns it), and finds devices in its own list, also on unload.
+ * The driver id is siw's. An in-tree siw looks up devices by netdev and that id,
+ * so this file never sets the netdev in the core (get_netdev returns it), and
+ * finds devices in its own list. But when siw is unloaded, the core removes all
+ * devices of the id.
  *
  * Lock order: rtnl -> devices_lock.
  *
