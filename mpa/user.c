@@ -237,7 +237,8 @@ static int user_peek_len(struct socket *sock)
 
 static bool user_is_writable(const struct mpa_user *user)
 {
-	return READ_ONCE(user->sendable) && sk_stream_is_writeable(user->sk);
+	return READ_ONCE(user->mute) ||
+	       (READ_ONCE(user->sendable) && sk_stream_is_writeable(user->sk));
 }
 
 static __poll_t poll_out(const struct mpa_user *user)

@@ -34,6 +34,8 @@
  * @state: MPA_STATE_*, for readers without the lock
  * @readable: poll(): a call to receive does not wait
  * @sendable: poll(): MPA has nothing that TCP has not taken
+ * @mute: poll(): a Responder whose peer has ended without a valid first FPDU
+ *	may never send
  * @aborting: TCP is being reset: poll() waits for the error.
  *	mpa_user_wake_all() follows
  * @has_peer: @peer is valid
@@ -63,6 +65,7 @@ struct mpa_user {
 	u8 state;
 	bool readable;
 	bool sendable;
+	bool mute;
 	bool aborting;
 	bool has_peer;
 	struct mpa_peer peer;

@@ -17,7 +17,7 @@ void mpa_user_refresh(struct mpa_user *user)
 {
 	const struct mpa_conn *conn = user->conn;
 	u8 state = MPA_STATE_STREAMING;
-	bool readable = false, sendable = false;
+	bool readable = false, sendable = false, mute = false;
 
 	if (conn) {
 		switch (conn->state) {
@@ -43,18 +43,20 @@ void mpa_user_refresh(struct mpa_user *user)
 		}
 		sendable = conn->tx.ready && conn->tx.allowed &&
 			   !mpa_plan_pending(&conn->tx.plan);
+		mute = conn->tx.ready && !conn->tx.allowed && conn->rx.stopped;
 	}
 	WRITE_ONCE(user->state, state);
 	WRITE_ONCE(user->readable, readable);
 	WRITE_ONCE(user->sendable, sendable);
+	WRITE_ONCE(user->mute, mute);
 }
 
-/* Wake up the calls that wait for room, if TCP has some. */
+/* Wake up the calls that wait for room, if TCP has some, or in vain. */
 static void wake_writers(struct mpa_user *user)
 {
 	struct sock *sk = user->sk;
 
-	if (user->sendable && sk_stream_is_writeable(sk))
+	if ((user->sendable || user->mute) && sk_stream_is_writeable(sk))
 		user->conn->saved_write_space(sk);
 	else if (sk->sk_socket)
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);

@@ -32,6 +32,8 @@ static int check_room(struct mpa_user *user)
 	if (sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN) || !conn->tx.ready)
 		return -EPIPE;
 	mpa_user_refresh(user);
+	if (user->mute)
+		return -EPIPE;
 	return user_has_room(user) ? 0 : -EAGAIN;
 }
 
@@ -55,7 +57,8 @@ static int wait_room(struct mpa_user *user, long timeo)
 		}
 		sk->sk_write_pending++;
 		sk_wait_event(sk, &timeo,
-			      user_has_room(user) || READ_ONCE(sk->sk_err) ||
+			      user_has_room(user) || READ_ONCE(user->mute) ||
+			      READ_ONCE(sk->sk_err) ||
 			      (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN),
 			      &wait);
 		sk->sk_write_pending--;

@@ -372,11 +372,23 @@ static void responderWaitsForValid(Context& c) {
 
   e.raw.send(encoder.encode(pattern(10, c.seed), {.badCrc = true}));
   expect(e.socket.poll(POLLIN) & POLLIN, "no event");
-  expectErrno(e.socket.send(text("x"), MSG_DONTWAIT), EAGAIN, "send after a bad FPDU");
+  expect(e.socket.poll(POLLOUT) & POLLOUT, "a call to send would wait");
+  expectErrno(e.socket.send(text("x")), EPIPE, "send after a bad FPDU");
   expectErrno(e.socket.receive().result, EBADMSG, "receive");
   e.socket.close();
   expectEqual(static_cast<int>(e.raw.readToEnd(rest)), static_cast<int>(End::Fin), "end");
   expect(rest.empty(), "the Responder has sent something");
+}
+
+/* A peer that closes without a first FPDU ends the call that waits to send. */
+static void responderPeerCloses(Context& c) {
+  RawEnds e = respondRaw(c);
+  Call waiter(e.socket, [&] { return e.socket.send(text("x")); });
+
+  e.raw.finish();
+  expectErrno(waiter.result(), EPIPE, "send");
+  expect(e.socket.poll(POLLOUT) & POLLOUT, "a call to send would wait");
+  expectEqual(e.socket.receive().result, 0, "receive");
 }
 
 /* No startup frames: Markers and CRC in both directions from an agreed octet on, DDP and RDMAP version 0; either side may begin. */
@@ -478,6 +490,7 @@ std::span<const SocketCase> startupCases() {
       {"start-gone", "ERR-01", "the Initiator resets while the Responder is undecided", goneWhileUndecided},
       {"start-responder-waits", "STA-12", "the Responder sends no FPDU before it has received one", responderWaits},
       {"start-responder-valid", "STA-12 ERR-02", "nor after an invalid one", responderWaitsForValid},
+      {"start-responder-mute", "STA-12", "nor after a FIN without a FPDU: a call to send ends", responderPeerCloses},
       {"start-rdmac", "RDC-06", "no frames: from an agreed octet, Markers and CRC both ways", rdmac},
       {"start-enhanced", "ENH-02 ENH-03 STA-08", "revision 2: depths, 508 octets of Private Data", enhanced},
       {"start-negotiated", "DDP-02 DDP-06 DDP-08 MRK-11 CRC-07 SIZ-01 SIZ-02", "every choice of Markers and CRC", negotiated},
