@@ -92,6 +92,10 @@ static void end_tcp(struct mpa_user *user)
 	}
 	if (sk->sk_shutdown & SEND_SHUTDOWN)
 		return;
+	/* As after a reset: if no call waits, SO_ERROR reports it. */
+	if (!user->waiters)
+		WRITE_ONCE(sk->sk_err, -user->startup);
+	smp_wmb();	/* pairs with user_poll(): the error comes first */
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 	user->prot->shutdown(sk, SEND_SHUTDOWN);
 }

@@ -294,6 +294,19 @@ static void invalidLater(Context& c) {
   expectEqual(e.socket.soError(), EPROTO, "SO_ERROR");
 }
 
+/* A Reply of revision 0 ends TCP in order; SO_ERROR and poll() report that, too. */
+static void refusedLater(Context& c) {
+  RawEnds e = connectRaw(c);
+
+  expectOk(e.socket.attach(), "TCP_ULP");
+  expectOk(e.socket.setOption(MPA_RDMAC, 0), "MPA_RDMAC");
+  e.socket.nonBlocking(true);
+  expectErrno(e.socket.start(MPA_INITIATE), EINPROGRESS, "MPA_INITIATE");
+  e.raw.send(StartupFrame{.kind = FrameKind::Reply, .revision = 0}.encode());
+  expect(e.socket.poll(POLLIN) & POLLERR, "no POLLERR");
+  expectEqual(e.socket.soError(), EPROTONOSUPPORT, "SO_ERROR");
+}
+
 /* Two Initiators detect each other by the key, two Responders by the timeout. */
 static void sameRole(Context& c) {
   const Ends initiators = connectEnds(c);
@@ -484,6 +497,7 @@ std::span<const SocketCase> startupCases() {
       {"start-rejected-data", "STA-11 STA-19", "streaming octets behind a Reply that refuses", rejectedWithData},
       {"start-invalid-reply", "STA-01 STA-06 STA-07 STA-11 ERR-04", "TCP is reset, error 4", invalidReply},
       {"start-invalid-request", "STA-01 STA-06 STA-07 STA-09 ERR-04", "TCP is reset, error 4", invalidRequest},
+      {"start-refused-later", "", "non-blocking, with a Reply of revision 0", refusedLater},
       {"start-invalid-later", "ERR-04 ENB-01", "non-blocking, with a mail server's greeting", invalidLater},
       {"start-same-role", "STA-13 STA-14", "two Initiators, two Responders", sameRole},
       {"start-drip", "STA-15", "a Request sent octet by octet does not delay the timeout", drip},
