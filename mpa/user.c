@@ -397,6 +397,8 @@ static struct mpa_functions *functions_of(const struct sock *sk)
 	return ret ? ERR_PTR(ret) : f;
 }
 
+static struct tcp_ulp_ops mpa_tcp_ulp __read_mostly;
+
 static int user_init(struct sock *sk)
 {
 	struct mpa_functions *f;
@@ -419,11 +421,18 @@ static int user_init(struct sock *sk)
 	if (!user)
 		return -ENOMEM;
 	user->sk = sk;
-	user->prot = sk->sk_prot;
+	user->prot = f->base;
 	user->ops = sk->sk_socket->ops;
 	user->params.max_rev = MPA_REV_IETF;
 
 	write_lock_bh(&sk->sk_callback_lock);
+	/* BPF programs add sockets to a sockmap without the socket lock. */
+	if (sk->sk_user_data || sk->sk_prot != f->base) {
+		write_unlock_bh(&sk->sk_callback_lock);
+		kfree(user);
+		return -EBUSY;
+	}
+	inet_csk(sk)->icsk_ulp_ops = &mpa_tcp_ulp;
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, user);
 	smp_wmb();	/* context before functions: see mpa_user_get() */
 	WRITE_ONCE(sk->sk_prot, &f->prot);

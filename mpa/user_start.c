@@ -300,7 +300,10 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 	/* As with connect(): forget the result of the last attempt. */
 	mpa_sock_drop_error(sk);
 	set_options_aside(user);
-	mpa_conn_attach(conn);
+	if (!mpa_conn_attach(conn)) {
+		mpa_user_leave(user);
+		return -EBUSY;
+	}
 	mpa_user_refresh(user);
 	return 0;
 }
