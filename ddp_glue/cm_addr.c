@@ -3,11 +3,12 @@
  * Local addresses: which netdev has one, in which VRF it is, and which device
  * rdma_cm takes for it.
  *
- * When a Request arrives, rdma_cm looks for the device of the local address by
- * itself. It prefers that of the listener to which the Request was offered, but
- * not of a wildcard listener, whose ids have no port number; else it takes the
- * first that was made. The program then makes its QP on that device, and iw_cm
- * looks for the QP on the listener's: the two must be the same.
+ * When a Request arrives, rdma_cm itself looks for the device of the local
+ * address. It prefers the device of the listener to which the Request was
+ * offered. The ids of a wildcard listener have no port number, so for such a
+ * listener it takes the device that was created first. The program then makes
+ * its QP on that device, and iw_cm looks for the QP on the listener's device:
+ * the two must be the same.
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>

@@ -453,9 +453,9 @@ static void listen_begin(struct iwm_listen *listen)
 
 /*
  * While rdma_cm adds a device, it makes a listener on it for each of its
- * wildcard ids. If one fails, it does without the device: nothing could connect
- * through it. So a listener of a program, whose port somebody has taken
- * meanwhile, must not fail then: it gets no Requests here.
+ * wildcard ids. If one of these fails, rdma_cm ignores the device, and no
+ * program can connect through it. So report success, even if another socket has
+ * the port: this listener then gets no Requests.
  * Return: 0, or @err.
  */
 static int listen_failed(struct iwm_dev *dev, const struct iw_cm_id *id,

@@ -96,7 +96,7 @@ static void cq_error_event(struct iwm_cq *cq)
 
 	if (!ibcq->event_handler)
 		return;
-	/* That of uverbs posts nothing, and takes locks that sleep on RT. */
+	/* The handler of uverbs posts nothing, and takes locks that sleep on RT. */
 	if (cq->user) {
 		ibcq->event_handler(&event, ibcq->cq_context);
 		return;

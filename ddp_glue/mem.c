@@ -209,9 +209,9 @@ void iwm_mr_put(struct iwm_mr *mr)
 
 /*
  * Is the region held only by its creator and by callers of mr_quiesce(), which
- * do not wait for one another? A caller that is counted in @waiting is still
- * among the users, or has already found the region quiet: an invalid region
- * gets no new users.
+ * do not wait for one another? Each caller in @waiting still holds its
+ * reference, or has found the region quiet. An invalid region gets no new
+ * users, so that the region is then quiet for the other callers, too.
  */
 static bool mr_is_quiet(const struct iwm_mr *mr)
 {

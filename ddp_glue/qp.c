@@ -426,7 +426,7 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		}
 		trace_iwm_post_recv(qp, wr->wr_id, wr->num_sge);
 	}
-	/* Either iwm_qp_rx_end() sees the new entries, or this sees the end. */
+	/* Either iwm_qp_rx_end() sees the new entries, or we see @rx_ended. */
 	smp_mb();
 	if (unlikely(READ_ONCE(qp->rx_ended)))
 		iwm_qp_flush_rq(qp);

@@ -41,7 +41,7 @@ static void flush_round(struct iwm_qp *qp)
  * @qp: queue pair; nothing happens when it uses an SRQ
  *
  * If another caller is flushing already, that caller repeats its round for this
- * call. A user ring may be refilled meanwhile: at most one round for each call.
+ * call: at most one round for each call.
  *
  * Context: any.
  */

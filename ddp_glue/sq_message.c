@@ -330,8 +330,8 @@ static bool may_go_on(const struct iwm_qp *qp)
 }
 
 /*
- * A posted entry could not be started. Only the end of a Read can change that:
- * ask for a kick at its end. False: the Read has ended already.
+ * The next entry has to wait for the end of a Read: request a kick then.
+ * Return: false when the Read has ended already.
  */
 bool iwm_msg_wait_read(struct iwm_qp *qp)
 {

@@ -133,6 +133,8 @@ void mpa_conn_watch(struct mpa_conn *conn);
 void mpa_conn_released(struct mpa_conn *conn);
 void mpa_conn_start_timer(struct mpa_conn *conn);
 void mpa_conn_stop_timer(struct mpa_conn *conn);
+void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status);
+
 /*
  * Flags for an allocation that @memcg, a program's cgroup, is charged for. No
  * limit on CPU time applies to a worker: it does not reclaim a full cgroup for
@@ -143,7 +145,5 @@ static inline gfp_t mpa_worker_gfp(const struct mem_cgroup *memcg)
 	return memcg && current->flags & PF_KTHREAD ?
 	       __GFP_NORETRY | __GFP_NOWARN : 0;
 }
-
-void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status);
 
 #endif /* MPA_CONN_H */

@@ -305,7 +305,10 @@ static bool trylock_program(struct mpa_conn *conn)
 	return taken;
 }
 
-/* The lock of our own sockets is never held for long: wait for it. */
+/*
+ * Wait for the lock of our own sockets: its holders do not sleep, although a
+ * program's thread may be preempted.
+ */
 static bool lock_for_work(struct mpa_conn *conn)
 {
 	if (!conn->sock)

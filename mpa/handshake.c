@@ -97,8 +97,9 @@ static void send_request(struct mpa_conn *conn)
 }
 
 /*
- * The status when TCP ends before the Request: the peer has refused a
- * connection of our own, but a program loses an established one.
+ * The status when TCP ends before the Request is sent: if the socket is our
+ * own, the peer has refused the connection. A program's socket was connected
+ * before.
  */
 static int unasked_status(const struct mpa_conn *conn)
 {

@@ -20,8 +20,8 @@
 
 /*
  * Refused startups that may linger at a time. Any peer can cause them, and they
- * count neither as half-open nor as TCP's orphans. Others are released at once:
- * TCP goes on alone, within its own limits (tcp_max_orphans).
+ * count neither as half-open nor as TCP's orphans. Above the limit the socket is
+ * released at once, and TCP completes the close by itself (tcp_max_orphans).
  */
 #define LINGER_MAX_REFUSED	1024
 

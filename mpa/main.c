@@ -29,7 +29,7 @@ static int __init mpa_init(void)
 	if (ret)
 		goto err_unregister_stats;
 #ifdef IWMPA_UNTESTED
-	pr_notice("built for a kernel series that it was not tested on\n");
+	pr_notice("mpa: built for a kernel series that it was not tested on\n");
 #endif
 	return 0;
 

@@ -115,10 +115,9 @@ static unsigned long reserves_used;	/* bit 0: memalloc_socks_key is held */
  * to reconnect. So the first of all sockets takes the key, until the module is
  * unloaded.
  *
- * This cannot be undone. TCP may go on with the socket alone, and
- * sk_clear_memalloc() changes TCP's account without the socket lock. Under the
- * lock, packets from reserves may wait in the backlog: a BUG once the flag is
- * cleared.
+ * Never clear the flag. TCP may outlive the connection, and sk_clear_memalloc()
+ * changes TCP's account without the socket lock. With the lock held, packets
+ * from reserves may be in the backlog: without the flag they trigger a BUG.
  *
  * Context: process, may sleep.
  */
@@ -330,10 +329,10 @@ static u32 fill_buffer(struct mpa_sock_paged *paged, u32 len)
  * fragments, even if only the beginning of that segment exists now. If the
  * buffer lacks fragments for a segment that starts here, a new buffer is begun.
  * A full buffer is ended by a mark: otherwise TCP of newer kernels, after it
- * has cut a buffer, fills it up from the next one, and so on, and alignment
- * would not come back in its queue. The octets never fill more than one buffer,
- * or more than SMALL_BUFFERS small ones: more would make TCP process its
- * backlog, and so run our receive path within a send.
+ * has cut a buffer, moves octets of the following buffer into it, and so on
+ * through the queue, and alignment would not return. The octets never fill more
+ * than one buffer, or more than SMALL_BUFFERS small ones: more would make TCP
+ * process its backlog, and so run our receive path within a send.
  *
  * Context: socket lock held. Return: 1..@len.
  */

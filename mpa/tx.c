@@ -554,7 +554,7 @@ void mpa_tx_rest(struct mpa_conn *conn)
 
 	if (!tx->store)
 		return;
-	/* Pairs with extent_accepted(), which is done with these extents */
+	/* Pairs with extents_accepted(), which is done with these extents */
 	first = smp_load_acquire(&tx->plan.first);
 	if (is_idle(tx, tx->written) && first == tx->plan.last)
 		mpa_tx_free_store(tx);

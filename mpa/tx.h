@@ -96,7 +96,7 @@ struct mpa_tx_counts {
  * @store: made with the first FPDU, and given back by mpa_tx_rest(). NULL:
  *	there is none, and nothing waits for TCP
  * @seen: @written at the last check for idleness
- * @busy: called when @store exists and must be given back some time
+ * @busy: called when @store was made: arranges a later mpa_tx_rest()
  *
  * Written by the transmit owner, with the exceptions that struct mpa_plan has.
  */

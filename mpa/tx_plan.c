@@ -21,12 +21,11 @@ struct slice {
 };
 
 /*
- * Choose the octets for the next call. As long as TCP cuts where the segments
- * were planned: all of the extent. When TCP's segments have become larger, or
- * TCP has cut one that was not full: one planned segment at a time, each ended
- * by a mark, so that the first of them restores alignment (RFC 5044 Appendix
- * A.1). When TCP's segments have become smaller, alignment is lost until the
- * end of the planned octets.
+ * Choose the octets for the next call. If TCP cuts where the segments were
+ * planned, take all of the extent. If TCP's segments have become larger, or TCP
+ * has cut one that was not full, take one planned segment and end it by a mark:
+ * this restores alignment (RFC 5044 Appendix A.1). If TCP's segments have become
+ * smaller, alignment is lost until the planned octets are sent.
  */
 static struct slice next_slice(struct mpa_conn *conn,
 			       const struct mpa_extent *ext, u32 mss)

@@ -34,8 +34,8 @@ static struct mpa_functions user_functions[2] = {
 };
 
 /*
- * Begin a call in TCP's own functions, unless MPA has the stream. MPA also has
- * it for a moment while a start fails.
+ * Begin a call in TCP's own functions, unless MPA has the stream. A start that
+ * fails also takes it for a moment.
  * Return: true when in streaming mode: MPA does not start before
  * stream_leave().
  */

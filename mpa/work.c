@@ -31,10 +31,9 @@ int __init mpa_work_init(void)
 }
 
 /*
- * All queued work runs to its end, on mpa_wq first: its timers may queue to
- * mpa_user_wq, when a program has accepted the connection since the timer was
- * armed. No work on mpa_user_wq queues to mpa_wq: a program's connection stays
- * the program's, and no socket lingers any more. Context: process.
+ * Drain mpa_wq first: a timer on it may queue to mpa_user_wq, if a program has
+ * accepted the connection since the timer was armed. Work on mpa_user_wq never
+ * queues to mpa_wq, because no socket lingers any more. Context: process.
  */
 void mpa_work_exit(void)
 {

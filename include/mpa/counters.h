@@ -38,13 +38,13 @@ MPA_COUNTER(TX_BATCHES, tx_batches, "MpaTxBatches",
 MPA_COUNTER(TX_BLOCKED, tx_blocked, "MpaTxBlocked",
 	    "hand-overs that met a full socket: the network or the peer is slower")
 MPA_COUNTER(TX_UNALIGNED, tx_unaligned, "MpaTxUnaligned",
-	    "segments cut elsewhere than between frames, as far as noticed: EMSS or window changed")
+	    "large FPDUs, and segments that TCP cut elsewhere than planned")
 MPA_COUNTER(STARTUP_ERRORS, startup_errors, "MpaStartupErrors",
 	    "Requests and Replies that were malformed or could not be agreed on")
 MPA_COUNTER(STARTUP_TIMEOUTS, startup_timeouts, "MpaStartupTimeouts",
 	    "startups, as Initiator or Responder, that took longer than `startup_timeout`")
 MPA_COUNTER(STARTUP_REFUSED, startup_refused, "MpaStartupRefused",
-	    "connections refused: `max_half_open`, or want of memory, a listener or its backlog")
+	    "connections refused: `max_half_open`, no memory, no listener, or a full backlog")
 MPA_COUNTER(CONNECTIONS, connections, "MpaConnections",
 	    "connections that reached Full Operation")
 

@@ -151,9 +151,9 @@ struct mpa_answer {
  * @request: Responder: a valid Request has arrived; @consumer is the
  *	listener's. The consumer keeps @conn and answers later, outside the
  *	upcall, with mpa_accept(), mpa_reject() or mpa_destroy(). To refuse, it
- *	returns a negative errno: MPA drops the connection and its reference.
- *	With -EPROTONOSUPPORT, for a peer of revision 0, MPA sends a rejecting
- *	Reply first
+ *	returns a negative errno: MPA then sends a rejecting Reply, of revision
+ *	1 with -EPROTONOSUPPORT for a peer of revision 0, and drops the
+ *	connection and its reference
  * @reply: Initiator: startup has ended. @status is 0 when the peer accepted;
  *	-ECONNREFUSED when the peer rejected (@pd holds its Private Data), or
  *	when TCP was refused, or closed before the Request (@peer is NULL);
@@ -255,7 +255,8 @@ struct mpa_loan {
  * mpa_loan_end() - end a loan
  * @loan: the memory; after the return MPA reads no octet of it
  *
- * Waits for the copy of at most one FPDU on each CPU. Context: any.
+ * Waits for the copy of at most one FPDU on each CPU. Context: process or
+ * softirq.
  */
 static inline void mpa_loan_end(struct mpa_loan *loan)
 {

@@ -18,7 +18,7 @@
 #endif
 
 MPA_SETTING(MARKERS, markers, markers, false,
-	    "Require Markers in what we receive on new connections (default: N)")
+	    "Require Markers in received data, on new connections (default: N)")
 MPA_SETTING(CRC, crc, crc, true,
 	    "Use CRC32c on new connections; off only when the peer wants it off too (default: Y)")
 MPA_SETTING(RDMAC, rdmac, rdmac, true,
