@@ -12,3 +12,18 @@ load lib
   sed -i 2d "$work/log"
   ./vm/check-log "$work/log"
 }
+
+@test "a race of the core kernel hides no later report" {
+  printf '[    1.000000] %s\n' '==================================================================' 'BUG: KCSAN: data-race in tick_do_timer / tick_sched' \
+    '==================================================================' 'WARNING: CPU: 0 PID: 1 at mpa/tx.c:1 mpa_tx_kick+0x1/0x2 [mpa]' >"$work/log"
+  run ./vm/check-log "$work/log"
+  [ "$status" = 1 ]
+  [ "${#lines[@]}" = 1 ]
+}
+
+@test "a kernel log with thousands of warnings is dirty, and the first forty are shown" {
+  for i in {1..5000}; do echo "[    1.000000] WARNING: CPU: 0 PID: $i at net/ipv4/af_inet.c:151 inet_sock_destruct+0x1a0/0x200"; done >"$work/log"
+  run ./vm/check-log "$work/log"
+  [ "$status" = 1 ]
+  [ "${#lines[@]}" = 40 ]
+}
