@@ -14,6 +14,7 @@ book() {
   local now=$EPOCHREALTIME seconds
   seconds=$(awk -v a="$last" -v b="$now" 'BEGIN { printf "%.1f", b - a }')
   last=$now
+  booked=$((booked + 1))
   printf '%s\t%s\t%s\t%s\n' "$combination" "${2//[$'\t\n']/ }" "$1" "$seconds" >>"$VMOUT/near.tsv"
   printf '%-4s  %-30s %-56s %6s s\n' "$1" "$combination" "${2%% (*}" "$seconds"
 }

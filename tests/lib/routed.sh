@@ -6,10 +6,10 @@
 # super-packets, also on veth; the router's ports have no TSO, so that it sends single segments.
 routed_hosts() {
   local h
-  ip netns add h1 && ip netns add h2 && ip netns add router || return 1
+  ip netns add h1 && ip netns add h2 && ip netns add router || { no_network; return; }
   router sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
   for h in 1 2; do
-    ip link add wire netns h$h type veth peer name port$h netns router || return 1
+    ip link add wire netns h$h type veth peer name port$h netns router || { no_network; return; }
     router ethtool -K port$h tso off gso off >/dev/null
     ip -n h$h link set lo up
     ip -n h$h link set wire up

@@ -155,11 +155,13 @@ log_grew_less_than() {
 in1() { ip netns exec h1 "$@"; }
 in2() { ip netns exec h2 "$@"; }
 
+no_network() { fail "the network cannot be made"; return 1; }
+
 # two_hosts_plain [MTU]: two hosts, h1 (10.9.0.1, fd09::1) and h2 (.2, ::2), joined by a veth pair whose ends have the same interface index.
 two_hosts_plain() {
   local h
-  ip netns add h1 && ip netns add h2 || return 1
-  ip link add wire index 77 netns h1 type veth peer name wire index 77 netns h2 || return 1
+  ip netns add h1 && ip netns add h2 && ip link add wire index 77 netns h1 type veth peer name wire index 77 netns h2 ||
+    { no_network; return; }
   for h in 1 2; do
     ip -n h$h link set lo up
     ip -n h$h link set wire mtu "${1:-1500}" up
@@ -179,7 +181,7 @@ two_hosts() {
 
 # one_host [MTU]: one host, both ends on a dummy device (10.8.0.1, fd08::1), RDMA device rd0.
 one_host() {
-  ip link add wire type dummy && ip link set wire mtu "${1:-1500}" up || return 1
+  ip link add wire type dummy && ip link set wire mtu "${1:-1500}" up || { no_network; return; }
   ip addr add 10.8.0.1/24 dev wire
   ip addr add fd08::1/64 dev wire nodad
   check "link rd0 on a dummy device" rdma link add rd0 type "$LINKTYPE" netdev wire
@@ -192,11 +194,9 @@ links() { rdma link show | awk '{ sub("/.*", "", $2); print $2 }'; }
 search_leaks() {
   local leaks=/sys/kernel/debug/kmemleak
   [ -w $leaks ] || return 0
-  echo scan >$leaks
-  sleep 5 # kmemleak reports no memory that is younger
-  echo scan >$leaks
-  cat $leaks >"$WORK/leaks"
-  ! grep . "$WORK/leaks" || fail "memory is lost"
+  # kmemleak reports no memory that is younger than 5 seconds
+  echo scan >$leaks && sleep 5 && echo scan >$leaks && cat $leaks >"$WORK/leaks" || { fail "kmemleak does not scan"; return; }
+  [ ! -s "$WORK/leaks" ] || { fail "memory is lost"; details <"$WORK/leaks"; }
   echo clear >$leaks
 }
 
@@ -242,6 +242,7 @@ leave() {
     exit 77
   fi
   [ -n "$finished" ] || fail "the scenario stopped before its end (status $status)"
+  [ $booked != 0 ] || fail "the scenario has checked nothing"
   echo "1..$booked"
   [ $failures = 0 ] || exit 1
   exit 0
