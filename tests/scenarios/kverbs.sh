@@ -11,14 +11,16 @@ mark_log
 
 check "the cases run" bounded 250 insmod "$IWMPA_DIR/tools/kverbs/kverbs.ko"
 dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" >"$WORK/new"
+lines=0
 while read -r verdict name; do
+  lines=$((lines + 1))
   case $verdict in
   ok) good "kernel: $name" ;;
   FAIL) fail "kernel: $name" ;;
   skip) say "skipped: kernel: $name" ;;
   esac
-done < <(sed -n 's/.*kverbs: //p' "$WORK/new")
-check "the cases ran to their end" grep -q 'kverbs: end' "$WORK/new"
+done < <(sed -nE 's/.*kverbs: ((ok|FAIL|skip) .*)/\1/p' "$WORK/new")
+check "the log has each case" grep -q "kverbs: end of $lines cases" "$WORK/new"
 check "their module unloads" rmmod kverbs
 check "no object is left" bash -c '! rdma resource show | grep -E "(qp|cq|mr|pd) [1-9]"'
 finish

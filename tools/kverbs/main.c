@@ -50,8 +50,11 @@ static void run(const struct kv_entry *entry)
 	kfree(t);
 }
 
-static void run_table(const struct kv_entry *entry)
+/* Return how many cases of the table should have a line in the log. */
+static unsigned int run_table(const struct kv_entry *entry)
 {
+	unsigned int n = 0;
+
 	for (; entry->name; entry++) {
 		if (only && strcmp(only, entry->name))
 			continue;
@@ -59,19 +62,22 @@ static void run_table(const struct kv_entry *entry)
 			pr_info("skip %s: %s\n", entry->name, entry->cannot);
 		else
 			run(entry);
+		n++;
 	}
+	return n;
 }
 
 static int __init kverbs_init(void)
 {
+	unsigned int cases;
 	int ret = kv_bench();
 
 	if (ret != -ENOENT)
 		return ret;
-	run_table(kv_cq_cases);
-	run_table(kv_mr_cases);
-	run_table(kv_qp_cases);
-	pr_info("end\n");
+	cases = run_table(kv_cq_cases);
+	cases += run_table(kv_mr_cases);
+	cases += run_table(kv_qp_cases);
+	pr_info("end of %u cases\n", cases);
 	return 0;
 }
 
