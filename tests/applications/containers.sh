@@ -78,7 +78,7 @@ say "a device is taken away while a program transfers over it"
 check "a transfer runs" endless
 check "the device is taken back" take h1 rd1
 check "both programs notice and end" both_end
-refused "a program in h1 finds no device" "No RDMA devices were detected" in1 timeout 20 rping -s -a 10.9.0.1 -p 7181
+refused "a program in h1 finds no device" "No RDMA devices were detected" bounded 20 ip netns exec h1 rping -s -a 10.9.0.1 -p 7181
 check "it is handed to h1 again" give h1 rd1
 ping_pong "rping"
 start=$(octets)
@@ -86,7 +86,8 @@ check "a transfer runs" endless
 check "the device of h2 goes to the other container, whose netdev it does not have" bounded 60 ip netns exec h2 rdma dev set rd2 netns h1
 check "both programs notice and end" both_end
 check "h1 has both devices" sees h1 rd2
-refused "a program in h2 does not connect" "." in2 timeout 20 rping -c -a 10.9.0.1 -p 7181
+refused "a program in h2 does not connect" "No RDMA devices|rdma_resolve_addr|REJECTED|UNREACHABLE|ADDR_ERROR" \
+  bounded 20 ip netns exec h2 rping -c -a 10.9.0.1 -p 7181
 check "it is handed back" bounded 60 ip netns exec h1 rdma dev set rd2 netns h2
 ping_pong "rping"
 
@@ -114,7 +115,7 @@ wait $server 2>/dev/null
 check "nothing is counted afterwards" until_true 20 holds 0 0
 limit "rd1 hca_handle=1 hca_object=2"
 refused "a program with too few objects says which it cannot create" "Couldn't (create|register|allocate)" \
-  in_group ip netns exec h1 timeout 60 ibv_rc_pingpong -d rd1 -g 0
+  in_group ip netns exec h1 timeout $((60 * PATIENCE)) ibv_rc_pingpong -d rd1 -g 0
 check "nothing is counted afterwards" until_true 20 holds 0 0
 limit "rd1 hca_handle=0"
 check "the device goes to another namespace and back" eval "take h1 rd1 && give h1 rd1"

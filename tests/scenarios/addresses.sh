@@ -69,7 +69,7 @@ for h in 1 2; do
     ip -n h$h addr add 10.9.7.$h/24 dev twin"
 done
 check "a device on that of h1" in1 rdma link add rd_twin type iwmpa netdev twin
-refused "no listener on that of h2" "Cannot assign|No such device" in2 timeout 20 rping -s -a 10.9.7.2
+refused "no listener on that of h2" "Cannot assign|No such device" bounded 20 ip netns exec h2 rping -s -a 10.9.7.2
 pings "a listener on that of h1" h1 "-a 10.9.7.1" h1 "-a 10.9.7.1"
 check "twins are deleted" eval 'ip -n h1 link delete twin && ip -n h2 link delete twin'
 
@@ -120,10 +120,10 @@ say "programs that are confined to a VRF"
 check "another VRF" eval 'ip -n h2 link add red type vrf table 11 && ip -n h2 link set red up && in_vrf wire2 red 10.9.2.2/24'
 vrf_exec() { in2 ip vrf exec "$@"; } # in_vrf's devices: wire in blue, wire2 in red
 if vrf_exec red true; then # needs BPF programs of cgroups
-  refused "in red: no listener on an address in blue" "Cannot assign" vrf_exec red timeout 20 rping -s -a 10.9.0.2
+  refused "in red: no listener on an address in blue" "Cannot assign" vrf_exec red timeout $((20 * PATIENCE)) rping -s -a 10.9.0.2
   refused "in red: ... nor as an unprivileged user" "Cannot assign" vrf_exec red setpriv --reuid nobody --regid rdma --clear-groups \
-    timeout 20 rping -s -a 10.9.0.2
-  refused "in red: no connection from an address in blue" "Cannot assign|error" vrf_exec red timeout 20 rping -c -a 10.9.0.1 -I 10.9.0.2
+    timeout $((20 * PATIENCE)) rping -s -a 10.9.0.2
+  refused "in red: no connection from an address in blue" "Cannot assign|error" vrf_exec red timeout $((20 * PATIENCE)) rping -c -a 10.9.0.1 -I 10.9.0.2
   in2 ip vrf exec red timeout -k 5 $((60 * PATIENCE)) rping -s -V -C 5 >"$WORK/server" 2>&1 &
   pid=$!
   check "in red: a wildcard listener" until_true 20 listening h2 7174

@@ -15,17 +15,17 @@ start_transfer() {
   until_true 20 listening h2 $port || { fail "the server does not listen: $(cat "$WORK/server")"; return 1; }
   ip netns exec h1 rdma-stream connect 10.9.0.2 $port "$@" >"$WORK/client" 2>&1 &
   client=$!
-  until_true 20 running || { fail "the transfer does not start: $(cat "$WORK/client" "$WORK/server")"; return 1; }
+  runs || { fail "the transfer does not start: $(cat "$WORK/client" "$WORK/server")"; return 1; }
 }
 
-octets() { ip netns exec h2 cat /sys/class/net/wire/statistics/rx_bytes 2>/dev/null || echo 0; }
-running() {
-  local a
-  a=$(octets)
-  sleep 0.3
-  [ "$(octets)" -gt $((a + 200000)) ]
+octets() { ip netns exec h2 cat /sys/class/net/wire/statistics/rx_bytes; }
+# runs: whether h2 receives a MiB from now on.
+runs() {
+  local before
+  before=$(octets)
+  until_true 40 received $((before + 1048576))
 }
-
+received() { [ "$(octets)" -gt "$1" ]; }
 
 # ends SIDE PID [REGEX]: the process must end by itself, with status 0, and print why.
 ends() {
@@ -115,9 +115,9 @@ works_again
 say "the netdev is down for a moment" # TCP survives that, and so do RDMA connections
 start_transfer && {
   ip -n h1 link set wire down
-  sleep 1
+  check "TCP waits" until_true 40 stalled $port
   ip -n h1 link set wire up
-  check "the transfer goes on" until_true 40 running
+  check "the transfer goes on" runs
   killed $client
   ends server $server
 }
@@ -130,7 +130,7 @@ start_transfer && {
     good "it unloads at once"
   else
     check "refused, because it is in use" grep -q "in use" "$WORK/rmmod"
-    check "the transfer goes on" until_true 30 running
+    check "the transfer goes on" runs
     killed $client
   fi
   ends server $server

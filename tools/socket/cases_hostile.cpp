@@ -259,9 +259,10 @@ static void crcPermission(Context& c) {
 
   expectOk(e.client.attach(), "TCP_ULP");
   const pid_t child = fork();
+  expect(child >= 0, "fork");
   if (!child)
     _exit(setuid(65534) ? 2 : e.client.setOption(MPA_CRC, 0) != -EPERM ? 3 : e.client.setOption(MPA_CRC, 1) != 0 ? 4 : 0);
-  int status = 0;
+  int status = -1;
   waitpid(child, &status, 0);
   expectEqual(status, 0, "an unprivileged program (wait status)");
   expectOk(e.client.setOption(MPA_CRC, 0), "a privileged one");
