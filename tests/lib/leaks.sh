@@ -4,6 +4,8 @@
 
 # Memory that TCP keeps for a minute after a connection has ended, or that RCU frees later, is not a leak.
 no_time_wait() { local h; for h in $(ip netns list | awk '{ print $1 }'); do ip netns exec "$h" ss -Hta state time-wait; done | awk 'END { exit NR > 0 }'; }
+# without_time_wait HOST...: TCP of these ends its connections at once.
+without_time_wait() { local h; for h; do ip netns exec "$h" sysctl -qw net.ipv4.tcp_max_tw_buckets=0 || fail "$h keeps TIME_WAIT"; done; }
 settle() { until_true 90 no_time_wait || fail "TIME_WAIT sockets do not go"; }
 # steady: has unreclaimed memory stopped falling since the last call?
 steady() {
