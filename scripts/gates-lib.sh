@@ -47,12 +47,21 @@ gate_kernel_doc() {
   [ ${#list[@]} = 0 ] || "$kernel_source/scripts/kernel-doc" -none -Werror "${list[@]}"
 }
 
+# finds_nothing ARGUMENT...: runs grep; its own failure fails also.
+finds_nothing() {
+  local status=0
+  grep "$@" || status=$?
+  [ $status = 1 ]
+}
+
 # A function and a tracepoint have at most five parameters, except a callback that the kernel declares.
 gate_parameters() {
-  local list
+  local list status=0
   mapfile -t list < <(files '^(mpa|ddp_glue|include)/.*\.[ch]$')
-  [ ${#list[@]} = 0 ] || ! grep -HPzo '(?:(?:(?<=\n)[a-z][\w *\n]*?\b|\(\*)\w+\)?|TP_PROTO)\((?:(?:[^(),;{}]|\([^()]*\))++,){5}.*\n' "${list[@]}" |
-    grep -zv iwm_reg_user_mr | tr -d '\0' | grep .
+  [ ${#list[@]} != 0 ] || return 0
+  grep -HPzo '(?:(?:(?<=\n)[a-z][\w *\n]*?\b|\(\*)\w+\)?|TP_PROTO)\((?:(?:[^(),;{}]|\([^()]*\))++,){5}.*\n' "${list[@]}" \
+    >"$work/parameters" || status=$?
+  [ $status -le 1 ] && finds_nothing -zv iwm_reg_user_mr "$work/parameters"
 }
 
 gate_shell() {
@@ -93,7 +102,7 @@ gate_words() {
   local list
   grep -v '^#' scripts/words >"$work/words"
   mapfile -t list < <(prose)
-  [ ${#list[@]} = 0 ] || ! grep -nPi -f <(paste -sd '|' "$work/words") "${list[@]}"
+  [ ${#list[@]} = 0 ] || finds_nothing -nPi -f <(paste -sd '|' "$work/words") "${list[@]}"
 }
 
 # names FILE...: prints the names of functions and variables in backticks, each with its page.
@@ -129,7 +138,7 @@ gate_lines() {
 gate_merges() {
   local list bad=0
   mapfile -t list < <(files .)
-  [ ${#list[@]} = 0 ] || ! grep -HnIE '^(<{7}|>{7}) ' "${list[@]}" || { echo "a merge left its marks"; bad=1; }
+  [ ${#list[@]} = 0 ] || finds_nothing -HnIE '^(<{7}|>{7}) ' "${list[@]}" || { echo "a merge left its marks"; bad=1; }
   mapfile -t list < <(files '\.md$')
   [ ${#list[@]} = 0 ] || awk '
     FNR == 1 { example = 0; before = "" }
