@@ -82,7 +82,7 @@ text=iwmpa-Kerberos-test
 capture() {
   local tcpdump
   rm -f "$WORK/tcpdump" "$WORK/capture"
-  "${in_client[@]}" tcpdump -i wire -s 0 -B 65536 -U -w "$WORK/capture" tcp port 20049 2>"$WORK/tcpdump" &
+  "${in_client[@]}" tcpdump -i wire --immediate-mode -s 0 -B 65536 -U -w "$WORK/capture" tcp port 20049 2>"$WORK/tcpdump" &
   tcpdump=$!
   until_true 20 grep -q "listening on" "$WORK/tcpdump" || return 1
   yes $text | head -c 64k | as_alice dd of=$mount_dir/text conv=fsync status=none && grep -q $text $export_dir/text || return 1

@@ -178,7 +178,7 @@ int execute(const Arguments& a) {
   if (a.command == "list")
     return list();
   if (a.command != "run")
-    throw std::invalid_argument(a.command + ": selftest, list or run");
+    throw std::invalid_argument(a.command + ": selftest, list, run or capture");
   if (a.config.address.empty())
     throw std::invalid_argument("run needs --addr");
   return Runner(a).run();
