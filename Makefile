@@ -7,7 +7,8 @@
 #   ARCH=riscv64          the same without scenarios and kernels
 #   FAR_ARCH=s390x        make interop: the far guest is of this architecture
 #   KVER=6.1.0-NN-amd64   one release of it, whose headers are installed (default: the newest)
-#   T=NAME                only the scenarios (make scenarios, applications), rows (make network) or stages (make kernels) whose name contains NAME
+#   T=NAME                only the scenarios (make scenarios, applications), rows (make network), stages (make kernels) or cases (make package-check)
+#                         whose name contains NAME
 #   HOST=1                make demo on the running kernel instead of in a guest
 #   ROWS="SELECTION,..."  make bench*: only the rows that have all words of a selection (scripts/bench/run -l lists them)
 #   FUZZ_SECONDS=N        make fuzz: seconds for each target (default: 60)
@@ -183,7 +184,7 @@ repository: ## add the packages to an apt repository for Debian 12 and 13, signe
 repository-check: ## install and upgrade from such a repository in bare roots of Debian 12 and 13
 	@scripts/repository-check
 .PHONY: package-check
-package-check: ## test the packages in a whole Debian in the emulator: install, reboot, newer kernel, purge (an hour or more)
+package-check: ## test the packages in a whole Debian 12 and 13, and an upgrade of one to the other, in the emulator (hours; T selects)
 	@scripts/package-check
 
 .PHONY: fresh
