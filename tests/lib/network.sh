@@ -29,7 +29,7 @@ row() {
 }
 uptime_seconds() { cut -d . -f 1 /proc/uptime; } # rows may change the clock
 clean_log() {
-  dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" >"$WORK/row.log"
+  new_log >"$WORK/row.log"
   "$IWMPA_DIR/scripts/vm/check-log" "$WORK/row.log"
 }
 

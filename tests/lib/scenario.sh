@@ -142,10 +142,12 @@ set_device() {
 
 # A line for each error would let any peer fill the log. A few lines are allowed, because the kernel itself may log at any time.
 mark_log() { dmesg >"$WORK/dmesg"; }
+# new_log: prints the lines since then.
+new_log() { dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))"; }
 # log_has REGEX: a line since then matches.
-log_has() { dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" | grep -q -- "$1"; }
+log_has() { new_log >"$WORK/new" && grep -E -- "$1" "$WORK/new"; }
 log_grew_less_than() {
-  dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" >"$WORK/new"
+  new_log >"$WORK/new"
   cat "$WORK/new"
   [ "$(wc -l <"$WORK/new")" -lt "$1" ]
 }

@@ -22,9 +22,8 @@ fails() {
   refused "$text" "REJECTED|UNREACHABLE|error" bounded 20 ip netns exec h1 rping -c -V -C 5 $client
   kill $pid 2>/dev/null
   wait $pid
-  check "$text: the kernel log says why" until_true 5 said "$regex"
+  check "$text: the kernel log says why" until_true 5 log_has "$regex"
 }
-said() { dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" | grep -E -- "$1"; }
 
 # in_vrf NETDEV VRF ADDRESS...: of h2. Addresses come after the VRF, which removes those of IPv6.
 in_vrf() {

@@ -10,7 +10,7 @@ modprobe rdma_cm
 mark_log
 
 check "the cases run" bounded 250 insmod "$IWMPA_DIR/tools/kverbs/kverbs.ko"
-dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" >"$WORK/new"
+new_log >"$WORK/new"
 lines=0
 while read -r verdict name; do
   lines=$((lines + 1))

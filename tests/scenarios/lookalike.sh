@@ -21,8 +21,7 @@ mark_log
 for to in 10.9.0.2 fd09::2; do
   answers "a connect to $to is refused" stranger "connect $to 7471" "^= error rdma_connect: Network is unreachable"
 done
-said() { dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))" | grep "$1"; }
-check "the kernel log says why" said "in another network namespace"
+check "the kernel log says why" log_has "in another network namespace"
 check "the server gets no event" bash -c "! grep '! cm' '$WORK/server.out'"
 
 talk_to client h1 rdma-target
