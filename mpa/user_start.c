@@ -72,6 +72,13 @@ static int user_request(void *consumer, struct mpa_conn *conn,
 	return 0;
 }
 
+/* As with connect(): if no call waits, SO_ERROR reports the failure. */
+static void note_failure(struct mpa_user *user)
+{
+	if (!user->waiters)
+		WRITE_ONCE(user->sk->sk_err, -user->startup);
+}
+
 /*
  * End TCP after a startup that failed: by a reset, or, without an invalid
  * frame, in order (RFC 5044 section C.2). The program closes its socket itself.
@@ -92,9 +99,7 @@ static void end_tcp(struct mpa_user *user)
 	}
 	if (sk->sk_shutdown & SEND_SHUTDOWN)
 		return;
-	/* As after a reset: if no call waits, SO_ERROR reports it. */
-	if (!user->waiters)
-		WRITE_ONCE(sk->sk_err, -user->startup);
+	note_failure(user);
 	smp_wmb();	/* pairs with user_poll(): the error comes first */
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 	user->prot->shutdown(sk, SEND_SHUTDOWN);
@@ -108,15 +113,12 @@ static void user_reply(void *consumer, int status, const struct mpa_offer *peer,
 		       const struct mpa_agreed *agreed, const void *pd)
 {
 	struct mpa_user *user = consumer;
-	struct sock *sk = user->sk;
 
 	startup_ended(user, status);
 	if (peer)
 		note_peer(user, peer, pd);
 	if (status == -ECONNREFUSED && peer) {
-		/* As with connect(): if no call waits, SO_ERROR reports it. */
-		if (!user->waiters)
-			WRITE_ONCE(sk->sk_err, ECONNREFUSED);
+		note_failure(user);
 		mpa_user_leave(user);
 	} else if (!agreed) {
 		end_tcp(user);
