@@ -397,6 +397,7 @@ void mpa_wait_upcalls(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_wait_upcalls, MPA_NS);
 
+/* Returns a value because data_race() takes an expression that has one. */
 static int read_info(struct mpa_conn *conn, struct mpa_conn_info *info)
 {
 	const struct mpa_tx *tx = &conn->tx;
