@@ -4,6 +4,7 @@
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
+. "$(dirname "$0")/../lib/capture.sh"
 begin "tshark dissects connections"
 { has tshark && has tcpdump; } || skip "tshark or tcpdump is missing"
 [ "$LINKTYPE" = iwmpa ] || skip "compares with iwmpa's counters"
@@ -17,18 +18,10 @@ found() { grep -cE "$1" "$WORK/text"; }
 
 # dissected CASE...: captures these cases and has tshark dissect them; $before is the number of FPDUs until then.
 dissected() {
-  local tcpdump
   before=$(sent)
-  ip netns exec h1 tcpdump -i wire -s 0 -B 65536 -U -w "$WORK/pcap" 'tcp or icmp' 2>"$WORK/tcpdump" &
-  tcpdump=$!
-  until_true 20 grep -q "listening on" "$WORK/tcpdump" || { fail "tcpdump does not start: $(cat "$WORK/tcpdump")"; return; }
+  start_capture h1 -i wire
   cases "captured" bounded 120 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns h1
-  # The last packet of the capture is a ping.
-  in1 ping -c 1 -p 656e646f66636170 10.9.0.2 >"$WORK/ping"
-  check "the capture has its end" until_true 20 grep -qa endofcapendofcap "$WORK/pcap"
-  kill $tcpdump
-  wait $tcpdump
-  check "it lacks no packet" grep -q "^0 packets dropped by kernel" "$WORK/tcpdump"
+  end_capture 10.9.0.2
   bounded 200 tshark -r "$WORK/pcap" -V >"$WORK/text" 2>/dev/null || fail "tshark fails"
   check "$(found 'Request frame header') startups" test "$(found 'Request frame header')" != 0
   check "... and their Replies" test "$(found 'Request frame header')" = "$(found 'Reply frame header')"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Sourced by the align*.sh scenarios: two hosts with a router between them, which sees TCP segments as they are on a wire.
 # shellcheck shell=bash
+. "$(dirname "${BASH_SOURCE[0]}")/capture.sh"
 
 # routed_hosts [MTU]: h1 (10.9.1.1, fd09:1::1) - router - h2 (10.9.2.2, fd09:2::2), RDMA devices rd1 and rd2. A host's TSO makes
 # super-packets, also on veth; the router's ports have no TSO, so that it sends single segments.
@@ -46,21 +47,8 @@ set_tso() {
   for h in 1 2; do ip netns exec h$h ethtool -K wire tso "$1" >/dev/null; done
 }
 
-# start_capture: captures the packets that the router sends, into $WORK/pcap.
-start_capture() {
-  ip netns exec router tcpdump -i any -Q out -s 0 -B 65536 -U -w "$WORK/pcap" 'tcp or icmp' 2>"$WORK/tcpdump" &
-  tcpdump=$!
-  until_true 20 grep -q "listening on" "$WORK/tcpdump" || fail "tcpdump does not start: $(cat "$WORK/tcpdump")"
-}
-
-# end_capture: sends a ping with a unique pattern after all segments; tcpdump must have captured it, and must have dropped no packet.
-end_capture() {
-  in1 ping -c 1 -p 656e646f66636170 10.9.2.2 >/dev/null
-  until_true 20 grep -qa endofcapendofcap "$WORK/pcap" || fail "the capture has no end"
-  kill $tcpdump
-  wait $tcpdump
-  grep -q "^0 packets dropped by kernel" "$WORK/tcpdump" || fail "the capture is not complete: $(tail -3 "$WORK/tcpdump")"
-}
+# The packets that the router sends.
+start_router_capture() { start_capture router -i any -Q out; }
 
 # judged TEXT [OPTIONS]: has mpa-peer check the capture; figure and largest print its figures.
 judged() {

@@ -19,9 +19,9 @@ lossy() {
 }
 
 transfer() { # CASE...
-  start_capture
+  start_router_capture
   cases "transfer" bounded 100 verbs-test run "$@" --addr 10.9.2.2 --server-ns h2 --client-ns h1
-  end_capture
+  end_capture 10.9.2.2
 }
 
 say "every 50th packet lost, data in one direction at a time"
@@ -47,7 +47,7 @@ more_octets() { [ "$(octets)" -gt "$1" ]; }
 progress() { until_true 200 more_octets $(($(octets) + $1)) || fail "the transfer does not go on"; }
 
 start_stream() {
-  start_capture
+  start_router_capture
   router tc qdisc add dev port2 root tbf rate 10mbit burst 64k limit 4m
   ip netns exec h2 rdma-stream listen 10.9.2.2 7480 >"$WORK/server" 2>&1 &
   server=$!
@@ -61,7 +61,7 @@ end_stream() {
   check "the stream ends" wait $client
   check "its receiver ends" wait $server
   check "all data arrive unchanged [TX-03 TX-08]" grep -q "after 400 messages" "$WORK/server"
-  end_capture
+  end_capture 10.9.2.2
   router tc qdisc del dev port2 root
 }
 
@@ -85,9 +85,9 @@ judged "alignment is lost and comes back [TX-03 TX-05 TX-07 SIZ-04]" --from 10.9
 set_mtu 1500
 
 say "the receiver's window shuts"
-start_capture
+start_router_capture
 cases "a peer that stops receiving" bounded 100 ip netns exec h1 mpa-peer run tx-window-shut --addr 10.9.2.2 --own-addr 10.9.1.1 \
   --target "ip netns exec h2 rdma-target"
-end_capture
+end_capture 10.9.2.2
 judged "alignment comes back [TX-03 TX-05]" --from 10.9.2.2 --expect regained --least-aligned 50
 finish

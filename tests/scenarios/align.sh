@@ -12,9 +12,9 @@ routed_hosts || finish
 # transfer [ADDRESS]: captures SENDs, WRITEs and READs, large and small, whose data are compared. On one CPU, so that packets keep their
 # order: SACK blocks in data segments would make these smaller.
 transfer() {
-  start_capture
+  start_router_capture
   cases "transfer" bounded 60 taskset -c 0 verbs-test run integrity bulk --count 4 --addr "${1:-10.9.2.2}" --server-ns h2 --client-ns h1
-  end_capture
+  end_capture 10.9.2.2
 }
 
 # mulpdu EMSS: prints the MULPDU of RFC 5044 section 4.5, with or without Markers as $markers says.
@@ -119,8 +119,8 @@ set_device rd1 large_fpdus default && set_device rd2 large_fpdus default || fail
 set_parameter markers N || fail "markers"
 
 say "64 SENDs of 64 octets, posted in one call"
-start_capture
+start_router_capture
 cases "transfer" bounded 60 verbs-test run posted-together --addr 10.9.2.2 --server-ns h2 --client-ns h1
-end_capture
+end_capture 10.9.2.2
 judged "few segments [TX-02 TX-09]" --from 10.9.1.1 --expect all-aligned --most-segments 8
 finish

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # All packets of a connection, from the first to the last, have the type of service that its program has set through rdma_cm.
 . "$(dirname "$0")/../lib/scenario.sh"
+. "$(dirname "$0")/../lib/capture.sh"
 begin "type of service"
 [ "$LINKTYPE" = iwmpa ] || skip "siw has none"
 command -v tcpdump >/dev/null || skip "tcpdump is not installed"
@@ -15,16 +16,13 @@ talk_to server h2 rdma-target
 packets() { tcpdump -n -r "$WORK/pcap" "tcp and $1" 2>/dev/null; }
 none() { packets "$1"; [ -z "$(packets "$1")" ]; }
 some() { [ "$(packets "$1" | wc -l)" -ge 3 ]; }
-captured() { grep -qa "$1" "$WORK/pcap"; }
 nobody_left() { [ -z "$(in1 ss -Htn state connected exclude time-wait; in2 ss -Htn state connected exclude time-wait)" ]; }
 
 # connection TEXT SERVER CLIENT CLASS PORT TOS-OF-LISTENER TOS-OF-INITIATOR: makes, uses and ends a connection. CLASS is tcpdump's
 # expression for the field; TCP sets its lowest two bits (ECN).
 connection() {
   local text=$1 server=$2 client=$3 class=$4 port=$5 tos=$6 client_tos=$7
-  in1 tcpdump -i wire -s 0 -U -w "$WORK/pcap" 'tcp or icmp' 2>"$WORK/tcpdump" &
-  local tcpdump=$!
-  until_true 20 grep -q "listening on" "$WORK/tcpdump" || fail "tcpdump does not start: $(cat "$WORK/tcpdump")"
+  start_capture h1 -i wire
   answers "$text: a listener" server "listen $server $port tos=$tos" "^= ok port=$port"
   tell client "connect $server $port tos=$client_tos"
   until_true 20 heard server "CONNECT_REQUEST" || fail "$text: no Request"
@@ -35,10 +33,7 @@ connection() {
   answers "$text: the client destroys the connection" client "reset" "^= ok"
   answers "$text: the server destroys the connection" server "reset" "^= ok"
   check "$text: the connection is over" until_true 40 nobody_left
-  in1 ping -c 1 -p 656e646f66636170 10.9.0.2 >/dev/null
-  until_true 20 captured endofcapendofcap || fail "the capture has no end"
-  kill $tcpdump
-  wait $tcpdump
+  end_capture 10.9.0.2
   check "$text: the Initiator's packets have $client_tos" some "src $client and $class & 0xfc = $client_tos"
   check "$text: all of the Initiator's" none "src $client and $class & 0xfc != $client_tos"
   check "$text: the Responder's packets have $tos" some "src $server and $class & 0xfc = $tos"
