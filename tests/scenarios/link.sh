@@ -6,11 +6,11 @@ begin "rdma link add and delete"
 load_modules || finish
 
 # said REGEX: whether a refusal has logged a matching line since the last call. (In 6.1 a link type can return only an error number.)
-mark=$(dmesg | wc -l)
+mark_log
 said() {
   local text
-  text=$(dmesg | tail -n +$((mark + 1)))
-  mark=$(dmesg | wc -l)
+  text=$(new_log)
+  mark_log
   grep -qE -- "$1" <<<"$text" || { echo "the kernel log says: $text"; return 1; }
 }
 
@@ -116,7 +116,7 @@ if [ "$LINKTYPE" = iwmpa ] && modprobe -q 8021q; then
   devices_on wire.5 wire
   ip link delete wire.5 && ip link delete wire.6
 fi
-mark=$(dmesg | wc -l)
+mark_log
 if modprobe -q sit && ip link show sit0 >/dev/null 2>&1; then
   refused "a tunnel that is no iWARP netdev" "not supported|Invalid" rdma link add rd0 type "$LINKTYPE" netdev sit0
   [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "sit0"
