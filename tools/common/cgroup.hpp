@@ -22,7 +22,7 @@ public:
 
   /** Returns whether the kernel has taken @p value. */
   bool write(const char* value) const { return static_cast<bool>(std::ofstream(path_) << value << std::flush); }
-  /** The number behind @p key, or the first one; fails the case if there is none. */
+  /** Returns the number after @p key, or the first number without a key. Fails the case if the file has none. */
   std::uint64_t number(std::string_view key = {}) const {
     std::ifstream in(path_);
     std::uint64_t value = 0;

@@ -2,7 +2,6 @@
 /** @file cases_hostile.cpp @brief Programs that misuse the API: wrong moments, wrong lengths, bad memory, concurrent threads. */
 #include <atomic>
 #include <fcntl.h>
-#include <fstream>
 #include <future>
 #include <linux/net_tstamp.h>
 #include <linux/sockios.h>
