@@ -5,6 +5,7 @@
  * meanwhile.
  */
 #include <algorithm>
+#include <csignal>
 #include <iostream>
 
 #include "../common/options.hpp"
@@ -44,7 +45,7 @@ The connecting side SENDs; the listening side compares the messages that it rece
         test::flag(a.stubborn)}},
       R"(
 Prints "first" when the first message has arrived or left, and the reason for the end: time, sent, disconnected, removed, or a
-completion's status.
+completion's status. SIGINT ends the sending side as --messages does: after all messages that it has sent are compared.
 Exit status: 0 orderly end, 1 data differs or an error without a removal as its cause, 64 usage.
 )");
   std::vector<std::string> operands;
@@ -61,6 +62,16 @@ Exit status: 0 orderly end, 1 data differs or an error without a removal as its 
   return {};
 }
 
+volatile std::sig_atomic_t interrupted;
+
+/** A shell that is not interactive ignores SIGINT in the programs that it starts in the background; this handler replaces that. */
+void catchInterrupt() {
+  struct sigaction action = {};
+
+  action.sa_handler = [](int) { interrupted = 1; };
+  sigaction(SIGINT, &action, nullptr);
+}
+
 /** Messages cycle through a few contents, so that a lost or duplicated one is detected. */
 constexpr unsigned contents = 7;
 
@@ -72,7 +83,7 @@ class Side {
 public:
   Side(const Arguments& a, rdma::Channel& channel, std::unique_ptr<rdma::Id> id, bool sending)
       : arguments_(a), channel_(channel), sending_(sending), cq_(id->context(), static_cast<int>(4 * a.depth + 16)),
-        end_(std::move(id), {.cq = &cq_}), region_(end_.pd(), a.depth * a.size, rdma::localOnly) {
+        end_(std::move(id), {.cq = &cq_}), region_(end_.pd(), a.depth * a.size, rdma::localOnly), last_(a.messages) {
     for (unsigned i = 0; i < contents; i++) {
       messages_[i].resize(a.size);
       test::fill(messages_[i], i);
@@ -97,8 +108,12 @@ public:
       const std::string why = completions(list);
       if (!why.empty())
         return why;
-      if (sending_ && arguments_.messages && confirmed_ >= arguments_.messages)
+      if (sending_ && interrupted)
+        last_ = sent_;
+      if (sending_ && last_ && confirmed_ >= last_) {
+        done_ = confirmed_; /* the last completions may not have been polled yet */
         return "sent";
+      }
       if (limit.passed())
         return "time";
       if (!list.empty())
@@ -126,7 +141,7 @@ private:
   void postRecv(std::uint64_t i) { end_.postRecv(i, {sge(i)}); }
 
   void postSend(std::uint64_t i) {
-    if (arguments_.messages && sent_ == arguments_.messages)
+    if (last_ && sent_ == last_)
       return;
     std::ranges::copy(messages_[sent_++ % contents], slot(i).begin());
     end_.postSend(i, {sge(i)});
@@ -193,6 +208,7 @@ private:
   rdma::End end_;
   rdma::Region region_;
   rdma::Bytes messages_[contents];
+  std::uint64_t last_; /* messages to send, 0: no limit */
   std::uint64_t sent_ = 0, done_ = 0, next_ = 0, confirmed_ = 0;
 };
 
@@ -248,6 +264,8 @@ int main(int argc, char** argv) {
   try {
     if (const auto status = parse(argc, argv, arguments))
       return *status;
+    if ((arguments.command == "connect") != arguments.reverse)
+      catchInterrupt();
     return arguments.command == "listen" ? listen(arguments) : connect(arguments);
   } catch (const std::invalid_argument& e) {
     std::cerr << "rdma-stream: " << e.what() << std::endl;
