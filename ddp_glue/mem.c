@@ -262,6 +262,13 @@ static bool mr_is_lent(const struct iwm_mr *mr, const struct ib_qp *ibqp)
 static int mr_revoke(struct iwm_mr *mr, u32 stag, const struct ib_pd *pd,
 		     const struct ib_qp *peers)
 {
+	/*
+	 * Before mr_is_lent(), which then judges this registration and no later
+	 * one: a valid region is not registered again before our reference is
+	 * dropped.
+	 */
+	bool valid = mr_is_valid(mr, stag);
+
 	if (mr->ibmr.pd != pd)
 		return -EPERM;
 	if (peers && !mr_is_lent(mr, peers))
@@ -269,7 +276,7 @@ static int mr_revoke(struct iwm_mr *mr, u32 stag, const struct ib_pd *pd,
 	if (mr->dma)
 		return -EACCES;
 	spin_lock_bh(&mr->lock);
-	if (mr_is_valid(mr, stag))
+	if (valid)
 		mpa_loan_end(&mr->loan);
 	spin_unlock_bh(&mr->lock);
 	return 0;
