@@ -75,8 +75,15 @@ iwm_addr_owner(struct net *net, const struct sockaddr_storage *addr)
 	return addr_owner4(net, (const void *)addr);
 }
 
-/* Does rdma_cm compare netdevs? Older ones compare only link addresses. */
-static bool cma_knows_netdevs(struct iwm_dev *dev)
+/**
+ * iwm_cma_knows_netdevs() - does this kernel's rdma_cm compare netdevs?
+ * @dev: device that is registered
+ *
+ * It then ignores GIDs. Older ones compare only GIDs.
+ *
+ * Context: any. Return: whether it does.
+ */
+bool iwm_cma_knows_netdevs(struct iwm_dev *dev)
 {
 	const struct ib_gid_attr *attr = rdma_get_gid_attr(&dev->ibdev, 1, 0);
 	bool knows;
@@ -113,7 +120,7 @@ bool iwm_addr_served(struct iwm_dev *dev, const struct net_device *owner)
 	if (netdev == owner)
 		return true;
 	if (owner->flags & IFF_LOOPBACK)
-		return !cma_knows_netdevs(dev);
+		return !iwm_cma_knows_netdevs(dev);
 	if (!netdev)
 		return false;
 	vlan = is_vlan_of(netdev, owner) || is_vlan_of(owner, netdev);
@@ -121,7 +128,7 @@ bool iwm_addr_served(struct iwm_dev *dev, const struct net_device *owner)
 			   sizeof(union ib_gid));
 	if (vlan == same_gid)
 		return vlan;
-	return cma_knows_netdevs(dev) ? vlan : same_gid;
+	return iwm_cma_knows_netdevs(dev) ? vlan : same_gid;
 }
 
 /* Do sockets that are bound to no netdev take connections from all VRFs? */

@@ -9,6 +9,7 @@ bool iwm_addr_is_any(const struct sockaddr_storage *addr);
 bool iwm_addr_is_loopback(const struct sockaddr_storage *addr);
 const struct net_device *
 iwm_addr_owner(struct net *net, const struct sockaddr_storage *addr);
+bool iwm_cma_knows_netdevs(struct iwm_dev *dev);
 bool iwm_addr_served(struct iwm_dev *dev, const struct net_device *owner);
 int iwm_addr_vrf(const struct iwm_dev *dev, struct net *net,
 		 const struct sockaddr_storage *addr);

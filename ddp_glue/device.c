@@ -36,6 +36,7 @@
 #include <rdma/rdma_netlink.h>
 #include "cep.h"
 #include "cm.h"
+#include "cm_addr.h"
 #include "cq.h"
 #include "mem.h"
 #include "mmap.h"
@@ -123,19 +124,14 @@ static void addr_untag_all(void)
 	rtnl_unlock();
 }
 
-/* Return: whether a GID has changed. */
-static bool dev_set_gids(struct iwm_dev *dev, struct net_device *netdev)
+static void dev_gids(struct net_device *netdev, union ib_gid *gids)
 {
 	struct net_device *lo = dev_net(netdev)->loopback_dev;
-	union ib_gid gids[IWM_NUM_GIDS] = {};
 
+	memset(gids, 0, IWM_NUM_GIDS * sizeof(*gids));
 	netdev_gid(netdev, &gids[0]);
 	if (netdev != lo)
 		netdev_gid(lo, &gids[1]);
-	if (!memcmp(dev->gids, gids, sizeof(gids)))
-		return false;
-	memcpy(dev->gids, gids, sizeof(gids));
-	return true;
 }
 
 static void dev_set_speed(struct iwm_dev *dev, struct net_device *netdev)
@@ -194,6 +190,14 @@ static struct iwm_dev *dev_find(const struct net_device *netdev)
 		if (dev_netdev(dev) == netdev)
 			return dev;
 	return NULL;
+}
+
+/* Queue dev_changed(), unless the device is not registered. */
+static void dev_queue_change(struct iwm_dev *dev)
+{
+	if (ib_device_try_get(&dev->ibdev) &&
+	    !queue_work(iwm_dev_wq, &dev->change_work))
+		ib_device_put(&dev->ibdev);
 }
 
 /**
@@ -265,6 +269,24 @@ static void port_event(struct iwm_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
+/*
+ * An rdma_cm that compares netdevs ignores GIDs, and the event would let it
+ * crash: the core removes the netdev from the old GID for a moment, for which
+ * rdma_cm does not check. There the GIDs stay as they were at registration.
+ */
+static void dev_follow_gids(struct iwm_dev *dev, struct net_device *netdev)
+{
+	union ib_gid gids[IWM_NUM_GIDS];
+
+	if (iwm_cma_knows_netdevs(dev))
+		return;
+	dev_gids(netdev, gids);
+	if (!memcmp(dev->gids, gids, sizeof(gids)))
+		return;
+	memcpy(dev->gids, gids, sizeof(gids));
+	port_event(dev, IB_EVENT_GID_CHANGE);
+}
+
 /* Take over changes of the netdev, and raise events for them. */
 static void dev_follow(struct iwm_dev *dev, struct net_device *netdev)
 {
@@ -273,8 +295,7 @@ static void dev_follow(struct iwm_dev *dev, struct net_device *netdev)
 	ASSERT_RTNL();
 
 	dev_set_speed(dev, netdev);
-	if (dev_set_gids(dev, netdev))
-		port_event(dev, IB_EVENT_GID_CHANGE);
+	dev_follow_gids(dev, netdev);
 	if (state == dev->port_state)
 		return;
 	dev->port_state = state;
@@ -300,14 +321,6 @@ static void dev_changed(struct work_struct *work)
 	mutex_unlock(&devices_lock);
 	rtnl_unlock();
 	ib_device_put(&dev->ibdev);
-}
-
-/* Queue dev_changed(), unless the device is not registered. */
-static void dev_queue_change(struct iwm_dev *dev)
-{
-	if (ib_device_try_get(&dev->ibdev) &&
-	    !queue_work(iwm_dev_wq, &dev->change_work))
-		ib_device_put(&dev->ibdev);
 }
 
 /*
@@ -420,7 +433,7 @@ static void dev_describe(struct iwm_dev *dev, struct net_device *netdev)
 		ether_addr_copy(dev->mac, netdev->dev_addr);
 	else
 		eth_random_addr(dev->mac);
-	dev_set_gids(dev, netdev);
+	dev_gids(netdev, dev->gids);
 	dev_set_speed(dev, netdev);
 	dev->port_state = netdev_port_state(netdev);
 
