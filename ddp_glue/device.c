@@ -192,12 +192,78 @@ static struct iwm_dev *dev_find(const struct net_device *netdev)
 	return NULL;
 }
 
+static bool dev_has_gid(const struct iwm_dev *dev, const union ib_gid *gid)
+{
+	int i;
+
+	for (i = 0; i < IWM_NUM_GIDS; i++)
+		if (!memcmp(&dev->gids[i], gid, sizeof(*gid)))
+			return true;
+	return false;
+}
+
+/*
+ * An rdma_cm that compares GIDs takes the first device that has the right one,
+ * of whatever namespace. Root of a container may choose link addresses, and so
+ * could take the place of the host's device. Therefore a container's device
+ * does not use a GID of a device of the host, or of an older one.
+ */
+static bool gid_is_taken(const struct iwm_dev *dev, struct net *net,
+			 const union ib_gid *gid)
+{
+	const struct iwm_dev *other;
+	bool older = true;
+
+	lockdep_assert_held(&devices_lock);
+
+	if (net->user_ns == &init_user_ns)
+		return false;
+	list_for_each_entry(other, &devices, entry) {
+		const struct net_device *netdev = dev_netdev(other);
+
+		if (other == dev)
+			older = false;
+		else if (netdev && !net_eq(dev_net(netdev), net) &&
+			 (older || dev_net(netdev)->user_ns == &init_user_ns) &&
+			 dev_has_gid(other, gid))
+			return true;
+	}
+	return false;
+}
+
+static void drop_taken_gids(const struct iwm_dev *dev, struct net *net,
+			    union ib_gid *gids)
+{
+	static const union ib_gid none;
+	int i;
+
+	for (i = 0; i < IWM_NUM_GIDS; i++) {
+		if (!memcmp(&gids[i], &none, sizeof(none)) ||
+		    !gid_is_taken(dev, net, &gids[i]))
+			continue;
+		pr_warn_ratelimited("%s: a device of another network namespace has the same link address, so rdma_cm will not use this one\n",
+				    dev->ibdev.name);
+		gids[i] = none;
+	}
+}
+
 /* Queue dev_changed(), unless the device is not registered. */
 static void dev_queue_change(struct iwm_dev *dev)
 {
 	if (ib_device_try_get(&dev->ibdev) &&
 	    !queue_work(iwm_dev_wq, &dev->change_work))
 		ib_device_put(&dev->ibdev);
+}
+
+/* The GIDs of a device have changed: another may have to give its up. */
+static void devices_changed(void)
+{
+	struct iwm_dev *dev;
+
+	lockdep_assert_held(&devices_lock);
+
+	list_for_each_entry(dev, &devices, entry)
+		dev_queue_change(dev);
 }
 
 /**
@@ -228,6 +294,7 @@ static void dev_dealloc(struct ib_device *ibdev)
 	/* Last: unload waits for the devices in the list. */
 	mutex_lock(&devices_lock);
 	list_del_init(&dev->entry);
+	devices_changed();
 	mutex_unlock(&devices_lock);
 }
 
@@ -281,10 +348,12 @@ static void dev_follow_gids(struct iwm_dev *dev, struct net_device *netdev)
 	if (iwm_cma_knows_netdevs(dev))
 		return;
 	dev_gids(netdev, gids);
+	drop_taken_gids(dev, dev_net(netdev), gids);
 	if (!memcmp(dev->gids, gids, sizeof(gids)))
 		return;
 	memcpy(dev->gids, gids, sizeof(gids));
 	port_event(dev, IB_EVENT_GID_CHANGE);
+	devices_changed();
 }
 
 /* Take over changes of the netdev, and raise events for them. */
@@ -474,6 +543,7 @@ static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	rcu_assign_pointer(dev->netdev, netdev);
 	list_add_tail(&dev->entry, &devices);
+	devices_changed();
 out_unlock:
 	mutex_unlock(&devices_lock);
 	rtnl_unlock();
