@@ -129,7 +129,7 @@ unload_modules() {
 set_parameter() {
   local file=/sys/module/mpa/parameters/$1
   if [ "$LINKTYPE" != iwmpa ]; then return 1; fi
-  echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ]
+  { echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ]; } || { fail "the parameter $1=$2"; return 1; }
 }
 
 # set_device NAME ATTRIBUTE VALUE: likewise, for one device.
@@ -214,6 +214,8 @@ namespaces_go() {
     fail "a network namespace is left: $(lsns -n -t net -o NS,PID,COMMAND)"
 }
 
+no_jobs() { [ -z "$(jobs -pr)" ]; }
+
 # clear_network: ends the processes, and removes the devices and namespaces that a scenario has made.
 clear_network() {
   local l n
@@ -221,6 +223,8 @@ clear_network() {
   kill $(jobs -p) 2>/dev/null
   # The job of `in1 COMMAND &` is a shell, so kill the namespaces' processes also.
   for n in $(ip netns list | cut -d ' ' -f 1); do ip netns pids "$n" | xargs -r kill; done
+  # shellcheck disable=SC2046
+  until_true 20 no_jobs || { fail "still running: $(jobs -lr)"; kill -KILL $(jobs -pr); }
   wait 2>/dev/null
   for l in $(links); do bounded 30 rdma link delete "$l" || fail "rdma link delete $l"; done
   for n in h1 h2 router; do [ ! -e /run/netns/$n ] || ip netns delete $n; done
@@ -236,15 +240,20 @@ take_down() {
   rm -rf "$WORK"
 }
 
+# A signal may come while `check` redirects the output to a file.
 leave() {
   local status=$?
+  exec 1>&"$report" 2>&1
   trap - EXIT
+  if [ -z "$finished" ]; then
+    fail "the scenario stopped before its end (status $status, in ${FUNCNAME[*]:1}, lines ${BASH_LINENO[*]:1})"
+    tail -q -n 40 "$WORK/out" "$WORK/until" 2>/dev/null | details
+  fi
   take_down
   if [ "$finished" = skip ] && [ $failures = 0 ]; then
     echo "1..$booked # SKIP $skipped"
     exit 77
   fi
-  [ -n "$finished" ] || fail "the scenario stopped before its end (status $status)"
   [ $booked != 0 ] || fail "the scenario has checked nothing"
   echo "1..$booked"
   [ $failures = 0 ] || exit 1
@@ -254,6 +263,7 @@ leave() {
 # begin TEXT: prints what is tested, and arranges that everything is removed at the end.
 begin() {
   say "$*"
+  exec {report}>&1
   trap leave EXIT
 }
 
@@ -309,6 +319,8 @@ client_server() {
     client_server "${@:1:7}" $((start + 1))
     return
   fi
+  # A server may wait for ever for a client that has failed.
+  [ $status = 0 ] || until_true 5 gone $spid || kill $spid
   wait $spid || server_status=$?
   ended_well "$text" $status $server_status
 }

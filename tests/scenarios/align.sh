@@ -80,19 +80,19 @@ set_timestamps 0
 aligned "without TCP's timestamps" 1460
 set_timestamps 1
 markers=N
-set_parameter markers N || fail "markers"
+set_parameter markers N
 
 say "without packing"
-set_parameter packing N || fail "packing"
+set_parameter packing N
 transfer
 judged "one FPDU in each segment [RDC-07]" --expect all-aligned --most-fpdus 1 --least-segments 100
-set_parameter packing Y || fail "packing"
+set_parameter packing Y
 
 # FPDUs across segments, if the administrator chooses so without the peer's consent: the peer must accept them. With Markers and CRC.
 say "large FPDUs"
-set_parameter markers Y || fail "markers"
+set_parameter markers Y
 for large in local always; do
-  set_parameter large_fpdus $large || fail "large_fpdus"
+  set_parameter large_fpdus $large
   remember
   transfer
   if [ $large = local ]; then
@@ -116,7 +116,7 @@ for choice in never default always agreed; do
   fi
 done
 set_device rd1 large_fpdus default && set_device rd2 large_fpdus default || fail "large_fpdus of the devices"
-set_parameter markers N || fail "markers"
+set_parameter markers N
 
 say "64 SENDs of 64 octets, posted in one call"
 start_router_capture

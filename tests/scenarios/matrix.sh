@@ -16,7 +16,7 @@ for mtu in 1500 9000 65535; do
   for crc in Y N; do
     for markers in N Y; do
       if [ "$LINKTYPE" = iwmpa ]; then
-        set_parameter crc $crc && set_parameter markers $markers || fail "parameters"
+        set_parameter crc $crc && set_parameter markers $markers
       elif [ $crc$markers != YN ]; then
         continue
       fi
