@@ -24,7 +24,8 @@ machine() {
     -drive "file=$WORK/boot,format=raw,if=virtio,read-only=on,file.locking=off" \
     -chardev "pipe,id=monitor,path=$WORK/$name" -mon monitor "${@:3}" >"$WORK/$name.log" 2>&1 &
 }
-tell() { echo "$2" >"$WORK/$1.in"; }
+# When the program has died, nobody reads the pipe.
+tell() { bounded 20 bash -c 'echo "$1" >"$2"' - "$2" "$WORK/$1.in"; }
 answers() { # NAME QUESTION REGEX
   tell "$1" "$2"
   grep -aE -- "$3" "$WORK/$1.said" && return

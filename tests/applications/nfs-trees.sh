@@ -34,9 +34,9 @@ client_disconnects() {
 # Outstanding requests end with an error, which the writer gets; another mount works afterwards. `umount -f` itself fails while the file is
 # open. With -l in addition, the transport would be destroyed at the same moment: Documentation/applications/nfs.md says why that is wrong.
 forced_away() {
-  bounded 200 dd if=/dev/zero of=$mount_dir/gone bs=64k count=10000 oflag=direct &
+  bounded 200 dd if=/dev/zero of=$mount_dir/gone."$1" bs=64k count=10000 oflag=direct &
   writer=$!
-  until_true 30 test -s $export_dir/gone && until_true 30 forced_out || return 1
+  until_true 30 test -s $export_dir/gone."$1" && until_true 30 forced_out || return 1
   wait $writer && return 1
   ! mountpoint -q $mount_dir || bounded 60 umount $mount_dir || return 1
   nfs_attach "$1" && echo here >$mount_dir/after && sync && grep -qx here $export_dir/after

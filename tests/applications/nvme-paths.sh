@@ -106,7 +106,7 @@ set_up_again() {
 # Without a controller fio gets errors and ends; no process hangs.
 disconnected_under_io() {
   local status=0 before
-  bounded 100 fio --name=cut --filename="$disk" --size=32m --rw=randwrite --bs=16k --time_based --runtime=90 "${direct[@]}" >"$WORK/cut" 2>&1 &
+  bounded 100 fio --name=cut --filename="$disk" --size=32m --rw=randwrite --bs=16k --time_based --runtime=$((90 * PATIENCE)) "${direct[@]}" >"$WORK/cut" 2>&1 &
   fio=$!
   before=$(counter rd0 tx_octets)
   until_true 60 sent_more rd0 "$before" || return 1

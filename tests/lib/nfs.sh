@@ -79,16 +79,22 @@ nfs_attach() {
 }
 nfs_over_rdma() { awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats | grep -q rdma; }
 
-# restart_under_io: the server restarts while a program writes 24 MiB, a piece after the other.
+# restart_under_io: the server restarts while programs write the same 24 MiB again and again, a piece after the other.
 restart_under_io() {
   local writer
   dd if=/dev/urandom of="$WORK/data" bs=1M count=24 status=none
-  bounded 180 "${as[@]}" dd if="$WORK/data" of=$mount_dir/again bs=32k oflag=dsync status=none &
+  rm -f "$WORK/stopped"
+  write_until_stopped &
   writer=$!
-  until_true 30 test -s $export_dir/again || return 1
+  until_true 30 test -s $export_dir/again || { touch "$WORK/stopped"; return 1; }
   nfs_stop
-  ! gone $writer || { echo "the program ended before the server stopped"; return 1; }
+  touch "$WORK/stopped"
   nfs_start && nfs_end_grace && wait $writer && cmp "$WORK/data" $export_dir/again
+}
+write_until_stopped() {
+  until [ -e "$WORK/stopped" ]; do
+    bounded 180 "${as[@]}" dd if="$WORK/data" of=$mount_dir/again bs=32k oflag=dsync conv=notrunc status=none || return
+  done
 }
 
 nfs_end() {

@@ -105,7 +105,7 @@ temporary_address() {
 
 # --- MTU. tests/scenarios/align-faults.sh examines the alignment of FPDUs while the path's MTU shrinks, without probing. ---
 
-mss_below() { tcp_of_stream "mss:" | grep -o ' mss:[0-9]*' | awk -F : -v most="$1" '$2 >= most { bad = 1 } END { exit bad }'; }
+mss_below() { tcp_of_stream "mss:" | grep -o ' mss:[0-9]*' | awk -F : -v most="$1" '$2 >= most { bad = 1 } END { exit bad || !NR }'; }
 # shrink [MTU]: of the router's port to h2.
 shrink() { ip -n router link set port2 mtu "${1:-1280}"; }
 black_hole() {
