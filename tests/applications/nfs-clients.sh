@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NFS over RDMA as clients use it: several connections for a mount, odd sizes, mapped files, many small files; with NFS 4.2 locks
+# NFS over RDMA as clients use it: several connections for a mount, odd sizes, mapped files, many small files, autofs; with NFS 4.2 locks
 # that survive a restart of the server, and delegations, which the server recalls over the client's connection.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
@@ -52,6 +52,18 @@ take_delegation() { echo first >$export_dir/lent && until_true 60 open_lent && g
 recall() { bounded 60 bash -c "echo second >$export_dir/lent" && not_held DELEG lent; }
 sees_the_change() { exec {lent}<&-; grep -qx second $mount_dir/lent; }
 
+# The kernel shows the directory under the mount to automount's process group: it must not be this script's.
+start_automount() {
+  modprobe autofs && echo "/- $WORK/auto.map --timeout=2" >"$WORK/auto.master" || return 1
+  echo "$mount_dir -fstype=nfs,vers=4.2,proto=rdma,port=20049 $server_address:/" >"$WORK/auto.map"
+  "${in_client[@]}" setsid automount --foreground "$WORK/auto.master" >"$WORK/automount" 2>&1 &
+  automount=$!
+  until_true 30 grep "$mount_dir autofs" /proc/mounts
+}
+mounts_by_itself() { echo here >$export_dir/here && grep -x here $mount_dir/here && nfs_over_rdma; }
+not_mounted() { ! grep "$mount_dir nfs" /proc/mounts; }
+end_automount() { kill $automount && until_true 60 gone $automount && not_mounted; }
+
 check "a server on h1" nfs_make_server 2g || { nfs_remove_server; finish; }
 
 say "NFS version 3"
@@ -77,6 +89,12 @@ if check "mount with nconnect=4,trunkdiscovery" nfs_attach 4.2 nconnect=4,trunkd
   check "the server recalls it" recall
   check "the client sees the change" sees_the_change
   check "unmount" bounded 60 umount $mount_dir
+fi
+if command -v automount >/dev/null && check "autofs starts" start_automount; then
+  check "an access mounts" mounts_by_itself
+  check "after a time without an access it is unmounted" until_true 60 not_mounted
+  check "another access mounts it again" mounts_by_itself
+  check "autofs ends" end_automount
 fi
 nfs_end
 finish
