@@ -36,6 +36,11 @@ one_host || finish
 ping_pong "dummy, IPv4" "" 10.8.0.1 "" 10.8.0.1
 ping_pong "dummy, IPv6" "" fd08::1 "" fd08::1
 ping_pong "dummy, wildcard" "" 0.0.0.0 "" 10.8.0.1
+# On a host that also has an RNIC. client_server sees the listener at the port that the program named.
+if command -v iwpmd >/dev/null && check "the port mapper of RNICs starts" eval 'iwpmd && until_true 20 pidof iwpmd'; then
+  ping_pong "beside the port mapper" "" 0.0.0.0 "" 10.8.0.1
+  check "the port mapper still runs" killall iwpmd
+fi
 check "delete rd0" rdma link delete rd0
 
 say "loopback"
