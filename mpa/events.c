@@ -85,9 +85,11 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 			mpa_conn_watch(conn);
 		fallthrough;
 	case MPA_RX_IDLE:
-		if (peer_has_closed(conn->sk))
-			mpa_conn_end(conn, MPA_ERR_TCP_LOST,
-				     close_status(conn));
+		if (!peer_has_closed(conn->sk))
+			break;
+		mpa_conn_end(conn, MPA_ERR_TCP_LOST, close_status(conn));
+		/* A part of an FPDU, left in the queue, makes close() reset. */
+		mpa_rx_drop_all(conn);
 		break;
 	}
 }

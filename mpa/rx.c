@@ -415,9 +415,10 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 	return result;
 }
 
-/* Drop all queued octets, and the notes of early placement. */
+/* Drop all octets that wait, and the notes of early placement. */
 void mpa_rx_drop_all(struct mpa_conn *conn)
 {
+	stash_free(&conn->rx);
 	mpa_sock_drop_queued(conn->sk);
 	if (conn->rx.early)
 		mpa_early_drop(conn->rx.early);

@@ -83,6 +83,11 @@ static void finInside(Context& c) {
     expectUlpdu(e.socket.receive(), good, "in front of it");
     expectErrno(e.socket.receive().result, ECONNRESET, "FIN inside of an FPDU");
     expectEqual(e.socket.status().error, 1, "RFC error");
+    FpduDecoder decoder({});
+    Bytes rest;
+    expectSendable(e, decoder, "sending still works");
+    e.socket.close();
+    expectEqual(static_cast<int>(e.raw.readToEnd(rest)), static_cast<int>(End::Fin), "our FIN");
   }
 }
 
@@ -168,7 +173,7 @@ std::span<const SocketCase> errorCases() {
       {"error-crc", "ERR-02 ERR-05 ERR-06 CRC-08 RCV-01", "error 2: EBADMSG, permanently; sending still works", badCrc},
       {"error-marker", "ERR-03 ERR-05 ERR-06 MRK-13", "error 3: EILSEQ, permanently; sending still works", badMarker},
       {"error-length", "ERR-02 ERR-05 ERR-06", "a wrong ULPDU_Length", badLength},
-      {"error-fin-inside", "ERR-01", "FIN inside of an FPDU: ECONNRESET", finInside},
+      {"error-fin-inside", "ERR-01", "FIN inside of an FPDU: ECONNRESET; sending still works", finInside},
       {"error-fin-stashed", "ERR-01 RCV-06", "the same, with TCP short of memory", finBehindStash},
       {"error-orderly", "END-01 END-02 DDP-07", "FIN behind whole FPDUs: all of them, then 0", orderly},
       {"error-reset", "ERR-01 END-02", "RST: the data before it, then ECONNRESET", reset},
