@@ -36,6 +36,25 @@ static int end_invalid(struct mpa_user *user, enum mpa_error err)
 	return user->status;
 }
 
+/* This call reports the end: SO_ERROR need not. */
+static int end_status(struct mpa_user *user)
+{
+	if (user->status)
+		sock_error(user->sk);
+	return user->status;
+}
+
+/* Look for the next FPDU, or for the end. Context: socket lock held. */
+static void look_again(struct mpa_user *user)
+{
+	struct mpa_conn *conn = user->conn;
+
+	conn->rx.held = false;
+	conn->rx.need = 0;
+	mpa_conn_receive(conn, 0, GFP_KERNEL);
+	mpa_user_refresh(user);
+}
+
 /*
  * Return: 1 with *head set, 0 at the end of the stream, -EAGAIN when no FPDU is
  * complete, -ENOTCONN before Full Operation, or the errno that has ended it.
@@ -48,20 +67,20 @@ static int find_head(struct mpa_user *user, struct rx_head *head)
 
 	if (!mpa_user_began(conn))
 		return user->startup ? user->startup : -ENOTCONN;
-	if (conn->rx.stopped) {
-		if (user->status)
-			sock_error(user->sk);	/* this call reports it */
-		return user->status;
-	}
+	if (conn->rx.stopped)
+		return end_status(user);
 	if (!conn->rx.held)
 		return -EAGAIN;
 	avail = mpa_rx_head(conn, &head->cur);
 	head->pos = head->cur.pos;
 	head->wire = mpa_rx_peek(&head->cur, avail, &head->ulpdu, &need);
 	if (!head->wire) {
-		conn->rx.held = false;	/* another reader took the octets */
-		mpa_user_refresh(user);
-		return -EAGAIN;
+		/*
+		 * A peer on this machine has changed the length in memory that
+		 * it had spliced. TCP may have nothing more to report.
+		 */
+		look_again(user);
+		return conn->rx.stopped ? end_status(user) : -EAGAIN;
 	}
 	err = mpa_rx_verify(&conn->rx, &head->cur, head->wire);
 	if (err) {
@@ -79,12 +98,8 @@ static void consume_fpdu(struct mpa_user *user, const struct rx_head *head)
 	u32 wire = head->wire;
 
 	trace_mpa_rx_fpdu(conn, head->pos, wire, head->ulpdu, MPA_ERR_NONE);
-	conn->rx.held = false;
-	conn->rx.need = 0;
 	mpa_rx_consume(conn, 1, wire);
-	/* Look for the next FPDU, or for the end. */
-	mpa_conn_receive(conn, 0, GFP_KERNEL);
-	mpa_user_refresh(user);
+	look_again(user);
 }
 
 /* As SOCK_SEQPACKET: octets that do not fit are dropped, with MSG_TRUNC set. */

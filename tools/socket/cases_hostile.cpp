@@ -308,6 +308,34 @@ static void errorWithinSend(Context& c) {
   expectEqual(e.client.status().tx_position, e.server.status().rx_position, "stream positions");
 }
 
+/*
+ * A peer on this machine sends an FPDU from a page that it keeps, closes, and then makes the FPDU longer than what has been sent.
+ * The program gets the end all the same.
+ */
+static void longerLater(Context& c) {
+  const Ends e = connectEnds(c);
+  const Bytes reply = StartupFrame{.kind = FrameKind::Reply}.encode();
+  const Bytes fpdu = FpduEncoder({}).encode(pattern(100, c.seed));
+  auto* const page = static_cast<std::uint8_t*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const iovec part{page, fpdu.size()};
+  int pipes[2];
+
+  expect(page != MAP_FAILED, "mmap");
+  expectOk(pipe(pipes), "pipe");
+  const test::Fd out(pipes[0]), in(pipes[1]);
+  expectOk(e.client.attach(), "TCP_ULP");
+  expectEqual(send(e.server.fd(), reply.data(), reply.size(), 0), reply.size(), "the Reply");
+  expectOk(e.client.start(MPA_INITIATE), "MPA_INITIATE");
+  std::ranges::copy(fpdu, page);
+  expectEqual(vmsplice(in.get(), &part, 1, 0), fpdu.size(), "vmsplice");
+  expectEqual(splice(out.get(), nullptr, e.server.fd(), nullptr, fpdu.size(), 0), fpdu.size(), "splice");
+  expect(e.client.poll(POLLIN) & POLLIN, "no data arrived");
+  expectOk(e.server.shutdown(SHUT_WR), "shutdown");
+  page[0] = 0x40;
+  expectErrno(e.client.receive().result, ECONNRESET, "FIN inside of the longer FPDU");
+  munmap(page, 4096);
+}
+
 /* In Full Operation other calls on a TCP socket either work or are refused. */
 static void otherCalls(Context& c) {
   const Ends e = fullEnds(c);
@@ -843,6 +871,7 @@ std::span<const SocketCase> hostileCases() {
       {"hostile-held", "", "a startup beside hundreds of sockets that stay locked", heldSockets},
       {"hostile-value", "", "option values whose page is missing", missingValue},
       {"hostile-memory", "", "blocking calls without memory for TCP", noMemory},
+      {"hostile-spliced", "ERR-01", "an FPDU whose sender makes it longer afterwards", longerLater},
       {"hostile-cgroup", "RCV-06", "a memory cgroup full of received data", fullCgroup},
       {"hostile-startups", "", "startups with a peer that does not read", untakenStartups},
       {"hostile-part", "", "memory runs out within the last streaming message", partOfMessage},
