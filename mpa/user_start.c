@@ -123,6 +123,8 @@ static void user_reply(void *consumer, int status, const struct mpa_offer *peer,
 	} else if (!agreed) {
 		end_tcp(user);
 		mpa_user_wake_all(user);
+	} else if (status) {
+		note_failure(user);
 	}
 }
 

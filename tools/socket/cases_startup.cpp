@@ -294,17 +294,31 @@ static void invalidLater(Context& c) {
   expectEqual(e.socket.soError(), EPROTO, "SO_ERROR");
 }
 
-/* A Reply of revision 0 ends TCP in order; SO_ERROR and poll() report that, too. */
-static void refusedLater(Context& c) {
+/* Sets an option, starts without waiting, and gets a Reply: SO_ERROR and poll() report @p error. */
+static RawEnds failLater(Context& c, int option, int value, const StartupFrame& reply, int error) {
   RawEnds e = connectRaw(c);
 
   expectOk(e.socket.attach(), "TCP_ULP");
-  expectOk(e.socket.setOption(MPA_RDMAC, 0), "MPA_RDMAC");
+  expectOk(e.socket.setOption(option, value), "the option");
   e.socket.nonBlocking(true);
   expectErrno(e.socket.start(MPA_INITIATE), EINPROGRESS, "MPA_INITIATE");
-  e.raw.send(StartupFrame{.kind = FrameKind::Reply, .revision = 0}.encode());
+  e.raw.send(reply.encode());
   expect(e.socket.poll(POLLIN) & POLLERR, "no POLLERR");
-  expectEqual(e.socket.soError(), EPROTONOSUPPORT, "SO_ERROR");
+  expectEqual(e.socket.soError(), error, "SO_ERROR");
+  return e;
+}
+
+/* A Reply of revision 0 ends TCP in order. */
+static void refusedLater(Context& c) {
+  failLater(c, MPA_RDMAC, 0, {.kind = FrameKind::Reply, .revision = 0}, EPROTONOSUPPORT);
+}
+
+/* A Reply asks for more Reads than this end takes: Full Operation follows all the same, for a Terminate. */
+static void depthLater(Context& c) {
+  const RawEnds e =
+      failLater(c, MPA_REVISION, 2, {.kind = FrameKind::Reply, .enhanced = peer::Enhanced{.ord = 1}, .revision = 2}, ENOBUFS);
+
+  expectEqual(e.socket.status().error, 6, "RFC error");
 }
 
 /* Two Initiators detect each other by the key, two Responders by the timeout. */
@@ -498,6 +512,7 @@ std::span<const SocketCase> startupCases() {
       {"start-invalid-reply", "STA-01 STA-06 STA-07 STA-11 ERR-04", "TCP is reset, error 4", invalidReply},
       {"start-invalid-request", "STA-01 STA-06 STA-07 STA-09 ERR-04", "TCP is reset, error 4", invalidRequest},
       {"start-refused-later", "", "non-blocking, with a Reply of revision 0", refusedLater},
+      {"start-depth-later", "", "non-blocking, with a Reply that asks for too many Reads", depthLater},
       {"start-invalid-later", "ERR-04 ENB-01", "non-blocking, with a mail server's greeting", invalidLater},
       {"start-same-role", "STA-13 STA-14", "two Initiators, two Responders", sameRole},
       {"start-drip", "STA-15", "a Request sent octet by octet does not delay the timeout", drip},
