@@ -107,7 +107,7 @@ static int send_ulpdu(struct mpa_user *user, struct msghdr *msg, u32 size)
 	int ret;
 
 	/* End this segment if it has too little room left. */
-	mpa_tx_room(conn, min(size, mpa_conn_mulpdu(conn)));
+	mpa_tx_room(conn, clamp(size, 1u, mpa_conn_mulpdu(conn)));
 	ret = mpa_tx_open(conn, NULL, 0, size);
 	if (ret)
 		return ret;
