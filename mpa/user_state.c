@@ -56,10 +56,11 @@ static void wake_writers(struct mpa_user *user)
 {
 	struct sock *sk = user->sk;
 
+	/* With TCP_NOTSENT_LOWAT the callback may wait for more room. */
+	if (sk->sk_socket)
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if ((user->sendable || user->mute) && sk_stream_is_writeable(sk))
 		user->conn->saved_write_space(sk);
-	else if (sk->sk_socket)
-		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 }
 
 /**
