@@ -193,22 +193,33 @@ static struct mpa_consumer consumer_of(struct iwm_qp *qp)
 
 /* ---- Connecting, for cm.c ---- */
 
-/*
- * Attach a cep to the QP, which can have one at a time. Make room for the Reads
- * of @params. The transmit owner is paused.
- */
-static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
-		     const struct mpa_params *params)
+/* Attach @cep to the QP, which can have one at a time; NULL only checks. */
+static int attach_cep(struct iwm_qp *qp, struct iwm_cep *cep)
 {
 	int ret = 0;
 
-	lockdep_assert_held(&qp->conn_lock);
 	spin_lock_bh(&qp->lock);
 	if (qp->cep)
 		ret = -EISCONN;
 	else if (qp->state != IWM_QP_IDLE || qp->used)
 		ret = -EINVAL;
+	else if (cep)
+		WRITE_ONCE(qp->cep, cep);
 	spin_unlock_bh(&qp->lock);
+	return ret;
+}
+
+/*
+ * Attach a cep to the QP, and make room for the Reads of @params. The transmit
+ * owner is paused. modify_qp may end the QP meanwhile.
+ */
+static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
+		     const struct mpa_params *params)
+{
+	int ret;
+
+	lockdep_assert_held(&qp->conn_lock);
+	ret = attach_cep(qp, NULL);
 	if (ret)
 		return ret;
 	/* That of a failed attempt */
@@ -217,10 +228,10 @@ static int claim_cep(struct iwm_qp *qp, struct iwm_cep *cep,
 	if (ret)
 		return ret;
 	iwm_cep_get(cep);
-	spin_lock_bh(&qp->lock);
-	WRITE_ONCE(qp->cep, cep);
-	spin_unlock_bh(&qp->lock);
-	return 0;
+	ret = attach_cep(qp, cep);
+	if (ret)
+		iwm_cep_put(cep);
+	return ret;
 }
 
 /*

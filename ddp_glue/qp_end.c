@@ -252,7 +252,8 @@ void iwm_qp_close_work(struct work_struct *work)
 
 /**
  * iwm_qp_reset() - modify_qp to RESET
- * @qp: queue pair; its state is IDLE afterwards
+ * @qp: queue pair; its state is IDLE afterwards, unless another caller
+ *	changes it meanwhile
  *
  * Context: process, may sleep; takes conn_lock and the socket lock.
  */
@@ -260,8 +261,13 @@ void iwm_qp_reset(struct iwm_qp *qp)
 {
 	enum iwm_qp_state from;
 
-	if (READ_ONCE(qp->state) != IWM_QP_IDLE || READ_ONCE(qp->cep))
-		iwm_qp_disconnect(qp, false, -ECONNABORTED);
+	/*
+	 * Only an ERROR whose end has been completed here may become IDLE. A
+	 * concurrent caller may have just begun another.
+	 */
+	if (READ_ONCE(qp->state) == IWM_QP_IDLE && !READ_ONCE(qp->cep))
+		return;
+	iwm_qp_disconnect(qp, false, -ECONNABORTED);
 	iwm_qp_move(qp, IWM_QP_IDLE, &from);
 }
 
