@@ -18,10 +18,15 @@ talk_to server h2 rdma-target
 answers "a server" server "listen :: 7471" "^= ok"
 talk_to stranger router rdma-target
 mark_log
+compares_addresses() { [[ $(uname -r) == 6.1.* ]]; } # later ones compare netdevs
 for to in 10.9.0.2 fd09::2; do
-  answers "a connect to $to is refused" stranger "connect $to 7471" "^= error rdma_connect: Network is unreachable"
+  if compares_addresses; then
+    answers "a connect to $to is refused" stranger "connect $to 7471" "^= error rdma_connect: Network is unreachable"
+  else
+    answers "rdma_cm finds no device for $to" stranger "connect $to 7471" "^= error RDMA_CM_EVENT_ADDR_ERROR \(status -19\)"
+  fi
 done
-check "the kernel log says why" log_has "in another network namespace"
+! compares_addresses || check "the kernel log says why" log_has "in another network namespace"
 check "the server gets no event" bash -c "! grep '! cm' '$WORK/server.out'"
 
 talk_to client h1 rdma-target
@@ -42,9 +47,8 @@ check "the host gives it a device" ip netns exec container rdma link add first t
 check "h1's device is younger" in1 rdma link delete rd1 && in1 rdma link add rd1 type "$LINKTYPE" netdev wire
 mark_log
 check "its root sets the address" in_container ip link set wire address "$(in1 cat /sys/class/net/wire/address)"
-if [[ $(uname -r) == 6.1.* ]]; then # newer ones compare netdevs
+! compares_addresses ||
   check "the kernel log says that its device is not used" until_true 10 log_has "first: a device of another network namespace has the same"
-fi
 talk_to server2 h2 rdma-target
 answers "a server" server2 "listen 10.9.0.2 7471" "^= ok"
 talk_to client2 h1 rdma-target
