@@ -50,8 +50,7 @@ progress() { until_true 40 more_octets $(($(octets) + $1)) || fail "the transfer
 fpdus_before=0 octets_before=0
 fpdus_of() {
   local fpdus octets number
-  read -r fpdus octets < <(rdma statistic show link rd1/1 |
-    awk '{ for (i = 1; i < NF; i++) value[$i] = $(i + 1) } END { print value["tx_fpdus"], value["tx_octets"] }')
+  fpdus=$(counter rd1 tx_fpdus) octets=$(counter rd1 tx_octets)
   number=$((fpdus - fpdus_before))
   [ $number -gt 0 ] || return
   set -- "$@" $(((octets - octets_before) / number))

@@ -97,7 +97,7 @@ fails "busybox wget" busybox wget -O - http://10.9.0.2:7471/
 fails "dig over TCP" dig +tcp +tries=1 +time=20 -p 7471 @10.9.0.2 example.org
 check "each counted as a startup error [ENB-02]" until_true 10 counts rd2 startup_errors $((errors + 4))
 errors=$(counter rd2 startup_errors)
-nc_lines() { in1 timeout $((10 * PATIENCE)) busybox nc 10.9.0.2 7471; }
+nc_lines() { bounded 10 ip netns exec h1 busybox nc 10.9.0.2 7471; }
 nc_lines </dev/null >"$WORK/client" 2>&1
 check "nc that closes at once: also counted [ENB-02]" until_true 10 counts rd2 startup_errors $((errors + 1))
 timeouts=$(counter rd2 startup_timeouts)
