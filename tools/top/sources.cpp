@@ -21,6 +21,7 @@ namespace {
 constexpr auto showCounters = "rdma -j statistic show link ";
 constexpr auto showLink = "rdma -j link show ";
 constexpr auto showQps = "rdma -j -dd resource show qp link ";
+constexpr auto showQpsAsText = "rdma -dd resource show qp link ";
 constexpr auto showIds = "rdma -j resource show cm_id link ";
 constexpr auto showSockets = "ss -tniOH";
 constexpr auto devicesFolder = "/sys/class/infiniband";
@@ -183,6 +184,25 @@ std::vector<Connection> readConnections(const std::string& device, std::string_v
   return connections;
 }
 
+void addLargeNumbers(std::vector<Connection>& connections, std::string_view qps) {
+  std::istringstream in{std::string(qps)};
+
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string link, name, value;
+    std::uint64_t qp = 0, number = 0;
+
+    words >> link >> link >> name >> qp;
+    const auto c = name == "lqpn" ? std::ranges::find(connections, qp, &Connection::qp) : connections.end();
+    if (c == connections.end())
+      continue;
+    while (words >> name)
+      if (c->driver.contains(name) && c->driver[name].is_number() && words >> value &&
+          std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc())
+        c->driver[name] = number;
+  }
+}
+
 void addTimes(std::vector<Connection>& connections, std::string_view sockets) {
   std::unordered_map<std::string, std::string> lines; /* by both addresses */
   std::istringstream in{std::string(sockets)};
@@ -212,8 +232,9 @@ Sample takeSample() {
       continue;
     addLinks(devices, ofLink(showLink, link));
     std::ranges::move(devices, std::back_inserter(sample.devices));
-    std::ranges::move(readConnections(printable(name), ofLink(showQps, link), ofLink(showIds, link)),
-                      std::back_inserter(sample.connections));
+    auto connections = readConnections(printable(name), ofLink(showQps, link), ofLink(showIds, link));
+    addLargeNumbers(connections, ofLink(showQpsAsText, link));
+    std::ranges::move(connections, std::back_inserter(sample.connections));
   }
   std::ranges::sort(sample.devices, {}, &Device::name);
   std::ranges::stable_sort(sample.connections, {}, &Connection::device);

@@ -27,6 +27,13 @@ void addLinks(std::vector<Device>& devices, std::string_view links);
  */
 std::vector<Connection> readConnections(const std::string& device, std::string_view qps, std::string_view ids);
 
+/**
+ * Replaces the driver's numbers: rdma prints them as 32 bits with a sign in JSON, and completely as text.
+ * @param connections queue pairs of one device
+ * @param qps output of `rdma -dd resource show qp link DEVICE/1`
+ */
+void addLargeNumbers(std::vector<Connection>& connections, std::string_view qps);
+
 /** Adds TCP's times to @p connections. @param sockets output of `ss -tniOH` */
 void addTimes(std::vector<Connection>& connections, std::string_view sockets);
 

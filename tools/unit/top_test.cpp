@@ -68,6 +68,20 @@ TEST(TopSources, TimesAreThoseOfTheSocketWithBothAddresses) {
   EXPECT_EQ(list[0].times->sending, 500u);
 }
 
+TEST(TopSources, NumbersOfTheDriverHave64Bits) {
+  auto list = readConnections(
+      "rd1",
+      R"([{"ifname":"rd1","lqpn":77,"comm":"x","drv_role":"Initiator","drv_rx_octets":-1073741824},{"ifname":"rd1","lqpn":78}])",
+      "");
+
+  addLargeNumbers(list,
+                  "link rd1/1 lqpn 77 type RC state RTS comm x drv_role Initiator drv_rx_octets 3221225472 \n"
+                  "link rd1/1 lqpn 78 type RC state INIT comm x drv_rx_octets 7\nlink rd1/1 lqpn 79 drv_rx_octets 5\n\nrubbish\n");
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].driver.dump(), R"({"drv_role":"Initiator","drv_rx_octets":3221225472})");
+  EXPECT_TRUE(list[1].driver.empty());
+}
+
 TEST(TopSources, TheNetdevOfASocketIsNoPartOfItsAddress) {
   std::vector<Connection> list = {{.device = "rd1", .local = "10.9.0.1:42829", .remote = "10.9.0.2:7174"},
                                   {.device = "rd1", .local = "fe80::1:42829", .remote = "fe80::2:7174"}};
