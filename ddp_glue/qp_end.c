@@ -17,7 +17,6 @@
 #include "sq_send.h"
 
 #define DRAIN_POLL_MS		10	/* between checks of a draining SQ */
-#define DRAIN_MAX_MS		5000	/* for earlier posts to be sent */
 
 static void flush_round(struct iwm_qp *qp)
 {
@@ -228,7 +227,8 @@ static bool close_is_late(const struct iwm_qp *qp)
  */
 static void close_step(struct iwm_qp *qp)
 {
-	enum iwm_qp_state state = READ_ONCE(qp->state);
+	/* Pairs with set_state(): the deadline belongs to the state. */
+	enum iwm_qp_state state = smp_load_acquire(&qp->state);
 
 	if (state == IWM_QP_IDLE)
 		drop_dead_conn(qp);
@@ -286,7 +286,6 @@ int iwm_qp_close(struct iwm_qp *qp)
 
 	if (!iwm_qp_move(qp, IWM_QP_CLOSING, &from))
 		return from == IWM_QP_IDLE ? -EINVAL : 0;
-	iwm_qp_set_deadline(qp, DRAIN_MAX_MS);
 	close_step(qp);
 	return 0;
 }

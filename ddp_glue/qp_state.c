@@ -29,6 +29,7 @@
 #include "trace.h"
 #include "work.h"
 
+#define DRAIN_MAX_MS		5000	/* for earlier posts to be sent */
 #define TERMINATE_MAX_MS	2000	/* for the Terminate to reach TCP */
 
 /* Only iwm_qp_refuse() changes IDLE to TERMINATE, without this table. */
@@ -41,13 +42,24 @@ static const u8 next_states[] = {
 	[IWM_QP_ERROR]		= BIT(IWM_QP_IDLE),
 };
 
+/* The step of closing that begins now may take this long. */
+static void set_deadline(struct iwm_qp *qp, unsigned int ms)
+{
+	WRITE_ONCE(qp->deadline, jiffies + msecs_to_jiffies(ms));
+}
+
 static void set_state(struct iwm_qp *qp, enum iwm_qp_state to)
 {
 	lockdep_assert_held(&qp->lock);
 	trace_iwm_qp_state(qp, qp->state, to);
+	if (to == IWM_QP_CLOSING)
+		set_deadline(qp, DRAIN_MAX_MS);
+	else if (to == IWM_QP_TERMINATE)
+		set_deadline(qp, TERMINATE_MAX_MS);
 	/*
 	 * Pairs with iwm_qp_rx_end(), which an upcall calls when it sees the
-	 * state, and with sq_may_transmit().
+	 * state, with sq_may_transmit(), and with close_step(), which looks at
+	 * the deadline.
 	 */
 	smp_store_release(&qp->state, to);
 }
@@ -138,19 +150,13 @@ void iwm_qp_queue_close(struct iwm_qp *qp, unsigned int ms)
 	iwm_qp_queue_close_jiffies(qp, msecs_to_jiffies(ms));
 }
 
-/* The step of closing that begins now may take this long. */
-void iwm_qp_set_deadline(struct iwm_qp *qp, unsigned int ms)
-{
-	WRITE_ONCE(qp->deadline, jiffies + msecs_to_jiffies(ms));
-}
-
 /* Context: process; the transmit owner has written its last FPDU. */
 void iwm_qp_send_fin(struct iwm_qp *qp)
 {
 	lockdep_assert_held(&qp->conn_lock);
 	if (!qp->conn || qp->fin_sent)
 		return;
-	iwm_qp_set_deadline(qp, IWM_CLOSE_MAX_MS);
+	set_deadline(qp, IWM_CLOSE_MAX_MS);
 	smp_wmb();	/* pairs with wait_for_peer() */
 	WRITE_ONCE(qp->fin_sent, true);
 	mpa_shutdown(qp->conn);
@@ -181,7 +187,6 @@ static enum ib_event_type fault_event(const struct rdmap_error *err)
 static void start_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault)
 {
 	trace_iwm_terminate(qp, true, &fault->err);
-	iwm_qp_set_deadline(qp, TERMINATE_MAX_MS);
 	/* In this order: no message may follow the Terminate. */
 	iwm_sq_flush(qp);
 	iwm_sq_terminate(qp, fault);

@@ -28,7 +28,6 @@ void iwm_qp_tell_cm(struct iwm_qp *qp, int status);
 void iwm_qp_finish(struct iwm_qp *qp, int status);
 void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay);
 void iwm_qp_queue_close(struct iwm_qp *qp, unsigned int ms);
-void iwm_qp_set_deadline(struct iwm_qp *qp, unsigned int ms);
 
 void iwm_qp_error(struct iwm_qp *qp, const struct rdmap_fault *fault);
 void iwm_qp_local_error(struct iwm_qp *qp);
