@@ -173,6 +173,7 @@ build/mpa.pc:
 	@printf '%s\n' 'Name: mpa' 'Description: MPA (RFC 5044) on TCP sockets: linux/mpa.h' 'Version: $(shell cat VERSION)' \
 	  'Cflags: -I$(INCLUDEDIR)' >$@
 install-files: build/mpa.pc
+	@install -d '$(DESTDIR)/etc/iwmpa'
 	@$(foreach f,$(files),install -D -m $(if $(findstring sbin/,$f),755,644) $(subst :, '$(DESTDIR),$f)' &&) true
 
 .PHONY: deb
