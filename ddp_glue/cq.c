@@ -203,6 +203,37 @@ int iwm_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	return n;
 }
 
+/**
+ * iwm_cq_forget() - drop the unpolled completions of a queue pair
+ * @cq: completion queue; nothing happens to a user CQ, which has QP numbers
+ * @qp: queue pair that is being destroyed, and completes nothing any more
+ *
+ * A kernel consumer gets pointers from a completion: to the QP, and to its own
+ * object, which it may free with the QP.
+ *
+ * Context: any.
+ */
+void iwm_cq_forget(struct iwm_cq *cq, const struct iwm_qp *qp)
+{
+	unsigned long flags;
+	u32 from, to;
+
+	if (cq->user)
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	for (from = to = cq->get; from != cq->put; from++) {
+		if (cqe_at(cq, from)->base_qp == &qp->ibqp)
+			continue;
+		if (from != to)
+			*cqe_at(cq, to) = *cqe_at(cq, from);
+		to++;
+	}
+	for (from = to; from != cq->put; from++)
+		cqe_at(cq, from)->flags = 0;
+	cq->put = to;
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
 /* Do completions of a kernel consumer wait to be polled? */
 static bool cq_waiting(struct iwm_cq *cq)
 {

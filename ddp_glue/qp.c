@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
+#include "cq.h"
 #include "mmap.h"
 #include "netdev.h"
 #include "qp.h"
@@ -253,8 +254,9 @@ err_put_owner:
  * @ibqp: queue pair; the core frees it afterwards
  * @udata: NULL for a kernel consumer
  *
- * Outstanding work requests get no completions. Context: process, may sleep:
- * waits for users of the QP, not for the network.
+ * Outstanding work requests get no completions, and those that a kernel consumer
+ * has not polled are dropped. Context: process, may sleep: waits for users of
+ * the QP, not for the network.
  * Return: 0.
  */
 int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -271,6 +273,8 @@ int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	qp_wait_unused(qp);
 	/* 4: free memory */
 	destroy_queues(qp);
+	iwm_cq_forget(qp->scq, qp);
+	iwm_cq_forget(qp->rcq, qp);
 	put_pid(qp->owner);
 	atomic_dec(&dev->num_qp);
 	return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queue pairs: the DMA key, many elements of a WRITE, several sinks of a READ,
- * posting from atomic context, when a post is sent, draining, memory reserves,
- * posts behind one that has failed.
+ * posting from atomic context, when a post is sent, draining, destroying,
+ * memory reserves, posts behind one that has failed.
  */
 #include <linux/delay.h>
 #include <linux/iopoll.h>
@@ -572,6 +572,78 @@ static void post_flushed(struct kv_case *t)
 	kv_disconnect(t);
 }
 
+/* ---- Completions of a queue pair that is gone ---- */
+
+/* A queue pair in error: it flushes a receive at once. */
+static struct ib_qp *flushing_qp(struct kv_case *t, struct ib_cq *cq)
+{
+	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
+	struct ib_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {
+			.max_send_wr = 4,
+			.max_recv_wr = 4,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp *qp = ib_create_qp(t->client.pd, &attr);
+
+	if (IS_ERR(qp)) {
+		kv_fail(t, "ib_create_qp: %pe", qp);
+		return NULL;
+	}
+	kv_expect(t, !ib_modify_qp(qp, &error, IB_QP_STATE), "ib_modify_qp");
+	return qp;
+}
+
+static void flush_recv(struct kv_case *t, struct ib_qp *qp, u64 id)
+{
+	struct ib_recv_wr wr = { .wr_id = id };
+
+	if (qp)
+		kv_expect(t, !ib_post_recv(qp, &wr, NULL), "ib_post_recv");
+}
+
+/* Two queue pairs share a CQ: the other one keeps its completions. */
+static void destroyed_unpolled(struct kv_case *t)
+{
+	struct ib_qp *gone, *stays;
+	struct ib_wc wc[5];
+	struct ib_cq *cq;
+	int n;
+
+	kv_connect(t, &workqueue);
+	if (t->failed)
+		return;
+	cq = ib_alloc_cq(t->dev, NULL, 16, 0, IB_POLL_DIRECT);
+	if (IS_ERR(cq)) {
+		kv_fail(t, "ib_alloc_cq: %pe", cq);
+		return;
+	}
+	gone = flushing_qp(t, cq);
+	stays = flushing_qp(t, cq);
+	for (n = 0; n < 4; n++)
+		flush_recv(t, n & 1 ? stays : gone, n);
+	if (gone)
+		ib_destroy_qp(gone);
+	n = ib_poll_cq(cq, ARRAY_SIZE(wc), wc);
+	kv_expect(t, n == 2, "%d completions of one queue pair", n);
+	if (n == 2)
+		kv_expect(t, wc[0].qp == stays && wc[0].wr_id == 1 &&
+			  wc[1].qp == stays && wc[1].wr_id == 3,
+			  "completions %llu and %llu", wc[0].wr_id,
+			  wc[1].wr_id);
+	flush_recv(t, stays, 5);
+	n = ib_poll_cq(cq, ARRAY_SIZE(wc), wc);
+	kv_expect(t, n == 1 && wc[0].wr_id == 5, "a later completion");
+	if (stays)
+		ib_destroy_qp(stays);
+	ib_free_cq(cq);
+}
+
 /* ---- Memory for connections ---- */
 
 #ifdef CONFIG_KPROBES
@@ -713,3 +785,4 @@ const struct kv_entry kv_qp_cases[] = {
 	{ "send-after-failure", send_after_failure, CANNOT_PROBE },
 	{ }
 };
+	{ "destroyed-unpolled", destroyed_unpolled },
