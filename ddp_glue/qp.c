@@ -312,6 +312,9 @@ static int modify_state(struct iwm_qp *qp, enum ib_qp_state state)
  * ERR flushes both queues before it returns. SQD closes in order: it sends
  * posted work requests first, then a FIN, and does not wait for that.
  *
+ * rdma_disconnect() calls this without a reference: iw_cm drops its own when the
+ * connection has ended. So another thread may destroy the QP meanwhile.
+ *
  * Context: process, may sleep.
  * Return: 0, -EOPNOTSUPP for unknown bits, -EINVAL for a state that cannot
  * be reached this way.
@@ -328,9 +331,12 @@ int iwm_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		qp->attr.qp_access_flags = attr->qp_access_flags;
 	if (!(mask & IB_QP_STATE))
 		return 0;
+	if (!iwm_qp_hold(qp))
+		return -EINVAL;
 	ret = modify_state(qp, attr->qp_state);
 	if (!ret)
 		qp->attr.qp_state = attr->qp_state;
+	iwm_qp_put(qp);
 	return ret;
 }
 

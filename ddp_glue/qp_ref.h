@@ -18,6 +18,7 @@ static inline struct mpa_conn *iwm_qp_conn_get(struct iwm_qp *qp)
 	return conn;
 }
 
+bool iwm_qp_hold(struct iwm_qp *qp);
 struct iwm_qp *iwm_qp_get(struct iwm_dev *dev, u32 qpn);
 void iwm_qp_put(struct iwm_qp *qp);
 void iwm_iw_add_ref(struct ib_qp *ibqp);

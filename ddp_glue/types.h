@@ -290,6 +290,7 @@ struct iwm_rx;
 
 /**
  * struct iwm_qp - queue pair
+ * @lookups: calls of iw_get_qp whose iw_add_ref has not come yet
  * @lock: guards @state, @conn, @cep, @ird, @ord, @used and @dying
  * @conn_lock: held to make, end or release @conn in process context.
  *	@conn may be set a moment after the state has become RTS; the transmit
@@ -321,6 +322,7 @@ struct iwm_qp {
 	struct ib_qp ibqp;
 	struct iwm_dev *dev;
 	struct kref ref;
+	atomic_t lookups;
 	struct completion freed;
 	u32 qpn;
 

@@ -3,7 +3,7 @@
  * The end of a connection and of its queue pair: upcalls, the transmit owner,
  * the closing work, the connection manager, and the consumer that destroys.
  *
- * Code: ddp_glue/qp.c (iwm_destroy_qp()), ddp_glue/qp_conn.c, ddp_glue/qp_end.c
+ * Code: ddp_glue/qp.c (iwm_destroy_qp(), iwm_modify_qp()), ddp_glue/qp_conn.c, ddp_glue/qp_end.c
  * (iwm_qp_disconnect(), iwm_qp_die(), close_step(), the upcalls),
  * ddp_glue/qp_state.c (iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish(),
  * iwm_qp_tell_cm(), iwm_qp_queue_close()), ddp_glue/qp_ref.c, ddp_glue/sq_owner.c
@@ -35,6 +35,7 @@
  * RUN device-goes      -DGONE
  * RUN modify           -DMODIFY -DWORKER
  * RUN modify-terminate -DMODIFY -DFAULT
+ * RUN disconnect       -DCM
  * RUN write            -DWRITE -DMODIFY -DOTHER
  * RUN write-terminate  -DWRITE -DFAULT
  * RUN write-device-goes -DWRITE -DGONE
@@ -46,6 +47,7 @@
  * MUTANT close-work-unlocked       -DQUEUE_UNLOCKED
  * MUTANT destroy-without-waiting   -DGONE -DNO_WAIT_UNUSED
  * MUTANT found-while-destroyed     -DFIND -DUNPUBLISH_LATE
+ * MUTANT modify-without-reference  -DCM -DNO_MODIFY_REF
  * MUTANT send-work-not-cancelled   -DFAULT -DNO_CANCEL_SEND
  * MUTANT owner-not-waited-for      -DNO_STOP_WAIT -DNO_OWNER_REF
  * MUTANT upcalls-not-ended         -DFAULT -DNO_LET_GO
@@ -63,7 +65,7 @@
 /*
  * -DWORKER: mpa_conn.work is queued. -DGONE: the device is removed. -DFIND:
  * another context looks the queue pair's number up. -DFAULT: the peer commits a
- * protocol error. -DWRITE: the peer writes to the send request's memory.
+ * protocol error. -DCM: rdma_disconnect() is called, too. -DWRITE: the peer writes to the send request's memory.
  * -DOTHER: another connection's peer does so. -DACCEPT: iwm_qp_accept() has not
  * published the connection yet.
  */
@@ -584,6 +586,30 @@ active proctype finder()
 	};
 	if
 	:: found -> use_qp; qp_put()
+	:: else
+	fi
+}
+#endif
+
+#ifdef CM
+/* iw_cm calls iwm_modify_qp(). Its own reference ends with the event. */
+active proctype iw_cm()
+{
+	mtype from;
+	bool has_qp, had_qp, had_conn, may, waits;
+
+	d_step {
+		has_qp = !told;
+#ifndef NO_MODIFY_REF
+		qp_ref = qp_ref + has_qp
+#endif
+	};
+	if
+	:: has_qp ->
+		disconnect(false);
+#ifndef NO_MODIFY_REF
+		qp_put()
+#endif
 	:: else
 	fi
 }

@@ -759,8 +759,71 @@ static void send_after_failure(struct kv_case *t)
 	unregister_kprobe(&flush_probe);
 	kv_wait(t, recv, IB_WC_WR_FLUSH_ERR);
 }
+
+/* ---- A queue pair that is destroyed while rdma_disconnect() uses it ---- */
+
+static bool closing, destroyed, too_early;
+
+/* The disconnecting thread, in modify_qp, is slow. */
+static int at_close(struct kprobe *probe, struct pt_regs *regs)
+{
+	unsigned int ms;
+
+	WRITE_ONCE(closing, true);
+	for (ms = 0; ms < 1000 && !READ_ONCE(destroyed); ms++)
+		mdelay(1);
+	too_early = READ_ONCE(destroyed);
+	return 0;
+}
+
+static struct kprobe close_probe = {
+	.symbol_name = "iwm_qp_close",
+	.pre_handler = at_close,
+};
+
+struct destroyer {
+	struct work_struct work;
+	struct rdma_cm_id *id;
+};
+
+static void destroy_meanwhile(struct work_struct *work)
+{
+	struct destroyer *d = container_of(work, struct destroyer, work);
+	bool seen;
+
+	read_poll_timeout(READ_ONCE, seen, seen, 100, 600 * USEC_PER_SEC,
+			  false, closing);
+	rdma_destroy_qp(d->id);
+	WRITE_ONCE(destroyed, true);
+}
+
+static void destroy_in_disconnect(struct kv_case *t)
+{
+	unsigned int cpu = cpumask_first(cpu_online_mask);
+	struct destroyer d;
+
+	kv_connect(t, &workqueue);
+	if (t->failed || num_online_cpus() == 1)
+		return;
+	closing = false;
+	destroyed = false;
+	kv_expect(t, !register_kprobe(&close_probe), "no probe");
+	if (t->failed)
+		return;
+	d.id = t->client.id;
+	INIT_WORK_ONSTACK(&d.work, destroy_meanwhile);
+	set_cpus_allowed_ptr(current, cpumask_of(cpu));
+	schedule_work_on(cpumask_next(cpu, cpu_online_mask), &d.work);
+	rdma_disconnect(d.id);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	flush_work(&d.work);
+	destroy_work_on_stack(&d.work);
+	unregister_kprobe(&close_probe);
+	kv_expect(t, !too_early, "rdma_disconnect() used a destroyed QP");
+}
 #else
 #define CANNOT_PROBE	"this kernel has no kprobes"
+#define destroy_in_disconnect	NULL
 #define connect_noio	NULL
 #define send_after_failure	NULL
 #endif
@@ -781,8 +844,9 @@ const struct kv_entry kv_qp_cases[] = {
 	{ "drain-idle", drained_idle },
 	{ "reserves", initiator_uses },
 	{ "post-flushed", post_flushed },
+	{ "destroyed-unpolled", destroyed_unpolled },
 	{ "connect-noio", connect_noio, CANNOT_PROBE },
 	{ "send-after-failure", send_after_failure, CANNOT_PROBE },
+	{ "destroy-in-disconnect", destroy_in_disconnect, CANNOT_PROBE },
 	{ }
 };
-	{ "destroyed-unpolled", destroyed_unpolled },
