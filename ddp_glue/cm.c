@@ -392,15 +392,25 @@ static int accept_on_qp(struct iwm_cep *cep, struct mpa_conn *conn,
 	return ret;
 }
 
+static int refuse_and_close(struct mpa_conn *conn, const void *pd, u8 pd_len)
+{
+	unsigned int noio = memalloc_noio_save();	/* as accept_on_qp() */
+	int ret = mpa_reject(conn, pd, pd_len);
+
+	mpa_destroy(conn);
+	memalloc_noio_restore(noio);
+	return ret;
+}
+
 /**
  * iwm_cm_accept() - ib_device_ops.iw_accept
  * @id: of a CONNECT_REQUEST
  * @param: QP number, Private Data, IRD and ORD
  *
  * Context: process, may sleep; takes the socket lock.
- * Return: 0: ESTABLISHED follows; else the connection is destroyed: -ECONNRESET
- * when it had ended before, -EINVAL for depths over the limits or no such QP,
- * -EPERM for another owner's QP, -EMSGSIZE for too much Private Data, or
+ * Return: 0: ESTABLISHED follows; else the peer is refused: -ECONNRESET when
+ * the connection had ended before, -EINVAL for depths over the limits or no such
+ * QP, -EPERM for another owner's QP, -EMSGSIZE for too much Private Data, or
  * another errno.
  */
 int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
@@ -427,7 +437,8 @@ int iwm_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 out:
 	if (ret) {
 		iwm_cep_close(cep);
-		mpa_destroy(conn);
+		/* A reset would make the peer try revision 1 (RFC 6581 10). */
+		refuse_and_close(conn, NULL, 0);
 	}
 	iwm_cep_put(cep);
 	return ret;
@@ -447,17 +458,13 @@ int iwm_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {
 	struct mpa_conn *conn;
 	struct iwm_cep *cep;
-	unsigned int noio;
 	int ret;
 
 	might_sleep();
 	cep = iwm_cep_find_request(id, IWM_CEP_CLOSED, &conn);
 	if (!cep)
 		return -ECONNRESET;
-	noio = memalloc_noio_save();	/* as accept_on_qp() */
-	ret = mpa_reject(conn, pd, pd_len);
-	mpa_destroy(conn);
-	memalloc_noio_restore(noio);
+	ret = refuse_and_close(conn, pd, pd_len);
 	iwm_cep_put(cep);
 	return ret;
 }

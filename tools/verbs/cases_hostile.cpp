@@ -684,6 +684,7 @@ void foreignAccept(Context& c) {
   check(rdma_connect(caller->id->get(), &param), "rdma_connect");
   stranger.tell(end->qp()->qp_num);
   expectEqual(stranger.hear<int>(), EPERM, "another user's accept: error");
+  expectEqual(-callerChannel.expect(RDMA_CM_EVENT_REJECTED).status, ECONNREFUSED, "the caller's answer");
   expectUntouched(*end, channel, server);
 }
 
