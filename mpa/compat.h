@@ -16,6 +16,34 @@
 #include <mpa/compat.h>
 
 /*
+ * Option space of Accurate ECN in the next segment, which has room for @left
+ * octets of options. If the peer knows the option, every segment has it, unless
+ * the administrator wants it only when the counters have changed.
+ */
+#ifdef HAVE_TCP_ACCECN_OPTION
+#include <net/tcp_ecn.h>
+
+static inline u32 mpa_tcp_accecn_space(const struct sock *sk, u32 left)
+{
+	u8 option = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_ecn_option);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_ecn_mode_accecn(tp) || !tp->saw_accecn_opt ||
+	    option == TCP_ACCECN_OPTION_DISABLED ||
+	    (option == TCP_ACCECN_OPTION_MINIMUM && !tp->accecn_opt_demand) ||
+	    (option != TCP_ACCECN_OPTION_PERSIST &&
+	     tcp_accecn_opt_fail_send(tp)))
+		return 0;
+	return min_t(u32, ALIGN(TCP_ACCECN_MAXSIZE, 4), ALIGN_DOWN(left, 4));
+}
+#else
+static inline u32 mpa_tcp_accecn_space(const struct sock *sk, u32 left)
+{
+	return 0;
+}
+#endif
+
+/*
  * MPA_MSG_NOT_LAST: a hint that more octets follow under this hold of the
  * socket lock, so that TCP need not push these.
  *

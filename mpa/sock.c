@@ -612,20 +612,34 @@ u32 mpa_sock_fill(struct sock *sk, u32 mss)
 }
 
 /*
- * Option space of the SACK blocks that the next segment carries. Timestamps and
- * signatures limit their number; to count more could use up a small MSS.
+ * Of @left octets of option space, those of the SACK blocks that the next
+ * segment carries. To count more could use up a small MSS.
  */
-static u32 sack_space(const struct tcp_sock *tp)
+static u32 sack_space(const struct tcp_sock *tp, u32 left)
 {
 	const u32 one = TCPOLEN_SACK_BASE_ALIGNED + TCPOLEN_SACK_PERBLOCK;
 	u32 sacks = tp->rx_opt.num_sacks + tp->rx_opt.dsack;
-	u32 left = MAX_TCP_OPTION_SPACE -
-		   (tp->tcp_header_len - sizeof(struct tcphdr));
 
 	if (!sacks || left < one)
 		return 0;
 	return one + TCPOLEN_SACK_PERBLOCK *
 	       min(sacks - 1, (left - one) / TCPOLEN_SACK_PERBLOCK);
+}
+
+/*
+ * Options that the next segment carries, and that mss_cache does not contain. If
+ * other octets wait in front of ours, ours are sent later: the SACK blocks that
+ * TCP has to send now will be gone by then.
+ */
+static u32 more_options(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	/* Timestamps and signatures come first. */
+	u32 left = MAX_TCP_OPTION_SPACE -
+		   (tp->tcp_header_len - sizeof(struct tcphdr));
+	u32 sacks = tcp_send_head(sk) ? 0 : sack_space(tp, left);
+
+	return sacks + mpa_tcp_accecn_space(sk, left - sacks);
 }
 
 /* tcp_mtu_to_mss(), which newer kernels do not export. */
@@ -656,9 +670,7 @@ static u32 next_mss(struct sock *sk, u32 mtu)
  * mpa_sock_emss() - TCP's effective maximum segment size (SIZ-06)
  * @sk: connected socket
  *
- * Computed as TCP does before it sends, with the path's MTU. If other octets
- * wait in front of ours, ours are sent later: the SACK blocks that TCP has to
- * send now will be gone by then.
+ * Computed as TCP does before it sends, with the path's MTU.
  *
  * Context: socket lock held. Return: octets of payload in a full segment.
  */
@@ -671,5 +683,5 @@ u32 mpa_sock_emss(struct sock *sk)
 	sock_owned_by_me(sk);
 	if (mtu != inet_csk(sk)->icsk_pmtu_cookie)
 		mss = next_mss(sk, mtu);
-	return tcp_send_head(sk) ? mss : mss - sack_space(tcp_sk(sk));
+	return mss - more_options(sk);
 }

@@ -79,6 +79,12 @@ set_timestamps() { in1 sysctl -qw net.ipv4.tcp_timestamps="$1"; }
 set_timestamps 0
 aligned "without TCP's timestamps" 1460
 set_timestamps 1
+# Newer kernels only: an option in every segment
+set_ecn() { in1 sysctl -qw net.ipv4.tcp_ecn="$1" && in2 sysctl -qw net.ipv4.tcp_ecn="$1"; } 2>/dev/null
+if set_ecn 3; then
+  aligned "with Accurate ECN" 1436
+  set_ecn 2
+fi
 markers=N
 set_parameter markers N
 
