@@ -259,6 +259,8 @@ static void push_program(struct mpa_conn *conn)
 	if (!conn->tx.ready)
 		return;
 	ret = mpa_tx_push(conn, false);
+	/* TCP takes this for a send() of the program: it still wants SIGIO. */
+	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, conn->sk);
 	if (ret == -EAGAIN)
 		return;
 	if (ret && conn->sk->sk_shutdown & SEND_SHUTDOWN) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_data.cpp @brief Full Operation: one ULPDU per call, in both directions, blocking and non-blocking. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/ip_icmp.h>
 #include <numeric>
 #include <random>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/uio.h>
 #include <thread>
@@ -219,6 +221,72 @@ static void nonBlocking(Context& c) {
     reader.result();
   }
   expect(sent > 3, "the socket was never full");
+}
+
+/* The signals of a socket with O_ASYNC, sent to the thread that makes this object, which must not end by them. */
+class Signals {
+public:
+  explicit Signals(const Socket& socket) {
+    const f_owner_ex owner{F_OWNER_TID, gettid()};
+
+    sigemptyset(&set_);
+    for (const int n : {SIGRTMIN, SIGIO}) /* SIGIO when the queue is full */
+      sigaddset(&set_, n);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    expectOk(fcntl(socket.fd(), F_SETSIG, SIGRTMIN), "F_SETSIG");
+    expectOk(fcntl(socket.fd(), F_SETOWN_EX, &owner), "F_SETOWN_EX");
+    expectOk(fcntl(socket.fd(), F_SETFL, O_NONBLOCK | O_ASYNC), "O_ASYNC");
+  }
+  /** Forgets the signals that have come. */
+  void forget() {
+    const timespec none{};
+
+    while (sigtimedwait(&set_, nullptr, &none) > 0) {
+    }
+  }
+  /** Waits for the signal that says that the socket has room. */
+  void room() {
+    const test::Deadline deadline(patience);
+
+    for (;;) {
+      const int left = deadline.left();
+      const timespec time{left / 1000, left % 1000 * 1000000L};
+      siginfo_t info{};
+
+      expect(sigtimedwait(&set_, &info, &time) > 0 || errno == EINTR, "no signal says that there is room");
+      if (info.si_signo == SIGIO || (info.si_signo == SIGRTMIN && info.si_code == POLL_OUT))
+        return;
+    }
+  }
+
+private:
+  sigset_t set_{};
+};
+
+/* A program that sends again only when a signal tells it of room. */
+static void signalled(Context& c) {
+  const Ends e = fullEnds(c);
+  Signals signals(e.client);
+  unsigned sent = 0;
+  ssize_t n;
+
+  while ((n = e.client.send(pattern(60000, sent))) > 0)
+    sent++;
+  const unsigned all = sent + 60;
+  Call reader(e, [&] {
+    for (unsigned i = 0; i < all; i++)
+      expectUlpdu(e.server.receive(), pattern(60000, i), test::format("ULPDU %u", i));
+  });
+  while (sent < all) {
+    signals.forget();
+    if ((n = e.client.send(pattern(60000, sent))) > 0) {
+      sent++;
+      continue;
+    }
+    expectErrno(n, EAGAIN, "send to a full socket");
+    signals.room();
+  }
+  reader.result();
 }
 
 /* The same for a sender that sleeps, and for one that sleeps until a timeout. */
@@ -454,6 +522,7 @@ std::span<const SocketCase> dataCases() {
       {"data-transfer", "RCV-03 TX-08 DDP-05", "random sizes both ways at once, every mode", transfer},
       {"data-md5", "", "random sizes both ways, TCP's segments have MD5 signatures", signedSegments},
       {"data-packing", "TX-02 TX-06 TX-09 RDC-07", "segments with TCP_NODELAY, MSG_MORE, TCP_CORK, no packing", packing},
+      {"data-signals", "TX-08", "a full socket with O_ASYNC: a signal tells of room", signalled},
       {"data-nonblocking", "TX-03 TX-08", "a full non-blocking socket, poll, no data lost", nonBlocking},
       {"data-blocking", "TX-03", "a full blocking socket; SO_SNDTIMEO, SO_RCVTIMEO", blocking},
       {"data-close", "TX-08 END-01", "accepted octets arrive before the FIN", closeLosesNothing},
