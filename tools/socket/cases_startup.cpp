@@ -182,6 +182,28 @@ static void rejected(Context& c) {
   expectFull(e, c.seed, "Full Operation after all");
 }
 
+/* A Responder that has peeked at the Request still peeks at the next octet after it has refused. */
+static void peeked(Context& c) {
+  const Ends e = connectEnds(c);
+  const Bytes hello = text("hello\n"), later = text("later\n");
+  const std::size_t both = hello.size() + StartupFrame{}.encode().size();
+
+  if (e.server.set(SOL_SOCKET, SO_PEEK_OFF, 0))
+    throw test::Skip("this kernel's TCP has no SO_PEEK_OFF");
+  attachBoth(e);
+  expectOk(e.client.send(hello), "streaming");
+  Call initiator(e, [&] { return e.client.start(MPA_INITIATE); });
+  for (std::size_t seen = 0; seen < both;)
+    seen += e.server.receive(both, MSG_PEEK).data.size();
+  expectOctets(e.server.receive(hello.size()), hello, "streaming");
+  expectOk(e.server.start(MPA_RESPOND), "MPA_RESPOND");
+  expectOk(e.server.start(MPA_REJECT), "MPA_REJECT");
+  expectErrno(initiator.result(), ECONNREFUSED, "MPA_INITIATE");
+  expectOk(e.client.send(later), "streaming after the refusal");
+  expect(e.server.poll(POLLIN) & POLLIN, "nothing came");
+  expectOctets(e.server.receive(later.size(), MSG_PEEK | MSG_DONTWAIT), later, "MSG_PEEK");
+}
+
 /* A program that has not read SO_ERROR may also start again. */
 static void againWithoutAsking(Context& c) {
   const Ends e = connectEnds(c);
@@ -507,6 +529,7 @@ std::span<const SocketCase> startupCases() {
        [](Context& c) { oneSegmentInitiator(c, true); }},
       {"start-finished", "ERR-01", "a FIN before the Request, and no Reply", finishedBefore},
       {"start-rejected", "STA-10 STA-11 STA-08", "refused three times, streaming between, then accepted", rejected},
+      {"start-peeked", "STA-10", "refused by a Responder that uses SO_PEEK_OFF", peeked},
       {"start-again", "STA-10", "non-blocking, refused, SO_ERROR not read, then accepted", againWithoutAsking},
       {"start-rejected-data", "STA-11 STA-19", "streaming octets behind a Reply that refuses", rejectedWithData},
       {"start-invalid-reply", "STA-01 STA-06 STA-07 STA-11 ERR-04", "TCP is reset, error 4", invalidReply},
