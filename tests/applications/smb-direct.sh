@@ -19,7 +19,7 @@ dependencies() { modinfo -F depends "$modules/$1.ko" | tr , '\n' | xargs -r modp
 load() { dependencies "$1" && for_this_kernel "$modules/$1.ko" && insmod "$modules/$1.ko"; }
 
 # ksmbd's listener is for port 5445 if a device of iWARP is there when it starts.
-start_server() { ksmbd.mountd -c "$WORK/ksmbd.conf" -u "$WORK/users" && until_true 30 listening "" $port; }
+start_server() { ksmbd.mountd --config="$WORK/ksmbd.conf" && until_true 30 listening "" $port; }
 stop_server() { ksmbd.control -s && until_true 30 not_listening "" $port; }
 start_again() { until_true 60 rmmod ksmbd && load ksmbd && start_server; }
 make_server() {
@@ -37,12 +37,13 @@ make_server() {
 	create mask = 0777
 	directory mask = 0777
 CONF
-  : >"$WORK/users"
-  ksmbd.adduser -c "$WORK/ksmbd.conf" -i "$WORK/users" -a root -p secret || return 1
+  # The place of the passwords has a default; ksmbd-tools 3.4 and 3.5 have different options for another one.
+  mkdir -p /etc/ksmbd && : >/etc/ksmbd/ksmbdpwd.db || return 1
+  ksmbd.adduser --config="$WORK/ksmbd.conf" -a root -p secret || return 1
   load ksmbd && start_server
 }
 attach() {
-  bounded 90 mount -t cifs -o "rdma,vers=3.1.1,username=root,password=secret,$1" //$address/share $mount_dir &&
+  bounded 90 mount -t cifs -o "rdma,hard,vers=3.1.1,username=root,password=secret,$1" //$address/share $mount_dir &&
     grep " $mount_dir cifs" /proc/mounts | grep ",rdma"
 }
 detach() { bounded 60 umount $mount_dir; }
