@@ -44,7 +44,12 @@ log_in() {
   modprobe ib_srp || return 1
   id=$(sed s/0x// /sys/module/ib_srpt/parameters/srpt_service_guid)
   bounded 60 bash -c "echo id_ext=$id,ioc_guid=$id,dest=$address:$port,src=$address >/sys/class/infiniband_srp/srp-rd0-1/add_target" &&
-    until_true 30 disk_is_there
+    until_true 30 disk_is_there && be_patient
+}
+# The initiator gives a request up after 15 s without a connection, and tries to connect every 10 s: too short on a busy machine.
+be_patient() {
+  echo 500 | tee /sys/class/srp_remote_ports/*/fast_io_fail_tmo && echo 2 | tee /sys/class/srp_remote_ports/*/reconnect_delay &&
+    echo 600 >"/sys/block/${disk##*/}/device/timeout"
 }
 log_out() { echo 1 | tee /sys/class/srp_remote_ports/*/delete && until_true 60 disk_is_gone; }
 remote_port() { [ "$(cat /sys/class/srp_remote_ports/*/state)" = "$1" ]; }
