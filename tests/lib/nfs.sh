@@ -28,10 +28,11 @@ nfs_two_hosts() {
   in_server=(nsenter --net=/run/netns/h1) in_client=(nsenter --net=/run/netns/h2)
 }
 
-# nfs_start: starts the threads and opens the RDMA port; may be called again after nfs_stop.
+# nfs_start: starts the threads and opens the RDMA port; may be called again after nfs_stop. Clients have nfs_grace seconds to come back.
+nfs_grace=10
 nfs_start() {
   echo 10 >/proc/fs/nfsd/nfsv4leasetime
-  echo 10 >/proc/fs/nfsd/nfsv4gracetime
+  echo $nfs_grace >/proc/fs/nfsd/nfsv4gracetime
   "${in_server[@]}" rpc.nfsd -V 3 -V 4.0 -V 4.2 4 || return 1
   echo "rdma 20049" >/proc/fs/nfsd/portlist && grep -q rdma /proc/fs/nfsd/portlist
 }
