@@ -39,11 +39,13 @@ if check "connect" nvme_attach && check "swap on the disk" eval 'mkswap /dev/nvm
   program=$!
   check "a program writes 72 MiB of memory" until_true 100 swapped_more_than 16 "$out" pswpout
   check "the controller is reset meanwhile" reset
+  after=$(swapped pswpin)
   status=0
   wait $program || status=$?
   check "the program reads what it wrote" eval "cat $WORK/said; [ $status = 0 ] && grep -q 'READ: .*(75\.5MB)' $WORK/said"
   check "48 MiB have been swapped out" swapped_more_than 48 "$out" pswpout
   check "48 MiB have been swapped in" swapped_more_than 48 "$in" pswpin
+  check "some of them after the reset" swapped_more_than 0 "$after" pswpin
   say "$((($(swapped pswpout) - out) / 256)) MiB written out, $((($(swapped pswpin) - in) / 256)) MiB read, $SECONDS s"
   rm -f "$WORK"/files/*
   check "swap ends" bounded 60 swapoff /dev/nvme0n1
