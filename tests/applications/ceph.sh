@@ -56,6 +56,7 @@ ms async rdma device name = rd1
 EOF
 
 client() { bounded 60 ip netns exec h1 "$@"; }
+is_clean() { client ceph pg 1.0 query | grep '"state": "active+clean"'; }
 osds_up() { client ceph osd stat | grep "$1 up"; }
 # Make the stores without a device. --no-mon-config, because an OSD that asks the monitor for its configuration loses the cluster's id
 # until the monitor answers, which may be too late for its first command.
@@ -93,13 +94,18 @@ for size in 1 4096 8388608; do
   check "... over the devices, twice" test $(($(counter rd1 tx_octets) + $(counter rd2 tx_octets) - sent1 - sent2)) -gt $((2 * size))
   check "it is the same when it is read" same "object-$size"
 done
-check "each object is on both OSDs" eval 'client ceph osd map data object-1 | grep -E "acting \(\[(0,1|1,0)\]"'
+check "both OSDs keep the objects" eval 'client ceph osd map data object-1 | grep -E "acting \(\[(0,1|1,0)\]"'
 check "OSD 1 ends on SIGTERM" ends osd.1
 check "the monitor has noticed" until_true 50 osds_up 1
 check "an object is read from OSD 0 alone" same object-8388608
-check "and written again" put object-8388608
+head -c 8388608 /dev/urandom >"$WORK/object"
+check "and written with other data" put object-8388608
 start_osd 1 h1
 check "OSD 1 is up again" until_true 50 osds_up 2
-check "the object is the same" same object-8388608
-for daemon in osd.1 osd.0 mon; do check "$daemon ends on SIGTERM" ends $daemon; done
+check "the object is the new one" same object-8388608
+check "OSD 1 has it, too" until_true 100 is_clean
+check "OSD 0 ends on SIGTERM" ends osd.0
+check "the monitor has noticed" until_true 50 osds_up 1
+check "the new object is read from OSD 1 alone" same object-8388608
+for daemon in osd.1 mon; do check "$daemon ends on SIGTERM" ends $daemon; done
 finish
