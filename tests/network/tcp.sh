@@ -98,8 +98,11 @@ clock_steps() {
 # syn HOST: prints the time and the number of the host's first segment.
 syn() { tcpdump -nnttSr "$WORK/syn" "src 10.9.0.$1" 2>/dev/null | sed -n 's/^\([0-9.]*\) .* seq \([0-9]*\),.*/\1 \2/p' | head -1 | grep .; }
 client_port() { tcpdump -nnr "$WORK/syn" "src 10.9.0.1" 2>/dev/null | sed -n 's/.* IP 10\.9\.0\.1\.\([0-9]*\) .*/\1/p' | head -1; }
-# time_before_wrap: reads such a line, and prints the last time before it at which the numbers began 96 MiB before the wrap.
-time_before_wrap() { awk '{ wait = 4294967296 - 100663296 - $2; if (wait > 0) wait -= 4294967296; printf "%.6f\n", $1 + wait * 64e-9 }'; }
+# time_before_wrap EARLIER: reads such a line, and prints the last time before it at which the numbers began 96 MiB before the wrap, less
+# EARLIER seconds.
+time_before_wrap() {
+  awk -v earlier="$1" '{ wait = 4294967296 - 100663296 - $2; if (wait > 0) wait -= 4294967296; printf "%.6f\n", $1 + wait * 64e-9 - earlier }'
+}
 wraps_soon() { syn "$1" | awk '{ exit $2 < 4294967296 - 100663296 }'; }
 # fixed_stream SENDER MESSAGES [TIME]: between two new hosts; sets the clock before it connects.
 fixed_stream() {
@@ -118,18 +121,20 @@ fixed_stream() {
   check "the first numbers are known" until_true 20 eval 'syn 1 && syn 2'
 }
 sequence_wrap() {
-  local sender=$1 next='' last='' port when
+  local sender=$1 next='' last='' port when late=0
   local -A seen=()
   need_tools tcpdump || return
   keep_clock
-  for _ in 1 2 3 4 5 6; do # a busy machine may be late
+  # A busy machine connects seconds after the clock was set: the next attempt sets it back by as much.
+  for _ in 1 2 3 4 5 6; do
     [ -z "$last" ] || clear_network
     when=
-    [ -z "$next" ] || when=$(time_before_wrap <<<"${seen[$next]}")
+    [ -z "$next" ] || when=$(time_before_wrap "$late" <<<"${seen[$next]}")
     fixed_stream "$sender" "$([ -n "$when" ] && echo 1600 || echo 16)" "$when" || break
     port=$(client_port)
     seen[$port]=$(syn "$sender")
     [ -z "$when" ] || ! wraps_soon "$sender" || break
+    [ -z "$when" ] || late=$(syn "$sender" | awk -v set="$when" '{ print $1 - set }')
     next=$last last=$port
   done
   restore_clock
