@@ -96,7 +96,7 @@ current() { grep "^rd1 " $group/rdma.current; }
 holds() { current | tee /dev/stderr | grep -qx "rd1 hca_handle=$1 hca_object=$2 *"; }
 joined=(bash -c "echo \$\$ >$group/cgroup.procs; exec \"\$@\"" -) # for a command line
 in_group() { "${joined[@]}" "$@"; }
-mount -t cgroup2 none /sys/fs/cgroup && echo +rdma >/sys/fs/cgroup/cgroup.subtree_control && mkdir $group || fail "no rdma cgroup"
+mount_cgroups rdma && mkdir $group || fail "no rdma cgroup"
 limit() { echo "$1" >$group/rdma.max; }
 check "one open device, twenty objects" limit "rd1 hca_handle=1 hca_object=20"
 "${joined[@]}" ip netns exec h1 rping -s -P -a 10.9.0.1 -p 7180 -V -S 4000 >"$WORK/server" 2>&1 &
@@ -122,7 +122,7 @@ check "the device goes to another namespace and back" eval "take h1 rd1 && give 
 refused "the limits hold for a device that has changed its namespace" "Failed to open device" in_group ip netns exec h1 ibv_devinfo -d rd1
 limit "rd1 hca_handle=max"
 check "without the limit the group opens it" in_group ip netns exec h1 ibv_devinfo -d rd1
-rmdir $group && umount /sys/fs/cgroup
+rmdir $group
 
 say "a namespace is deleted with its device"
 in1 rdma link delete rd1

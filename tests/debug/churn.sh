@@ -8,7 +8,7 @@
 begin "churn for ${CHURN_SECONDS:=300} s"
 load_modules || finish
 two_hosts || finish
-mount -t cgroup2 none /sys/fs/cgroup && echo +memory >/sys/fs/cgroup/cgroup.subtree_control || fail "no memory cgroups"
+mount_cgroups memory || fail "no memory cgroups"
 
 # Two more hosts, h3 and h4, whose devices rd3 and rd4 come and go.
 more_hosts() {
@@ -116,7 +116,6 @@ ended_well "the transfer beside all this was complete and unchanged" $client_sta
 say "turns: $(sort "$WORK/turns" | uniq -c | tr '\n' ' ')"
 check "each kind of event happened" test "$(sort -u "$WORK/turns" | wc -l)" = 6
 check "no event failed" bash -c "! grep . '$WORK/faults'"
-umount /sys/fs/cgroup
 no_more_hosts
 nothing_left 400 4000
 finish

@@ -232,8 +232,13 @@ clear_network() {
   [ ! -e /sys/class/net/wire ] || ip link delete wire
 }
 
+# mount_cgroups CONTROLLER: groups below /sys/fs/cgroup get the controller. The scenario's end unmounts them: the next one in this guest mounts
+# them again.
+mount_cgroups() { mount -t cgroup2 none /sys/fs/cgroup && cgroups=mounted && echo "+$1" >/sys/fs/cgroup/cgroup.subtree_control; }
+
 take_down() {
   clear_network
+  [ -z "${cgroups:-}" ] || umount /sys/fs/cgroup || fail "the cgroups are busy"
   unload_modules
   namespaces_go
   search_leaks

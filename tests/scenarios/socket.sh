@@ -10,9 +10,8 @@ begin "TCP_ULP mpa"
 load_modules || finish
 count() { awk -v n="$1" '$1 == n { print $2 }' /proc/net/mpa_stat; }
 
-mount -t cgroup2 none /sys/fs/cgroup && echo +memory >/sys/fs/cgroup/cgroup.subtree_control || fail "no memory cgroups"
+mount_cgroups memory || fail "no memory cgroups"
 cases "over IPv4" bounded 200 socket-test run
-umount /sys/fs/cgroup
 cases "over IPv6" bounded 60 socket-test run start-delayed start-rejected start-rdmac data-records 'error-*' --addr ::1
 # mpa-copy, the example program, over a veth pair: a line of text, then the startup of Figure 9, then the file.
 copy() {

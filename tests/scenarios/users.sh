@@ -110,7 +110,7 @@ check "no more protection domains than one for each queue pair and each shared r
 
 say "the rdma cgroup"
 group=/sys/fs/cgroup/users
-mount -t cgroup2 none /sys/fs/cgroup && echo +rdma >/sys/fs/cgroup/cgroup.subtree_control && mkdir $group || fail "no rdma cgroup"
+mount_cgroups rdma && mkdir $group || fail "no rdma cgroup"
 in_group() { bash -c 'echo $$ >'$group'/cgroup.procs; exec "$@"' - "$@"; }
 echo "rd2 hca_handle=0" >$group/rdma.max
 refused "no open device" "Failed to open device" in_group ibv_devinfo -d rd2
@@ -119,7 +119,7 @@ echo "rd2 hca_handle=max hca_object=3" >$group/rdma.max
 refused "no more objects than the cgroup allows" "temporarily unavailable" "${inline[@]}"
 echo "rd2 hca_object=max" >$group/rdma.max
 check "it works when the cgroup allows enough objects" "${inline[@]}"
-rmdir $group && umount /sys/fs/cgroup
+rmdir $group
 
 say "IPsec: ESP between the two hosts"
 esp_between_hosts || finish

@@ -39,11 +39,10 @@ check "no worker of high priority" bash -c "! grep -E '^kworker/[0-9]+:[0-9]+H' 
 
 cases "locked memory" bounded 100 setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock \
   verbs-test run memlock --addr 10.9.0.2 --server-ns h2 --client-ns h1
-mount -t cgroup2 none /sys/fs/cgroup && echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir /sys/fs/cgroup/verbs ||
-  fail "no memory cgroup"
+mount_cgroups memory && mkdir /sys/fs/cgroup/verbs || fail "no memory cgroup"
 in_group=(bash -c 'echo $$ >/sys/fs/cgroup/verbs/cgroup.procs; exec "$@"' -)
 cases "memory in the kernel" bounded 100 "${in_group[@]}" verbs-test run accounted full-cgroup --addr 10.9.0.2 --server-ns h2 --client-ns h1
-rmdir /sys/fs/cgroup/verbs && umount /sys/fs/cgroup
+rmdir /sys/fs/cgroup/verbs
 cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard other-space graceful --addr fd09::2 --server-ns h2 --client-ns h1
 
 # Less than one segment of lo. No transfer may depend on TCP's timer, which expires after 100 seconds here, so the waits must be shorter.
