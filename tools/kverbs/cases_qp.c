@@ -682,6 +682,26 @@ static void connect_noio(struct kv_case *t)
 		  probed);
 }
 
+/* ---- Probes that hold a function up while another CPU works ---- */
+
+/* In a probe's handler, which cannot sleep */
+static void hold_until(const bool *flag)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < 1000 && !READ_ONCE(*flag); ms++)
+		mdelay(1);
+}
+
+/* On the other CPU */
+static void await(const bool *flag)
+{
+	bool seen;
+
+	read_poll_timeout(READ_ONCE, seen, seen, 100, 600 * USEC_PER_SEC,
+			  false, *flag);
+}
+
 /* ---- Work requests behind one that has failed ---- */
 
 static bool ending, posted;
@@ -689,11 +709,8 @@ static bool ending, posted;
 /* Runs when the queue pair has left RTS, before its queue is flushed. */
 static int at_flush(struct kprobe *probe, struct pt_regs *regs)
 {
-	unsigned int ms;
-
 	WRITE_ONCE(ending, true);
-	for (ms = 0; ms < 1000 && !READ_ONCE(posted); ms++)
-		mdelay(1);
+	hold_until(&posted);
 	mdelay(50);	/* time for another owner to send */
 	return 0;
 }
@@ -727,7 +744,6 @@ static void send_after_failure(struct kv_case *t)
 	unsigned int cpu = cpumask_first(cpu_online_mask);
 	struct kv_work *work[2], *late, *recv;
 	struct ib_sge sge[2], in;
-	bool seen;
 
 	kv_connect(t, &workqueue);
 	in = kv_dma_sge(kv_region(&t->server, 1), 64);
@@ -748,8 +764,7 @@ static void send_after_failure(struct kv_case *t)
 	cpu = cpumask_next(cpu, cpu_online_mask);
 	set_cpus_allowed_ptr(current, cpumask_of(cpu));
 	if (!t->failed)
-		read_poll_timeout(READ_ONCE, seen, seen, 100,
-				  600 * USEC_PER_SEC, false, ending);
+		await(&ending);
 	late = kv_send(&t->client, &sge[1]);
 	WRITE_ONCE(posted, true);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
@@ -767,11 +782,8 @@ static bool closing, destroyed, too_early;
 /* The disconnecting thread, in modify_qp, is slow. */
 static int at_close(struct kprobe *probe, struct pt_regs *regs)
 {
-	unsigned int ms;
-
 	WRITE_ONCE(closing, true);
-	for (ms = 0; ms < 1000 && !READ_ONCE(destroyed); ms++)
-		mdelay(1);
+	hold_until(&destroyed);
 	too_early = READ_ONCE(destroyed);
 	return 0;
 }
@@ -789,10 +801,8 @@ struct destroyer {
 static void destroy_meanwhile(struct work_struct *work)
 {
 	struct destroyer *d = container_of(work, struct destroyer, work);
-	bool seen;
 
-	read_poll_timeout(READ_ONCE, seen, seen, 100, 600 * USEC_PER_SEC,
-			  false, closing);
+	await(&closing);
 	rdma_destroy_qp(d->id);
 	WRITE_ONCE(destroyed, true);
 }
