@@ -197,9 +197,10 @@ void addLargeNumbers(std::vector<Connection>& connections, std::string_view qps)
     if (c == connections.end())
       continue;
     while (words >> name)
-      if (c->driver.contains(name) && c->driver[name].is_number() && words >> value &&
+      if (const auto it = c->driver.find(name);
+          it != c->driver.end() && it->is_number() && words >> value &&
           std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc())
-        c->driver[name] = number;
+        *it = number;
   }
 }
 
@@ -233,7 +234,8 @@ Sample takeSample() {
     addLinks(devices, ofLink(showLink, link));
     std::ranges::move(devices, std::back_inserter(sample.devices));
     auto connections = readConnections(printable(name), ofLink(showQps, link), ofLink(showIds, link));
-    addLargeNumbers(connections, ofLink(showQpsAsText, link));
+    if (!connections.empty())
+      addLargeNumbers(connections, ofLink(showQpsAsText, link));
     std::ranges::move(connections, std::back_inserter(sample.connections));
   }
   std::ranges::sort(sample.devices, {}, &Device::name);
