@@ -134,7 +134,7 @@ sequence_wrap() {
     port=$(client_port)
     seen[$port]=$(syn "$sender")
     [ -z "$when" ] || ! wraps_soon "$sender" || break
-    [ -z "$when" ] || late=$(syn "$sender" | awk -v set="$when" '{ print $1 - set }')
+    [ -z "$when" ] || late=$(awk -v set="$when" '{ print $1 - set }' <<<"${seen[$port]}")
     next=$last last=$port
   done
   restore_clock
