@@ -259,7 +259,7 @@ static void push_program(struct mpa_conn *conn)
 	if (!conn->tx.ready)
 		return;
 	ret = mpa_tx_push(conn, false);
-	/* TCP takes this for a send() of the program: it still wants SIGIO. */
+	/* TCP has cleared it, as for a send() of the program, which still waits. */
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, conn->sk);
 	if (ret == -EAGAIN)
 		return;

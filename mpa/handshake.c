@@ -155,7 +155,7 @@ static int read_frame(struct mpa_conn *conn, bool reply, u8 *frame,
 	}
 	*pd = frame + ret - conn->peer.pd_len;
 	tcp_read_done(sk, ret);
-	/* A program that peeks goes on behind what has been read. */
+	/* The program's next MSG_PEEK begins behind the frame. */
 	sk_peek_offset_bwd(sk, ret);
 	trace_mpa_startup_frame(conn, false, reply, &conn->peer);
 	return 0;

@@ -3,8 +3,8 @@
  * The end of a connection and of its queue pair: upcalls, the transmit owner,
  * the closing work, the connection manager, and the consumer that destroys.
  *
- * Code: ddp_glue/qp.c (iwm_destroy_qp(), iwm_modify_qp()), ddp_glue/qp_conn.c, ddp_glue/qp_end.c
- * (iwm_qp_disconnect(), iwm_qp_die(), close_step(), the upcalls),
+ * Code: ddp_glue/qp.c (iwm_destroy_qp(), iwm_modify_qp()), ddp_glue/qp_conn.c,
+ * ddp_glue/qp_end.c (iwm_qp_disconnect(), iwm_qp_die(), close_step(), the upcalls),
  * ddp_glue/qp_state.c (iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish(),
  * iwm_qp_tell_cm(), iwm_qp_queue_close()), ddp_glue/qp_ref.c, ddp_glue/sq_owner.c
  * (iwm_sq_run(), iwm_sq_stop()), ddp_glue/sq.c (iwm_sq_flush_all()),
@@ -65,9 +65,9 @@
 /*
  * -DWORKER: mpa_conn.work is queued. -DGONE: the device is removed. -DFIND:
  * another context looks the queue pair's number up. -DFAULT: the peer commits a
- * protocol error. -DCM: rdma_disconnect() is called, too. -DWRITE: the peer writes to the send request's memory.
- * -DOTHER: another connection's peer does so. -DACCEPT: iwm_qp_accept() has not
- * published the connection yet.
+ * protocol error. -DCM: rdma_disconnect() is called, too. -DWRITE: the peer
+ * writes to the send request's memory. -DOTHER: another connection's peer does
+ * so. -DACCEPT: iwm_qp_accept() has not published the connection yet.
  */
 
 mtype = { RTS, CLOSING, TERMINATE, ERROR };
