@@ -15,6 +15,17 @@ static void begin_anew(struct tx_env *env)
 	env->num_fpdus = 0;
 }
 
+static u32 chunks_in_use(void)
+{
+	u32 i, used = 0;
+
+	/* A freed page may have another owner by now. */
+	for (i = 0; i < fake_memory.num_given; i++)
+		used += page_ref_count(fake_memory.given[i]) > 0 &&
+			page_private(fake_memory.given[i]) == (unsigned long)&fake_memory;
+	return used;
+}
+
 /*
  * TCP holds pages until they are acknowledged. The writer never rewrites a page
  * that TCP holds, and reuses released pages before it allocates new ones.
@@ -43,6 +54,29 @@ static void pages_are_reused_when_tcp_lets_go(struct kunit *test)
 	KUNIT_EXPECT_GE(test, known, 400000 / (PAGE_SIZE << MPA_TX_CHUNK_ORDER));
 }
 
+/*
+ * While the peer acknowledges each message before the next, the ring does not
+ * grow, and no memory is needed.
+ */
+static void the_ring_grows_only_while_tcp_holds_it(struct kunit *test)
+{
+	struct tx_env *env = test->priv;
+	u32 round;
+
+	tx_start(env, false, true, 1448);
+	for (round = 0; round < 2 * MPA_TX_RING; round++) {
+		begin_anew(env);
+		tx_write_message(test, env, 30000, 128);
+		KUNIT_ASSERT_EQ(test, tx_push(env, false), 0);
+		KUNIT_ASSERT_TRUE(test, tx_stream_matches(env));
+		fake_tcp_release();
+		if (round > 2)
+			fake_memory.left = 0;
+	}
+	fake_memory.left = U32_MAX;
+	KUNIT_EXPECT_LE(test, chunks_in_use(), 3);
+}
+
 /* TCP holds more pages than the ring has; none of them is overwritten. */
 static void pages_that_tcp_keeps_stay_as_they_are(struct kunit *test)
 {
@@ -66,17 +100,6 @@ static void pages_that_tcp_keeps_stay_as_they_are(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, memcmp(before, page_address(first.page) + first.off, 64), 0);
 	put_page(first.page);
-}
-
-static u32 chunks_in_use(void)
-{
-	u32 i, used = 0;
-
-	/* A freed page may have another owner by now. */
-	for (i = 0; i < fake_memory.num_given; i++)
-		used += page_ref_count(fake_memory.given[i]) > 0 &&
-			page_private(fake_memory.given[i]) == (unsigned long)&fake_memory;
-	return used;
 }
 
 /* Rest as the connection's worker does. */
@@ -221,6 +244,7 @@ static void what_is_not_sent_uses_no_memory(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(pages_are_reused_when_tcp_lets_go),
+	KUNIT_CASE(the_ring_grows_only_while_tcp_holds_it),
 	KUNIT_CASE(pages_that_tcp_keeps_stay_as_they_are),
 	KUNIT_CASE(idle_gives_memory_back),
 	KUNIT_CASE(tx_08_a_page_is_used_once_in_an_fpdu),

@@ -93,31 +93,58 @@ static void chunk_enter(struct mpa_tx_ring *ring, unsigned int slot, u32 off)
 	ring->mem = page_address(page);
 }
 
+/*
+ * Put a new chunk before the one in @oldest, which follows the current one. A
+ * full ring gives that one up. Return: the slot of the new chunk.
+ */
+static unsigned int ring_insert(struct mpa_tx_ring *ring, unsigned int oldest,
+				struct page *page)
+{
+	unsigned int slot = ring->used ? ring->slot + 1 : 0;
+
+	if (ring->used == ring->slots) {
+		put_page(ring->chunk[oldest]);
+		slot = oldest;
+	} else {
+		memmove(&ring->chunk[slot + 1], &ring->chunk[slot],
+			(ring->used - slot) * sizeof(*ring->chunk));
+		ring->used++;
+	}
+	ring->chunk[slot] = page;
+	return slot;
+}
+
 /**
- * mpa_tx_next_chunk() - make the next slot of the ring the one to write to
+ * mpa_tx_next_chunk() - make another chunk the one to write to
  * @tx: transmitter; the rest of the current chunk stays unused
+ *
+ * The oldest chunk, if TCP has released it: the ring grows only while the peer
+ * has more octets to acknowledge. But a busy connection gets a second chunk,
+ * because the first is small.
  *
  * Context: transmit owner. Return: 0 or -ENOMEM.
  */
 int mpa_tx_next_chunk(struct mpa_tx *tx)
 {
 	struct mpa_tx_ring *ring = &tx->ring;
-	unsigned int slot = (ring->slot + 1) % ring->slots;
+	unsigned int oldest = 0;
 	struct page *page;
+	bool is_free;
 
 	if (unlikely(!ring->chunk) &&
 	    store_create(container_of(tx, struct mpa_conn, tx)))
 		return -ENOMEM;
-	page = ring->chunk[slot];
-	if (!chunk_is_free(page)) {
+	if (ring->used)
+		oldest = (ring->slot + 1) % ring->used;
+	is_free = chunk_is_free(ring->chunk[oldest]);
+	if (ring->used < 2 || !is_free) {
 		page = chunk_alloc(ring);
-		if (!page)
+		if (page)
+			oldest = ring_insert(ring, oldest, page);
+		else if (!is_free)
 			return -ENOMEM;
-		if (ring->chunk[slot])
-			put_page(ring->chunk[slot]);
-		ring->chunk[slot] = page;
 	}
-	chunk_enter(ring, slot, 0);
+	chunk_enter(ring, oldest, 0);
 	return 0;
 }
 
@@ -135,9 +162,9 @@ void mpa_tx_rewind(struct mpa_tx *tx, unsigned int n)
 	struct mpa_tx_ring *ring = &tx->ring;
 	unsigned int slot;
 
-	if (!n || n > ring->slots)
+	if (!n || n > ring->used)
 		return;
-	slot = (ring->slot + ring->slots - (n - 1)) % ring->slots;
+	slot = (ring->slot + ring->used - (n - 1)) % ring->used;
 	if (ring->chunk[slot] == first->page)
 		chunk_enter(ring, slot, first->off);
 }
@@ -154,9 +181,9 @@ void mpa_tx_free_store(struct mpa_tx *tx)
 
 	if (!tx->store)
 		return;
-	for (i = 0; i < MPA_TX_RING; i++)
-		if (ring->chunk[i])
-			put_page(ring->chunk[i]);
+	for (i = 0; i < ring->used; i++)
+		put_page(ring->chunk[i]);
+	ring->used = 0;
 	ring->slot = 0;
 	ring->off = 0;
 	ring->size = 0;

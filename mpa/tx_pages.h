@@ -22,7 +22,8 @@ struct page;
 
 /**
  * struct mpa_tx_ring - pages that FPDUs are written to
- * @slots: number of @chunk in use, 1..MPA_TX_RING
+ * @slots: the most chunks that it keeps, 1..MPA_TX_RING
+ * @used: the chunks that it has
  * @gfp: flags for their allocation
  * @memcg: the connection's cgroup, which is charged for them, or NULL
  * @atomic: the transmit owner may not sleep: mpa_tx_set_atomic()
@@ -30,11 +31,13 @@ struct page;
  * @off: octets used of that chunk, the open FPDU's included
  * @mem: its address
  * @size: octets in it; 0: nothing has been written since the store was made
- * @chunk: MPA_TX_RING of them in the store: a chunk whose only reference is
- *	ours can be written again
+ * @chunk: in the store, in the order in which they were last entered, from
+ *	the one behind @slot round to it. A chunk whose only reference is ours
+ *	can be written again
  */
 struct mpa_tx_ring {
 	unsigned int slots;
+	unsigned int used;
 	gfp_t gfp;
 	struct mem_cgroup *memcg;
 	bool atomic;
