@@ -124,14 +124,15 @@ static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
  * @qp: queue pair whose work request completes
  * @wc: the completion
  *
- * When the queue has no room the completion is lost and @qp goes into error.
- * The consumer gets IB_EVENT_CQ_ERR the first time.
+ * When the queue has no room the completion is lost and a worker moves @qp into
+ * error. The consumer gets IB_EVENT_CQ_ERR the first time.
  *
  * Context: any. The consumer's handlers may be called from here, without
  * cq->lock. For a flushed work request or with @wc->posting an interrupt calls
  * a kernel consumer's completion handler instead.
+ * Return: whether the queue had room.
  */
-void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
+bool iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 {
 	bool notify = false, first = false;
 	unsigned long flags;
@@ -153,6 +154,7 @@ void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 		iwm_notify(cq, wc->posting || wc->status == SIW_WC_WR_FLUSH_ERR);
 	if (unlikely(ret))
 		cq_overflow(cq, qp, first);
+	return !ret;
 }
 
 static void cqe_read(const struct siw_cqe *cqe, struct ib_wc *wc)

@@ -27,7 +27,7 @@ static inline bool iwm_cq_unpolled(const struct iwm_cq *cq)
 	return READ_ONCE(cq->ring[last].flags) & SIW_WQE_VALID;
 }
 
-void iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc);
+bool iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc);
 void iwm_cq_forget(struct iwm_cq *cq, const struct iwm_qp *qp);
 int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct iwm_cq_attrs *attrs);

@@ -292,7 +292,8 @@ static int bind_receive(struct rx_segment *s)
 	return ret;
 }
 
-static void complete_receive(struct rx_segment *s, enum siw_wc_status status)
+/* Return: as iwm_cq_add(). */
+static bool complete_receive(struct rx_segment *s, enum siw_wc_status status)
 {
 	u8 opcode = s->seg.opcode;
 	struct iwm_wc wc = {
@@ -308,7 +309,7 @@ static void complete_receive(struct rx_segment *s, enum siw_wc_status status)
 	};
 
 	s->rx->bound = false;
-	iwm_cq_add(s->qp->rcq, s->qp, &wc);
+	return iwm_cq_add(s->qp->rcq, s->qp, &wc);
 }
 
 /* Scatter the segment's payload over the elements of the work request. */
@@ -402,8 +403,8 @@ static int receive_send(struct rx_segment *s)
 	}
 	rx->msn[RDMAP_QN_SEND]++;
 	iwm_count(s->qp->dev, IWM_STAT_RX_SENDS);
-	complete_receive(s, SIW_WC_SUCCESS);
-	return 0;
+	/* After a lost completion the consumer may not get the next Send. */
+	return complete_receive(s, SIW_WC_SUCCESS) ? 0 : local_fault(s);
 }
 
 /*

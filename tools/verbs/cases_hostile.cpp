@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 
 #include "verbs_cases.hpp"
 
@@ -294,6 +295,52 @@ void cqOverflow(Context& c) {
   neighbour.server->postRead(1, {ours.sge(0, 64)}, theirs.rkey(), theirs.memory.address());
   expectWc(neighbour.server->sends().next(), IBV_WC_SUCCESS, IBV_WC_RDMA_READ, "READ from the QP that shares the queue");
   user.sync();
+  bystander.exchange();
+}
+
+/** Posts SENDs in one call, so that the peer gets them at once. */
+void postTogether(End& end, unsigned count, ibv_sge from) {
+  std::vector<ibv_send_wr> list(count);
+  ibv_send_wr* bad = nullptr;
+
+  for (unsigned i = 0; i < count; i++) {
+    list[i] = {};
+    list[i].next = i + 1 < count ? &list[i + 1] : nullptr;
+    list[i].sg_list = &from;
+    list[i].num_sge = 1;
+    list[i].opcode = IBV_WR_SEND;
+  }
+  expectEqual(ibv_post_send(end.qp(), list.data(), &bad), 0, "ibv_post_send");
+}
+
+/** A Send whose completion is lost is the last one: none after it completes with success, although the queue has room again. */
+void cqOverflowReceives(Context& c) {
+  constexpr unsigned receives = 120;
+  const unsigned count = c.count ? c.count : 20;
+  Bystander bystander(c);
+  const Pair other(c.place);
+
+  for (unsigned round = 0; round < count; round++) {
+    Cq small(other.server->id->context(), 1);
+    Pair victim(c.place, {}, {.cq = &small});
+    const Region from(victim.client->pd(), page), to(victim.server->pd(), page);
+    std::uint64_t next = 0;
+
+    for (unsigned i = 0; i < receives; i++)
+      victim.server->postRecv(i, {to.sge(0, 8)});
+    const std::jthread sender([&] { postTogether(*victim.client, receives, from.sge(0, 8)); });
+    for (bool down = false; !down;) {
+      down = victim.server->state() == IBV_QPS_ERR;
+      for (unsigned spin = 0; spin < 100; spin++)
+        for (const ibv_wc& wc : small.poll()) {
+          if (wc.status == IBV_WC_SUCCESS)
+            expectEqual(wc.wr_id, next++, "receive that completes with success");
+          else
+            down = true;
+        }
+    }
+    expect(next < receives, "no completion was lost");
+  }
   bystander.exchange();
 }
 
@@ -813,6 +860,7 @@ const VerbsCase table[] = {
     {"stags", "", "STags cannot be derived from one another", stags},
     {"last-address", "", "a region that ends with the last address", lastAddress},
     {"cq-overflow", "", "a completion queue overflows", cqOverflow},
+    {"cq-overflow-receives", "", "a queue of receive completions overflows", cqOverflowReceives},
     {"cq-overflow-destroy", "", "its QPs and the queue are destroyed during the overflow", cqOverflowDestroy},
     {"malformed-sends", "", "send queue entries that no library writes", malformedSends},
     {"malformed-receives", "", "receive queue entries that no library writes", malformedReceives},
