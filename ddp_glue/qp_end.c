@@ -275,7 +275,8 @@ void iwm_qp_reset(struct iwm_qp *qp)
  * iwm_qp_close() - modify_qp to SQD: close in order
  * @qp: queue pair
  *
- * Sends posted work requests first, then a FIN. Does not wait for that.
+ * Sends posted work requests first, then a FIN. Does not wait for that. After
+ * the connection has ended, flushes receives that a program has posted since.
  *
  * Context: process, may sleep; takes conn_lock and the socket lock.
  * Return: 0, or -EINVAL in IDLE: there is nothing to close.
@@ -284,9 +285,15 @@ int iwm_qp_close(struct iwm_qp *qp)
 {
 	enum iwm_qp_state from;
 
-	if (!iwm_qp_move(qp, IWM_QP_CLOSING, &from))
-		return from == IWM_QP_IDLE ? -EINVAL : 0;
-	close_step(qp);
+	if (iwm_qp_move(qp, IWM_QP_CLOSING, &from)) {
+		close_step(qp);
+		return 0;
+	}
+	if (from == IWM_QP_IDLE)
+		return -EINVAL;
+	/* A program may have posted receives since then, without a call. */
+	if (READ_ONCE(qp->rx_ended) && !READ_ONCE(qp->dying))
+		iwm_qp_flush_rq(qp);
 	return 0;
 }
 

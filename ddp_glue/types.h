@@ -303,8 +303,8 @@ struct iwm_rx;
  *	because a program that does not read its events could otherwise fill
  *	memory with them
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
- * @rx_ended: receiving has ended: receives posted from now on are flushed at
- *	once
+ * @rx_ended: receiving has ended: receives that a kernel consumer posts from
+ *	now on are flushed at once, those of a program by iwm_qp_close()
  * @rq_flushes: calls of iwm_qp_flush_rq() that are not over: the first caller
  *	flushes, and repeats it for the others
  * @dying: is being destroyed: outstanding work requests get no completion

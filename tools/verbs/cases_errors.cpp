@@ -243,9 +243,12 @@ void flush(Context& c) {
     expectWc(wc, IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "receive");
     expectEqual(wc.wr_id, i, "order of flushed receives");
   }
-  /* Not a receive: the kernel would not see it, because the user library rings no doorbell for receives. */
   v.pair.client->postSend(51, {v.client.sge(0, 64)});
   expectWc(v.pair.client->sends().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "SEND posted afterwards");
+  /* The library rings no doorbell for a receive. The kernel looks when the program calls it to disconnect. */
+  v.pair.client->postRecv(52, {v.client.sge(0, 64)});
+  setState(v.pair.client->qp(), IBV_QPS_SQD);
+  expectWc(v.pair.client->recvs().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "receive posted afterwards");
 }
 
 /** The QP is moved to the error state while many READs are outstanding: all complete in order, and no success follows an error. */
