@@ -206,13 +206,12 @@ static void srq_limit_event(struct iwm_srq *srq)
 int iwm_srq_take(struct iwm_srq *srq, struct iwm_rwr *rwr)
 {
 	unsigned long flags;
-	bool low = false;
+	bool low;
 	int ret;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
 	ret = rq_take_locked(&srq->rq, rwr);
-	if (ret != -ENOENT)
-		low = srq_low(srq);
+	low = srq_low(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 
 	if (low)
@@ -246,7 +245,7 @@ static int srq_share(struct iwm_srq *srq, struct ib_udata *udata)
 /**
  * iwm_create_srq() - make a shared receive queue
  * @ibsrq: object that the core has allocated
- * @attr: size and limit
+ * @attr: size; the limit is not for creation: ibv_create_srq(3)
  * @udata: struct siw_uresp_create_srq out; NULL for kernel consumers
  *
  * Context: process.
@@ -263,7 +262,7 @@ int iwm_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	if (attr->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
 	if (!a->max_wr || a->max_wr > IWM_MAX_SRQ_WR ||
-	    a->max_sge > IWM_MAX_SGE || a->srq_limit > a->max_wr)
+	    a->max_sge > IWM_MAX_SGE)
 		return -EINVAL;
 
 	ret = iwm_claim(&dev->num_srq, IWM_MAX_SRQ);
@@ -271,8 +270,6 @@ int iwm_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		return ret;
 
 	srq->dev = dev;
-	srq->limit = a->srq_limit;
-	srq->armed = a->srq_limit;
 	ret = iwm_rq_init(&srq->rq, a->max_wr, a->max_sge, udata);
 	if (ret)
 		goto err_drop_claim;

@@ -274,7 +274,7 @@ void postShared(ibv_srq* srq, std::uint64_t id, ibv_sge sge) {
 void sharedReceives(Context& c) {
   Pair probe(c.place);
   ibv_srq_init_attr attr{};
-  attr.attr = {64, 1, 0};
+  attr.attr = {64, 1, ~0U}; /* ibv_create_srq(3): the limit is irrelevant here */
   Srq srq(check(ibv_create_srq(probe.server->pd(), &attr), "ibv_create_srq"));
   EndOptions options;
   options.srq = srq.get();
@@ -318,6 +318,26 @@ void sharedReceives(Context& c) {
     receive(a, fromA, 100, 15);
     receive(b, fromB, 200, 15);
   }
+}
+
+/** The limit of an SRQ that is empty already: the event arrives with the message that finds no receive. */
+void sharedEmpty(Context& c) {
+  const Pair probe(c.place);
+  ibv_srq_init_attr init{};
+  ibv_srq_attr limit{};
+  init.attr = {16, 1, 1};
+  const Srq srq(check(ibv_create_srq(probe.server->pd(), &init), "ibv_create_srq"));
+  EndOptions options;
+  options.srq = srq.get();
+  options.pd = probe.server->pd();
+  Pair pair(c.place, {}, options);
+  const Region client(pair.client->pd(), page);
+
+  limit.srq_limit = 1;
+  checkVerbs(ibv_modify_srq(srq.get(), &limit, IBV_SRQ_LIMIT), "ibv_modify_srq");
+  pair.client->postSend(1, {client.sge(0, 64)});
+  expect(waitAsync(probe.server->id->context(), IBV_EVENT_SRQ_LIMIT_REACHED), "no SRQ_LIMIT_REACHED of an empty queue");
+  pair.expectDown();
 }
 
 /** An SRQ keeps its size: a request for another size is refused, and all posted receives are used. */
@@ -435,6 +455,7 @@ const VerbsCase table[] = {
     {"srq-last", "", "LAST_WQE_REACHED of a QP that was never connected", lastOfShared},
     {"srq-domain", "", "an SRQ of another protection domain than the QP's", sharedElsewhere},
     {"srq-size", "", "a request for another size of an SRQ", sharedKeepsSize},
+    {"srq-empty", "", "the limit event of an SRQ that is empty already", sharedEmpty},
     {"srq", "", "one SRQ for two connections, with its limit event", sharedReceives},
     {"posted-together", "TX-02 TX-09", "64 SENDs of 64 octets posted in one call", postedTogether},
     {"ping-pong", "", "messages one by one, by notification (--count)", pingPong},
