@@ -256,7 +256,7 @@ static void publish_conn(struct iwm_qp *qp, struct mpa_conn *conn)
 /* Kick the owner if work has waited for the connection. */
 static void kick_waiting(struct iwm_qp *qp)
 {
-	if (READ_ONCE(qp->sq->flags) || READ_ONCE(qp->rtr) || !iwm_sq_idle(qp))
+	if (READ_ONCE(qp->sq->flags) || !iwm_sq_idle(qp))
 		iwm_sq_kick(qp);
 }
 

@@ -135,7 +135,8 @@ bool iwm_sq_idle(struct iwm_qp *qp)
 
 	return !test_bit(IWM_SQ_OWNED, &sq->flags) && !iwm_sq_posted(sq) &&
 	       READ_ONCE(sq->fifo_get) == READ_ONCE(sq->fifo_put) &&
-	       READ_ONCE(sq->msg.kind) == IWM_MSG_NONE && !iwm_sq_responses(sq);
+	       READ_ONCE(sq->msg.kind) == IWM_MSG_NONE && !iwm_sq_responses(sq) &&
+	       !READ_ONCE(qp->rtr);
 }
 
 /* ---- Work requests ---- */
