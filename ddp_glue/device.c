@@ -33,6 +33,7 @@
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
 #include <net/rtnetlink.h>
+#include <rdma/iw_portmap.h>
 #include <rdma/rdma_netlink.h>
 #include "cep.h"
 #include "cm.h"
@@ -564,11 +565,27 @@ static int dev_settle(struct iwm_dev *dev)
 	return ret;
 }
 
+/*
+ * iw_cm neither connects nor listens on a device with a longer name. rdma_cm
+ * would then refuse wildcard listeners, on all devices.
+ */
+static int name_check(const char *name)
+{
+	if (strlen(name) < IWPM_DEVNAME_SIZE)
+		return 0;
+	pr_err_ratelimited("%s: the name has more than %d characters\n", name,
+			   IWPM_DEVNAME_SIZE - 1);
+	return -ENAMETOOLONG;
+}
+
 static int link_new(const char *name, struct net_device *netdev)
 {
 	struct iwm_dev *dev;
 	int ret;
 
+	ret = name_check(name);
+	if (ret)
+		return ret;
 	ret = netdev_check(netdev);
 	if (ret)
 		return ret;

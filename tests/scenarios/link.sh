@@ -43,6 +43,14 @@ fi
 
 refused "a name that is taken" "File exists|Name not unique|exists" rdma link add rd0 type "$LINKTYPE" netdev lo
 [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "exists"
+if [ "$LINKTYPE" = iwmpa ]; then
+  longest=$(printf 'r%030d' 1)
+  refused "a name that is longer than iw_cm takes" "File name too long" rdma link add "${longest}2" type iwmpa netdev lo
+  check "... and the kernel log says why" said "more than 31 characters"
+  check "a link with the longest name" rdma link add "$longest" type iwmpa netdev lo
+  client_server "rping through it, from a wildcard listener" 60 7179 '' "rping -s -p 7179 -V -C 3" '' "rping -c -a 127.0.0.1 -p 7179 -V -C 3"
+  check "it is deleted" rdma link delete "$longest"
+fi
 refused "a netdev that has a link already" "exists|busy" rdma link add rd1 type "$LINKTYPE" netdev wire
 [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "wire"
 refused "a netdev that does not exist" "No such device|Cannot find|Wrong device|Unknown device|not found" rdma link add rd1 type "$LINKTYPE" netdev nowhere
