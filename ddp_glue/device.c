@@ -256,15 +256,22 @@ static void dev_queue_change(struct iwm_dev *dev)
 		ib_device_put(&dev->ibdev);
 }
 
-/* The GIDs of a device have changed: another may have to give its up. */
+/*
+ * The GIDs of a device have changed: another may have to give its up. The
+ * host's devices never have to: a container can cause no work for them.
+ */
 static void devices_changed(void)
 {
 	struct iwm_dev *dev;
 
 	lockdep_assert_held(&devices_lock);
 
-	list_for_each_entry(dev, &devices, entry)
-		dev_queue_change(dev);
+	list_for_each_entry(dev, &devices, entry) {
+		const struct net_device *netdev = dev_netdev(dev);
+
+		if (netdev && dev_net(netdev)->user_ns != &init_user_ns)
+			dev_queue_change(dev);
+	}
 }
 
 /**
