@@ -266,7 +266,7 @@ static int prepare_fallback(struct iwm_cep *cep,
 	struct cep_fallback *fallback;
 
 	fallback = kmalloc(struct_size(fallback, pd, first->pd_len),
-			   GFP_KERNEL);
+			   iwm_gfp(first->params.account));
 	if (!fallback) {
 		put_net(first->net);
 		return -ENOMEM;
@@ -345,7 +345,8 @@ int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		return PTR_ERR(qp);
 	/* Memory reclaim may be waiting for this connection. */
 	noio = memalloc_noio_save();
-	cep = iwm_cep_alloc(dev, IWM_CEP_CONNECTING, iwm_cm_work, GFP_KERNEL);
+	cep = iwm_cep_alloc(dev, IWM_CEP_CONNECTING, iwm_cm_work,
+			    iwm_gfp(qp->user));
 	if (!cep) {
 		ret = -ENOMEM;
 		goto out_put_qp;
