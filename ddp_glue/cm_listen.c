@@ -411,8 +411,11 @@ static int listen_open(struct iwm_listen *listen, int backlog)
 	if (!iwm_cm_is_tcp(listen->id))
 		return iwm_addr_is_any(addr) ? 0 : -EPROTONOSUPPORT;
 	ret = subscription_open(&listen->subs[0], listen, addr, backlog);
-	/* The program may not leave another VRF: it gets no Requests here. */
-	if (ret == -EADDRNOTAVAIL && iwm_addr_is_any(addr))
+	/*
+	 * No Requests come here: the program may not leave another VRF, or the
+	 * netdev is going. It listens on other devices all the same.
+	 */
+	if ((ret == -EADDRNOTAVAIL || ret == -ENODEV) && iwm_addr_is_any(addr))
 		return 0;
 	if (ret || !takes_both_families(listen->id))
 		return ret;
