@@ -186,7 +186,7 @@ struct tx_msg {
 /**
  * struct iwm_sq - transmit side of a QP
  * @qp: the QP
- * @flags: SQ_* bits, atomic
+ * @flags: IWM_SQ_* bits, atomic
  * @claims: callers of own_begin() that wait for IWM_SQ_OWNED or hold it
  * @work: the worker
  * @post_lock: serialises kernel consumers; guards @put

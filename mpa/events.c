@@ -267,7 +267,7 @@ static void push_program(struct mpa_conn *conn)
 		/* Another try would fail like this one. */
 		WRITE_ONCE(conn->tx.ready, false);
 	} else if (ret) {
-		/* The error may go away: the program reads it, TCP_REPAIR. */
+		/* The error may go away: the program reads it. */
 		mpa_conn_push_later(conn);
 		return;
 	}
