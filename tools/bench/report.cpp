@@ -205,7 +205,8 @@ double ratio(const Row& row, const Results& results, const std::string& transpor
   other.transport = transport;
   other.markers.reset();
   other.large = false;
-  if (transport == "tcp") {
+  const bool isTcp = transport.starts_with("tcp");
+  if (isTcp) {
     if (!row.operation->tcpPeer.empty())
       operation = row.operation->tcpPeer;
     const auto known = configurations(*row.operation->table, transport);
@@ -214,7 +215,7 @@ double ratio(const Row& row, const Results& results, const std::string& transpor
   }
   const Result* const own = find(results, row.text());
   const Result* const theirs = find(results, other.text() + " " + operation);
-  return own && theirs && (other.crc || transport == "tcp") ? own->value / theirs->value : 0;
+  return own && theirs && (other.crc || isTcp) ? own->value / theirs->value : 0;
 }
 
 void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format) {
@@ -252,6 +253,7 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
   writeGrid(out, std::string(table.title), makeGrid(table, rows, value), format);
   writeGrid(out, "iwmpa / siw", makeGrid(table, rows, compared("iwmpa", "siw")), format);
   writeGrid(out, "iwmpa / TCP", makeGrid(table, rows, compared("iwmpa", "tcp")), format);
+  writeGrid(out, "iwmpa / TCP with krb5i", makeGrid(table, rows, compared("iwmpa", "tcp-krb5i")), format);
   writeGrid(out, "siw / TCP", makeGrid(table, rows, compared("siw", "tcp")), format);
   writeGrid(out, "rxe / TCP", makeGrid(table, rows, compared("rxe", "tcp")), format);
   writeGrid(out, "iwmpa / rxe", makeGrid(table, rows, compared("iwmpa", "rxe")), format);

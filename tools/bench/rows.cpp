@@ -11,7 +11,8 @@
 namespace bench {
 namespace {
 
-constexpr std::array transports{"tcp", "siw", "iwmpa", "rxe"};
+constexpr std::string_view tcpKrb5i = "tcp-krb5i"; // NFS with sec=krb5i, which checks each message
+constexpr std::array<std::string_view, 5> transports{"tcp", tcpKrb5i, "siw", "iwmpa", "rxe"};
 constexpr std::array mtus{1500, 65536};
 constexpr std::array cpuCounts{1, 2, 4};
 constexpr std::array delays{0, 20, 100};
@@ -253,12 +254,14 @@ std::vector<Configuration> storageConfigurations(const Table& table, const std::
 }
 
 /**
- * Configurations of a link: each delay, packets in bunches, MTU 9000; for iwmpa also without CRC and with large FPDUs. None for
- * siw.
+ * Configurations of a link: each delay, packets in bunches, MTU 9000; for iwmpa also without CRC and with large FPDUs; for NFS
+ * over TCP also with Kerberos. None for siw.
  */
 std::vector<Configuration> linkConfigurations(const Table& table, const std::string& transport) {
   const bool isIwmpa = transport == "iwmpa";
   std::vector<Configuration> variants, result;
+  if (transport == tcpKrb5i && &table == &linkNfs)
+    return {{transport, 1500, {}, {}, 1, false, ownDelay}};
   if (isIwmpa)
     variants = {{transport, 1500, true, false}};
   else if (transport == "tcp" && &table == &linkNfs)
@@ -348,7 +351,9 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
 
   if (table.group == vethVerbs.group)
     return vethConfigurations(table, name);
-  if (name == "rxe")
+  if (&table == &linkNvme || &table == &linkNfs)
+    return linkConfigurations(table, name);
+  if (name == "rxe" || name == tcpKrb5i)
     return {};
   std::vector<Configuration> result;
   if (&table == &cpus) {
@@ -371,8 +376,6 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
   }
   if (&table == &connections || &table == &memory)
     return {{name, 1500, isTcp ? Setting{} : true, isIwmpa ? Setting{false} : Setting{}}};
-  if (&table == &linkNvme || &table == &linkNfs)
-    return linkConfigurations(table, name);
   if (!isCounting(table))
     return storageConfigurations(table, name);
 
@@ -397,7 +400,7 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections) {
       if (std::ranges::none_of(rows, [&](const Row& row) { return std::ranges::count(wordsOf(row), word) > 0; }))
         throw std::invalid_argument(
             "no row has '" + word +
-            "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link|veth|native, tcp|siw|iwmpa|rxe, "
+            "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link|veth|native, tcp|tcp-krb5i|siw|iwmpa|rxe, "
             "1500|9000|65536, crc=0|1, "
             "markers=0|1, large=1, cpus=2|4, delay=0|20|100|200, slot=20 and operations: see --list");
   }

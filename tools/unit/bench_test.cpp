@@ -196,6 +196,9 @@ TEST(Selection, TheTablesOfALinkHaveAWordInCommon) {
   EXPECT_EQ(textsOf(selectRows({"link iwmpa crc=0 link-nfs-read-1m-4"})),
             (std::vector<std::string>{"iwmpa 1500 crc=0 markers=0 delay=20 link-nfs-read-1m-4",
                                       "iwmpa 1500 crc=0 large=1 delay=20 link-nfs-read-1m-4"}));
+  EXPECT_EQ(textsOf(selectRows({"tcp-krb5i link-nfs-read-1m-4"})),
+            std::vector<std::string>{"tcp-krb5i 1500 delay=20 link-nfs-read-1m-4"});
+  EXPECT_TRUE(std::ranges::all_of(selectRows({"tcp-krb5i link"}), of("link-nfs")));
 }
 
 TEST(Plan, RowsOfALinkSayWhatItIsLike) {
@@ -423,6 +426,9 @@ TEST(Report, RatiosAreToWhatDoesTheSame) {
   EXPECT_EQ(over("iwmpa crc=1 markers=0 nfs-read-4k-1"), 12);
   EXPECT_EQ(over("iwmpa cpus=4 cpus-write-2"), 10);
   EXPECT_EQ(over("iwmpa delay=20 large=1 link-nvme-read-4k-1"), 8);
+  results["tcp-krb5i 1500 delay=20 link-nfs-read-4k-1"].value = 240;
+  results["iwmpa 1500 crc=0 markers=0 delay=20 link-nfs-read-4k-1"].value = 60;
+  EXPECT_EQ(ratio(selectRows({"link iwmpa crc=0 markers=0 link-nfs-read-4k-1"}).at(0), results, "tcp-krb5i"), 0.25);
   results["tcp 1500 veth-send"].value = 12;
   EXPECT_EQ(over("rxe veth-write"), 5);
   results["iwmpa 1500 crc=1 markers=0 veth-write"].value = 15;
