@@ -72,7 +72,11 @@ md5() {
   check "signed segments between two programs" bounded 60 socket-test run data-md5
   check "... over IPv6" bounded 60 socket-test run data-md5 --addr ::1
 }
-tcp_ao() { lacks "Debian's kernels have no CONFIG_TCP_AO"; }
+tcp_ao() {
+  grep -q ' tcp_v4_parse_ao$' /proc/kallsyms || { lacks "this kernel has no CONFIG_TCP_AO"; return; }
+  check "authenticated segments between two programs" bounded 60 socket-test run data-ao
+  check "... over IPv6" bounded 60 socket-test run data-ao --addr ::1
+}
 
 # --- the clock, and sequence numbers ---
 
@@ -151,7 +155,7 @@ row bbr "BBR, with fq, delay and loss"
 row dctcp "DCTCP with ECN: packets are marked"
 row mptcp "MPTCP is enabled, with an endpoint for subflows: the connections are plain TCP"
 row md5 "TCP-MD5: programs' sockets with a key"
-row tcp-ao "TCP-AO"
+row tcp-ao "TCP-AO: programs' sockets with a key"
 row small-buffers "tcp_rmem and tcp_wmem of 8 KiB"
 row large-buffers "tcp_rmem and tcp_wmem of 32 to 64 MiB"
 row memory-pressure "tcp_mem: TCP is under memory pressure"

@@ -152,11 +152,11 @@ static void transfer(Context& c) {
            c.count ? c.count : 300);
 }
 
-/* The key must be there before TCP connects; MPA starts afterwards, and has 20 octets less in a segment. */
-static void signedSegments(Context& c) {
+/* The key must be there before TCP connects; MPA starts afterwards, and has 16 or 20 octets less in a segment. */
+template <Signature signature> static void signedSegments(Context& c) {
   Context withKey = c;
 
-  withKey.md5 = "a key of both ends";
+  withKey.signature = signature;
   stream(fullEnds(withKey), c.seed, c.count ? c.count : 300);
 }
 
@@ -520,7 +520,8 @@ std::span<const SocketCase> dataCases() {
       {"data-batch", "DDP-01", "sendmmsg", batch},
       {"data-icmp", "TX-08 END-01", "ICMP errors (IP_RECVERR) in startup and before each FIN", icmpErrors},
       {"data-transfer", "RCV-03 TX-08 DDP-05", "random sizes both ways at once, every mode", transfer},
-      {"data-md5", "", "random sizes both ways, TCP's segments have MD5 signatures", signedSegments},
+      {"data-md5", "", "random sizes both ways, TCP's segments have MD5 signatures", signedSegments<Signature::Md5>},
+      {"data-ao", "", "random sizes both ways, TCP's segments have its Authentication Option", signedSegments<Signature::Ao>},
       {"data-packing", "TX-02 TX-06 TX-09 RDC-07", "segments with TCP_NODELAY, MSG_MORE, TCP_CORK, no packing", packing},
       {"data-signals", "TX-08", "a full socket with O_ASYNC: a signal tells of room", signalled},
       {"data-nonblocking", "TX-03 TX-08", "a full non-blocking socket, poll, no data lost", nonBlocking},

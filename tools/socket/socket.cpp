@@ -123,17 +123,46 @@ static socklen_t address(const Context& c, sockaddr_storage& a) {
   return sizeof(*v6);
 }
 
-/* Has a socket sign its segments, as RFC 2385 says. Skips the case on a kernel that cannot. */
-static void sign(const Fd& fd, const sockaddr_storage& peer, const std::string& key) {
+/* The option TCP_AO_ADD_KEY and its argument, struct tcp_ao_add. Headers of kernels before 6.7 lack both. */
+static constexpr int addAoKey = 38;
+struct AoKey {
+  sockaddr_storage peer;
+  char algorithm[64];
+  __s32 interface;
+  __u32 flags;
+  __u16 reserved;
+  __u8 prefix, sendId, receiveId, macLength, keyFlags, keyLength;
+  __u8 key[80];
+} __attribute__((aligned(8)));
+
+static constexpr std::string_view key = "a key of both ends";
+
+/* Has a socket sign its segments. Skips the case on a kernel that cannot. */
+template <class Key> static void sign(const Fd& fd, int option, const Key& argument, const char* name) {
+  if (!setsockopt(fd.get(), IPPROTO_TCP, option, &argument, sizeof(argument)))
+    return;
+  if (errno == ENOPROTOOPT)
+    throw test::Skip(std::string("this kernel has no ") + name);
+  throwErrno(name);
+}
+
+static void signByMd5(const Fd& fd, const sockaddr_storage& peer) {
   tcp_md5sig signature{};
 
   std::memcpy(&signature.tcpm_addr, &peer, sizeof(peer));
-  signature.tcpm_keylen = static_cast<__u16>(key.copy(reinterpret_cast<char*>(signature.tcpm_key), sizeof(signature.tcpm_key)));
-  if (!setsockopt(fd.get(), IPPROTO_TCP, TCP_MD5SIG, &signature, sizeof(signature)))
-    return;
-  if (errno == ENOPROTOOPT)
-    throw test::Skip("this kernel has no TCP_MD5SIG");
-  throwErrno("TCP_MD5SIG");
+  signature.tcpm_keylen = key.copy(reinterpret_cast<char*>(signature.tcpm_key), sizeof(signature.tcpm_key));
+  sign(fd, TCP_MD5SIG, signature, "TCP_MD5SIG");
+}
+
+static void signByAo(const Fd& fd, const sockaddr_storage& peer) {
+  AoKey ao{};
+
+  ao.peer = peer;
+  std::string_view("hmac(sha1)").copy(ao.algorithm, sizeof(ao.algorithm));
+  ao.prefix = peer.ss_family == AF_INET ? 32 : 128;
+  ao.sendId = ao.receiveId = 1;
+  ao.keyLength = static_cast<__u8>(key.copy(reinterpret_cast<char*>(ao.key), sizeof(ao.key)));
+  sign(fd, addAoKey, ao, "TCP_AO_ADD_KEY");
 }
 
 /* The two ends of a TCP connection: the connecting one, then the accepted one. */
@@ -143,9 +172,11 @@ static std::pair<Fd, Fd> connectFds(const Context& c) {
   auto* sa = reinterpret_cast<sockaddr*>(&a);
   Fd listener(socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)), client(socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
 
-  if (!c.md5.empty())
-    for (const Fd* fd : {&listener, &client})
-      sign(*fd, a, c.md5);
+  for (const Fd* fd : {&listener, &client})
+    if (c.signature == Signature::Md5)
+      signByMd5(*fd, a);
+    else if (c.signature == Signature::Ao)
+      signByAo(*fd, a);
   if (bind(listener.get(), sa, length) || listen(listener.get(), 1) || getsockname(listener.get(), sa, &length))
     throwErrno("listen on " + c.address);
   if (connect(client.get(), sa, length))

@@ -25,12 +25,15 @@ namespace sockets {
 using peer::Bytes;
 using peer::View;
 
+/** How TCP signs segments: not, by MD5 (RFC 2385), or by its Authentication Option (RFC 5925). */
+enum class Signature { None, Md5, Ao };
+
 /** Parameters of every case. */
 struct Context {
   std::string address = "127.0.0.1";
   std::uint64_t seed = 1;
-  unsigned count = 0;   /**< of --count, 0: the case's own choice */
-  std::string md5 = {}; /**< key of TCP's MD5 signatures, empty: none */
+  unsigned count = 0; /**< of --count, 0: the case's own choice */
+  Signature signature = Signature::None;
 };
 
 using SocketCase = test::Case<Context>;
