@@ -11,7 +11,7 @@ modprobe -q tls || skip "this kernel has no TLS sockets"
 
 # tls_tests FILE: writes the results of all tests to FILE.
 tls_tests() {
-  bounded 60 "$tests/net/tls" >"$WORK/tls" 2>&1
+  bounded 300 "$tests/net/tls" >"$WORK/tls" 2>&1
   grep -E '^(ok|not ok) ' "$WORK/tls" >"$1"
   [ "$(grep -c '^ok ' "$1")" -ge 100 ]
 }
