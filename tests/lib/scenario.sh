@@ -267,7 +267,7 @@ leave() {
 
 # begin TEXT: prints what is tested, and arranges that everything is removed at the end.
 begin() {
-  say "$*"
+  say "$*, Linux $(uname -r)"
   exec {report}>&1
   trap leave EXIT
 }
