@@ -60,7 +60,7 @@ for pinned in off on; do
   check "h2 waits for it" until_true 60 listening h2 4444
   octets=$(counter rd1 tx_octets)
   tell h1 "migrate -d rdma:10.9.0.2:4444"
-  check "it has moved" until_true 120 answers h1 "info migrate" "Migration status: completed"
+  check "it has moved" until_true 120 answers h1 "info migrate" "(Migration status|Status):[[:space:]]+completed"
   check "... over the device" test $(($(counter rd1 tx_octets) - octets)) -gt $size
   check "it runs on h2" until_true 60 goes_on h2
   check "its memory is as it was" arrived
