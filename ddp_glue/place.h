@@ -27,9 +27,8 @@ static_assert(IS_ENABLED(CONFIG_64BIT) && !IS_ENABLED(CONFIG_HIGHMEM),
  * that a message has few spans.
  *
  * Context: any.
- * Return: octets, at most @len; 0 when @addr is outside of the page list: a
- * kernel consumer's region can be invalidated and registered anew after the
- * caller's check.
+ * Return: octets, at most @len; 0 when @addr is outside of the page list, which
+ * the caller's check excludes.
  */
 static inline u32 iwm_mr_span(const struct iwm_mr *mr, u64 addr, u32 len,
 			      void **at)
@@ -65,7 +64,7 @@ static inline u32 iwm_mr_span(const struct iwm_mr *mr, u64 addr, u32 len,
  * @len: octets
  *
  * Context: softirq or process, as mpa_consumer_ops.receive().
- * Return: 0; -ERANGE when the region changed meanwhile; the cursor's errors.
+ * Return: 0; -ERANGE when @addr is outside of the region; the cursor's errors.
  */
 static inline int iwm_place(struct iwm_mr *mr, u64 addr,
 			    struct mpa_cursor *cur, u32 len)

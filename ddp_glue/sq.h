@@ -355,8 +355,8 @@ void iwm_sq_break(struct iwm_qp *qp);
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);
 
 /*
- * Is nothing posted, nothing being sent, no Read of ours outstanding, and no
- * Response owed to the peer? Any context.
+ * Is nothing posted, nothing being sent, no Read of a work request outstanding,
+ * and neither a Response nor the RTR owed to the peer? Any context.
  */
 bool iwm_sq_idle(struct iwm_qp *qp);
 

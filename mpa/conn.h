@@ -34,7 +34,7 @@ enum {
 	MPA_CONN_TIMED_OUT,	/* the timer has fired */
 	MPA_CONN_FIN_WANTED,	/* shut down once everything is handed over */
 	MPA_CONN_GONE,		/* the consumer knows that TCP is closed */
-	MPA_CONN_PUSH_WANTED,	/* TCP has room for written FPDUs (programs) */
+	MPA_CONN_PUSH_WANTED,	/* hand over written FPDUs (programs) */
 	MPA_CONN_WORK_WANTED,	/* the socket's owner has to queue the work */
 };
 
@@ -64,9 +64,9 @@ enum {
  * @frame: our Request until TCP is connected, or NULL
  * @frame_len: octets of @frame
  * @work: everything that needs process context
- * @timer: limits the whole startup; in Full Operation it is armed by
- *	mpa_conn_retry() and mpa_conn_watch()
- * @deadline: jiffies at which @timer fires
+ * @timer: limits the whole startup; in Full Operation it queues @work later:
+ *	for another hand-over, or to look whether the connection is idle
+ * @deadline: jiffies at which the startup ends
  * @flags: atomic bits
  * @saved_data_ready: the socket's own callback
  * @saved_state_change: likewise

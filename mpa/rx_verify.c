@@ -19,7 +19,8 @@
  *
  * Context: socket lock held.
  * Return: octets of the complete FPDU with its Markers; 0 when it is not
- * complete; @need when its length can never be read.
+ * complete. If its length cannot be read, a length that counts as complete:
+ * mpa_rx_verify() then fails.
  */
 u32 mpa_rx_peek(const struct mpa_cursor *at, u32 avail, u32 *ulpdu_len,
 		u32 *need)

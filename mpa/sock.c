@@ -455,7 +455,8 @@ static int piece_flags(const struct sock *sk,
  * held. Does not block.
  * Return: octets taken, perhaps fewer than given even if TCP has room; -EAGAIN
  * when TCP has no room, or another errno. On an error TCP has been pushed, or
- * waits for an ACK.
+ * waits for an ACK. If TCP found no memory, Linux 6.5 and later may hold back a
+ * segment that is not full until TCP's timer fires, after 200 ms or more.
  */
 int mpa_sock_send_pages(struct mpa_conn *conn,
 			const struct mpa_sock_piece *piece)

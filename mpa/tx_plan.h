@@ -51,8 +51,8 @@ struct mpa_extent {
  * @extent: MPA_PLAN_EXTENTS of them in the transmitter's store: octets that TCP
  *	has not taken, in order
  *
- * Written by the transmit owner, except @mss, @emss, @accepted, @planned and
- * @first, which change under the socket lock in a hand-over.
+ * Written by the transmit owner, and under the socket lock in a hand-over, which
+ * the worker does once a FIN is wanted.
  */
 struct mpa_plan {
 	u32 mss;
