@@ -298,21 +298,6 @@ void cqOverflow(Context& c) {
   bystander.exchange();
 }
 
-/** Posts SENDs in one call, so that the peer gets them at once. */
-void postTogether(End& end, unsigned count, ibv_sge from) {
-  std::vector<ibv_send_wr> list(count);
-  ibv_send_wr* bad = nullptr;
-
-  for (unsigned i = 0; i < count; i++) {
-    list[i] = {};
-    list[i].next = i + 1 < count ? &list[i + 1] : nullptr;
-    list[i].sg_list = &from;
-    list[i].num_sge = 1;
-    list[i].opcode = IBV_WR_SEND;
-  }
-  expectEqual(ibv_post_send(end.qp(), list.data(), &bad), 0, "ibv_post_send");
-}
-
 /** A Send whose completion is lost is the last one: none after it completes with success, although the queue has room again. */
 void cqOverflowReceives(Context& c) {
   constexpr unsigned receives = 120;
@@ -328,7 +313,7 @@ void cqOverflowReceives(Context& c) {
 
     for (unsigned i = 0; i < receives; i++)
       victim.server->postRecv(i, {to.sge(0, 8)});
-    const std::jthread sender([&] { postTogether(*victim.client, receives, from.sge(0, 8)); });
+    const std::jthread sender([&] { victim.client->postSends(std::vector(receives, from.sge(0, 8))); });
     for (bool down = false; !down && next < receives;) { /* a program that is fast enough loses none */
       down = victim.server->state() == IBV_QPS_ERR;
       for (unsigned spin = 0; spin < 100; spin++)

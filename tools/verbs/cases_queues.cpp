@@ -416,24 +416,13 @@ void postedTogether(Context& c) {
   Pair pair(c.place);
   Region client(pair.client->pd(), count * length), server(pair.server->pd(), count * length);
   std::vector<ibv_sge> sges;
-  std::vector<ibv_send_wr> list(count);
 
   test::fill(client.memory.span(), 1);
   for (unsigned i = 0; i < count; i++) {
     pair.server->postRecv(i, {server.sge(i * length, length)});
     sges.push_back(client.sge(i * length, length));
   }
-  for (unsigned i = 0; i < count; i++) {
-    list[i] = {};
-    list[i].wr_id = i;
-    list[i].next = i + 1 < count ? &list[i + 1] : nullptr;
-    list[i].sg_list = &sges[i];
-    list[i].num_sge = 1;
-    list[i].opcode = IBV_WR_SEND;
-    list[i].send_flags = IBV_SEND_SIGNALED;
-  }
-  ibv_send_wr* bad = nullptr;
-  expectEqual(ibv_post_send(pair.client->qp(), list.data(), &bad), 0, "ibv_post_send");
+  pair.client->postSends(std::move(sges));
   for (const auto& wc : pair.server->recvs().wait(count))
     expectWc(wc, IBV_WC_SUCCESS, IBV_WC_RECV, "receive");
   for (const auto& wc : pair.client->sends().wait(count))

@@ -78,6 +78,19 @@ void End::postSend(std::uint64_t id, std::vector<ibv_sge> sges, unsigned flags) 
   post(workRequest(id, IBV_WR_SEND, flags), std::move(sges));
 }
 
+void End::postSends(std::vector<ibv_sge> sges) {
+  std::vector<ibv_send_wr> list(sges.size());
+  ibv_send_wr* bad;
+
+  for (std::size_t i = 0; i < list.size(); i++) {
+    list[i] = workRequest(i, IBV_WR_SEND, IBV_SEND_SIGNALED);
+    list[i].next = i + 1 < list.size() ? &list[i + 1] : nullptr;
+    list[i].sg_list = &sges[i];
+    list[i].num_sge = 1;
+  }
+  checkVerbs(ibv_post_send(qp(), list.data(), &bad), "ibv_post_send");
+}
+
 void End::postWrite(std::uint64_t id, std::vector<ibv_sge> sges, std::uint32_t rkey, std::uint64_t address, unsigned flags) {
   ibv_send_wr wr = workRequest(id, IBV_WR_RDMA_WRITE, flags);
 

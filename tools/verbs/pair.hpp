@@ -53,6 +53,8 @@ public:
   /** As post(), but returns the errno value. */
   int tryPost(ibv_send_wr wr, std::vector<ibv_sge> sges);
   void postSend(std::uint64_t id, std::vector<ibv_sge> sges, unsigned flags = IBV_SEND_SIGNALED);
+  /** Posts a signalled SEND of each element in one call, so that the peer gets them at once. Their ids count from 0. */
+  void postSends(std::vector<ibv_sge> sges);
   void postWrite(std::uint64_t id, std::vector<ibv_sge> sges, std::uint32_t rkey, std::uint64_t address,
                  unsigned flags = IBV_SEND_SIGNALED);
   void postRead(std::uint64_t id, std::vector<ibv_sge> sges, std::uint32_t rkey, std::uint64_t address,
