@@ -412,11 +412,15 @@ static int push_locked(struct mpa_conn *conn, bool more)
 
 	if (!conn->tx.ready)
 		return -EPIPE;
+	if (!mpa_tx_may_charge(&conn->tx))
+		return -ENOMEM;
 	ret = mpa_tx_push(conn, more);
 	/* TCP waits for no ACK, so none will announce room. */
 	if (unlikely(ret == -EAGAIN) &&
-	    tcp_rtx_and_write_queues_empty(conn->sk))
+	    tcp_rtx_and_write_queues_empty(conn->sk)) {
+		conn->tx.ring.refused = true;
 		ret = -ENOMEM;
+	}
 	return ret;
 }
 

@@ -45,7 +45,7 @@ static gfp_t ring_gfp(const struct mpa_tx_ring *ring)
  * the kernel knows no process to charge. The first chunk is one page, which is
  * enough for connections that send little.
  */
-static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
+static struct page *chunk_alloc(struct mpa_tx_ring *ring)
 {
 	struct mem_cgroup *active = set_active_memcg(ring->memcg);
 	gfp_t gfp = ring_gfp(ring) | __GFP_COMP, large;
@@ -60,6 +60,7 @@ static struct page *chunk_alloc(const struct mpa_tx_ring *ring)
 	if (!page)
 		page = alloc_pages(gfp, 0);
 	set_active_memcg(active);
+	ring->refused = !page;
 	return page;
 }
 
@@ -146,6 +147,29 @@ int mpa_tx_next_chunk(struct mpa_tx *tx)
 	}
 	chunk_enter(ring, oldest, 0);
 	return 0;
+}
+
+/**
+ * mpa_tx_may_charge() - may the transmit owner call TCP?
+ * @tx: transmitter
+ *
+ * TCP charges a program's cgroup, and calls its OOM killer even for a worker. So
+ * after a refusal a worker first allocates a chunk, and frees it again.
+ *
+ * Context: transmit owner. Return: whether the cgroup has memory, or the caller
+ * is no worker of a program.
+ */
+bool mpa_tx_may_charge(struct mpa_tx *tx)
+{
+	struct mpa_tx_ring *ring = &tx->ring;
+	struct page *page;
+
+	if (likely(!ring->refused) || !mpa_worker_gfp(ring->memcg))
+		return true;
+	page = chunk_alloc(ring);
+	if (page)
+		put_page(page);
+	return page;
 }
 
 /**

@@ -27,6 +27,7 @@ struct page;
  * @gfp: flags for their allocation
  * @memcg: the connection's cgroup, which is charged for them, or NULL
  * @atomic: the transmit owner may not sleep: mpa_tx_set_atomic()
+ * @refused: the last allocation failed, or TCP's: mpa_tx_may_charge()
  * @slot: index of the chunk that is being written
  * @off: octets used of that chunk, the open FPDU's included
  * @mem: its address
@@ -41,6 +42,7 @@ struct mpa_tx_ring {
 	gfp_t gfp;
 	struct mem_cgroup *memcg;
 	bool atomic;
+	bool refused;
 	unsigned int slot;
 	u32 off;
 	u32 size;
@@ -62,6 +64,7 @@ struct mpa_tx_store {
 
 void mpa_tx_init_ring(struct mpa_conn *conn);
 int mpa_tx_next_chunk(struct mpa_tx *tx);
+bool mpa_tx_may_charge(struct mpa_tx *tx);
 void mpa_tx_rewind(struct mpa_tx *tx, unsigned int n);
 void mpa_tx_free_store(struct mpa_tx *tx);
 
