@@ -149,8 +149,14 @@ void writePlot(std::ostream& out, std::string_view name, std::vector<Chart> char
     }
     out << "EOD\n";
   }
+  std::size_t labels = 0;
+  for (const Chart& chart : charts)
+    labels += chart.labels.size();
+  // A label is up to 130 pixels wide.
+  const std::string size = std::to_string(std::max<std::size_t>(1600, 130 * labels)) + ",520";
   out << "do for [kind in \"png svg\"] {\n"
-         "if (kind eq 'png') { set terminal png size 1600,520 } else { set terminal svg size 1600,520 background 'white' }\n"
+         "if (kind eq 'png') { set terminal png size "
+      << size << " } else { set terminal svg size " << size << " background 'white' }\n"
       << "set output '" << name << ".'.kind\nset multiplot layout 1," << charts.size()
       << "\nset margins -1, -1, -1, -1\nset bmargin at screen 0.2\nset yrange [0:" << (baseline.empty() ? "*]\n" : "1.1<*]\n");
   const auto plot = [&](const char* options, std::vector<std::string> parts) {

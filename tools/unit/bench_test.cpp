@@ -404,6 +404,18 @@ TEST(Plot, ALinkHasAPanelForEachKernelWithItsRatiosToTcp) {
   EXPECT_NE(out.str().find("title '100 µs each way'"), std::string::npos);
   EXPECT_EQ(out.str().find("20 µs"), std::string::npos);
   EXPECT_EQ(out.str().find("Linux 6.1:"), std::string::npos);
+  EXPECT_NE(out.str().find("size 1600,520"), std::string::npos);
+}
+
+TEST(Plot, EachLabelHasRoom) {
+  std::map<std::string, Results> links;
+  for (const std::string kernel : {"6.1", "6.12", "7.3"}) {
+    links[kernel]["iwmpa 1500 crc=1 markers=0 delay=100 link-nvme-read-4k-32"].value = 30;
+    links[kernel]["tcp 1500 crc=1 delay=100 link-nvme-read-4k-32"].value = 40;
+  }
+  std::ostringstream out;
+  writePlots(out, {}, links);
+  EXPECT_NE(out.str().find("svg size 2340,520"), std::string::npos) << out.str(); // 18 labels
 }
 
 TEST(Report, RatiosAreToWhatDoesTheSame) {
