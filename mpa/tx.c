@@ -454,10 +454,11 @@ static int flush_atomic(struct mpa_conn *conn, bool more)
  *
  * Context: transmit owner, process; takes the socket lock. After
  * mpa_tx_set_atomic() with softirqs disabled.
- * Return: as mpa_tx_push(); -ENOMEM when TCP had no memory for its only buffer:
- * mpa_consumer_ops.writable() has been called already, so the caller must pause
- * before it tries again; -EPIPE when the connection is closed; -EBUSY when the
- * owner may not sleep and the socket is in use: the written FPDUs wait.
+ * Return: as mpa_tx_push(); -ENOMEM when TCP had no memory for its only buffer,
+ * or was not called because the program's cgroup has none: no
+ * mpa_consumer_ops.writable() follows, so the caller must pause and try again;
+ * -EPIPE when the connection is closed; -EBUSY when the owner may not sleep and
+ * the socket is in use: the written FPDUs wait.
  */
 int mpa_tx_flush(struct mpa_conn *conn, bool more)
 {
