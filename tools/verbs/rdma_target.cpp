@@ -3,9 +3,11 @@
  * @file rdma_target.cpp
  * @brief rdma-target: an RDMA application that executes commands, line by line, for the wire peer.
  */
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <sstream>
 
 #include "../common/rdma.hpp"
@@ -45,7 +47,7 @@ Events: cm event= status= pd= ird= ord=; wc op= status= bytes= [id=] [sum=] [inv
 A READ's sum= is that of its memory at this moment, with any status.
 )";
 
-constexpr std::size_t pageSize = 4096, regionSize = 65536, sendSize = 1 << 20;
+constexpr std::size_t pageSize = 4096, regionSize = 65536, sinkSize = 1 << 20;
 
 /** Words of a command after its name: those with "=" are options, the others arguments. */
 class Arguments {
@@ -130,7 +132,7 @@ public:
         otherPd_(rdma::check(ibv_alloc_pd(id->context()), "ibv_alloc_pd")), cq(id->context(), 512),
         recvSize_(args.numberOption("size", 4096)), slots_(recvSize_ > 16384 ? 32 : maxRecvs),
         recvs_(std::make_unique<rdma::Region>(pd_.get(), slots_ * recvSize_, rdma::localOnly)),
-        out_(pd_.get(), sendSize, rdma::localOnly), sink_(pd_.get(), sendSize, rdma::remoteAll), id_(std::move(id)) {
+        sink_(pd_.get(), sinkSize, rdma::remoteAll), id_(std::move(id)) {
     makeQp();
     addRegion(rdma::remoteAll, false);
     postRecvs(args.numberOption("recvs", 16));
@@ -157,13 +159,9 @@ public:
     }
   }
 
-  void postSend(std::size_t length, std::uint64_t seed, unsigned flags) {
-    test::fill(out_.memory.span(0, length), seed);
-    post(IBV_WR_SEND, out_.sge(0, length), flags, 0, 0);
-  }
+  void postSend(std::size_t length, std::uint64_t seed, unsigned flags) { postOutgoing(IBV_WR_SEND, length, seed, flags, 0, 0); }
   void postWrite(std::size_t length, std::uint64_t seed, std::uint32_t rkey, std::uint64_t address) {
-    test::fill(out_.memory.span(0, length), seed);
-    post(IBV_WR_RDMA_WRITE, out_.sge(0, length), 0, rkey, address);
+    postOutgoing(IBV_WR_RDMA_WRITE, length, seed, 0, rkey, address);
   }
   void postRead(std::size_t length, std::uint32_t rkey, std::uint64_t address) {
     readLength_ = length;
@@ -198,9 +196,11 @@ public:
     return s;
   }
 
-  static constexpr std::uint64_t sendId = 1ULL << 32;
+  /** The device no longer reads the memory of this work request. */
+  void completed(const ibv_wc& wc) { outgoing_.erase(wc.wr_id); }
 
 private:
+  static constexpr std::uint64_t sendId = 1ULL << 32;
   static constexpr std::size_t maxRecvs = 256;
 
   static unsigned long long sum(std::span<const std::uint8_t> data) { return test::checksum(data); }
@@ -220,7 +220,7 @@ private:
   void post(ibv_wr_opcode opcode, ibv_sge sge, unsigned flags, std::uint32_t rkey, std::uint64_t address) {
     ibv_send_wr wr{}, *bad;
 
-    wr.wr_id = sendId;
+    wr.wr_id = ++lastId_;
     wr.opcode = opcode;
     wr.sg_list = &sge;
     wr.num_sge = sge.length ? 1 : 0;
@@ -228,6 +228,16 @@ private:
     wr.wr.rdma.rkey = rkey;
     wr.wr.rdma.remote_addr = address;
     rdma::checkVerbs(ibv_post_send(id_->qp(), &wr, &bad), "ibv_post_send");
+  }
+
+  /* The device may read the octets until the work request completes, so each has memory of its own. */
+  void postOutgoing(ibv_wr_opcode opcode, std::size_t length, std::uint64_t seed, unsigned flags, std::uint32_t rkey,
+                    std::uint64_t address) {
+    auto region = std::make_unique<rdma::Region>(pd_.get(), std::max<std::size_t>(length, 1), rdma::localOnly);
+
+    test::fill(region->memory.span(0, length), seed);
+    post(opcode, region->sge(0, length), flags, rkey, address);
+    outgoing_[lastId_] = std::move(region);
   }
 
   rdma::Pd pd_, otherPd_;
@@ -238,10 +248,12 @@ public:
 private:
   std::size_t recvSize_, slots_;
   std::unique_ptr<rdma::Region> recvs_;
-  rdma::Region out_, sink_;
+  rdma::Region sink_;
+  std::map<std::uint64_t, std::unique_ptr<rdma::Region>> outgoing_; /**< by wr_id */
   std::vector<std::unique_ptr<GuardedRegion>> regions_;
   std::unique_ptr<rdma::Id> id_; /* last, so that its QP is destroyed first */
   std::size_t nextRecv_ = 0, readLength_ = 0;
+  std::uint64_t lastId_ = sendId;
 };
 
 /** The program: reads commands, writes events. */
@@ -496,8 +508,10 @@ private:
     for (;;) {
       const auto list = connection_->cq.poll();
 
-      for (const auto& wc : list)
+      for (const auto& wc : list) {
         say("! " + connection_->describe(wc));
+        connection_->completed(wc);
+      }
       if (list.empty())
         return;
     }
