@@ -48,6 +48,39 @@ STAGE
   says 'string(//testsuite[@name="broken"]/testcase/failure)' 'out of memory'
 }
 
+# stage NAME COMMAND: makes a stage that prints a result, runs COMMAND, and prints another if that succeeds.
+stage() {
+  printf '#!/bin/bash\nprintf "ok\\tone\\t1\\t1\\n"\n%s || exit 1\nprintf "ok\\ttwo\\t1\\t1\\n"\n' "$2" >"$work/scripts/stages/$1"
+  chmod +x "$work/scripts/stages/$1"
+}
+
+@test "check runs scenarios beside static and kunit, after unit, and counts each result for its stage" {
+  . ./lib.sh
+  build_test_runner
+  mkdir -p "$work/scripts/stages"
+  cp check lib.sh "$work/scripts/"
+  # meet HERE THERE: waits until the other stage has come as far.
+  fake meet <<MEET
+touch "$work/\$1"
+for ((i = 0; i < 600; i++)); do [ ! -e "$work/\$2" ] || exit 0; sleep 0.1; done
+exit 1
+MEET
+  fake alone <<ALONE
+[ ! -e "$work/\$1" ]
+ALONE
+  stage unit "alone static-1"
+  stage static "meet static-1 scenarios-1"
+  stage kunit "meet kunit scenarios-2"
+  stage scenarios "meet scenarios-1 static-1 && meet scenarios-2 kunit"
+  stage conformance true
+
+  IWMPA_NO_SETUP=1 run "$work/scripts/check" unit static kunit scenarios conformance
+  echo "$output"
+  [ "$status" = 0 ]
+  [ "${lines[-1]}" = "10 passed, 0 failed, 0 skipped" ]
+  for name in unit static kunit scenarios conformance; do says "string(//testsuite[@name='$name']/@tests)" 2; done
+}
+
 @test "check gives its verdict when tools/runner does not build" {
   mkdir -p "$work/scripts/stages"
   cp check lib.sh "$work/scripts/"
