@@ -4,7 +4,8 @@
  *
  * Code: ddp_glue/sq_post.c (post_list(), iwm_post_send()), ddp_glue/sq_gather.c
  * (iwm_gather_posted(), gather_link(), gather_send()), ddp_glue/sq_owner.c
- * (iwm_sq_run(), iwm_sq_run_atomic(), own_begin(), own_end(), iwm_sq_stop()),
+ * (iwm_sq_run(), iwm_sq_run_atomic(), own_begin(), own_end(), sq_flush(),
+ * iwm_sq_stop()),
  * ddp_glue/sq_send.c (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(),
  * iwm_sq_defer(), iwm_sq_back_off(), burst_end(), retry(), iwm_sq_release(),
  * iwm_sq_flush_all()), and
@@ -32,10 +33,12 @@
  * RUN user-lists         -DUSER -DPOSTS=3 -DLEAN -DBATCH=2 -DRING=4
  * RUN user-stop          -DUSER -DSTOP -DLEAN
  * RUN user-no-memory     -DUSER -DLEAN -DNO_MEMORY
+ * RUN user-reflush       -DUSER -DSTOP -DLEAN -DREFLUSH
  * RUN kernel             -DKERNEL
  * RUN kernel-ring-reused -DKERNEL -DPOSTS=3 -DLEAN
  * RUN kernel-stop        -DKERNEL -DSTOP -DLEAN
  * RUN kernel-no-memory   -DKERNEL -DLEAN -DNO_MEMORY
+ * RUN kernel-reflush     -DKERNEL -DSTOP -DLEAN -DREFLUSH -DMUCH
  * PROGRESS user          -DUSER -DLEAN
  * PROGRESS kernel        -DKERNEL -DLEAN
  * MUTANT libsiw-looks-at-once     -DUSER -DNO_POSTER_MB
@@ -50,10 +53,14 @@
  * MUTANT wait-without-barrier     -DKERNEL -DPOSTS=3 -DMUCH -DNO_WAIT_MB
  * MUTANT timer-clears-late        -DUSER -DTIMER_CLEARS_LATE
  * MUTANT retry-clears-late        -DUSER -DLEAN -DNO_MEMORY -DRETRY_CLEARS_LATE
+ * MUTANT refusal-clears-late      -DUSER -DSTOP -DLEAN -DREFLUSH -DRETRY_CLEARS_LATE
+ * MUTANT flush-leaves-rest        -DUSER -DSTOP -DLEAN -DREFLUSH -DNO_REFLUSH
+ * MUTANT flush-leaves-at-once     -DUSER -DSTOP -DLEAN -DREFLUSH -DTRY_LATER_LEAVES
+ * MUTANT rest-without-kick        -DKERNEL -DSTOP -DLEAN -DREFLUSH -DMUCH -DNO_REFLUSH
  * MUTANT stop-without-waiting     -DUSER -DSTOP -DLEAN -DNO_STOP_WAIT
  * MUTANT owner-ignores-stop       -DUSER -DSTOP -DLEAN -DNO_STOPPED
  * MUTANT end-without-barrier      -DUSER -DSTOP -DLEAN -DNO_END_MB
- * MUTANT no-memory-leaves-at-once -DKERNEL -DLEAN -DNO_MEMORY -DNO_MEMORY_LEAVES
+ * MUTANT no-memory-leaves-at-once -DKERNEL -DLEAN -DNO_MEMORY -DTRY_LATER_LEAVES
  * MUTANT claim-ends-late          -DUSER -DSTOP -DLEAN -DCLAIM_ENDS_LATE
  * MUTANT posted-without-barrier   -DKERNEL -DLEAN -DNO_POSTED_MB
  * MUTANT claims-read-early        -DKERNEL -DSTOP -DLEAN -DNO_CLAIMS_MB
@@ -74,9 +81,15 @@
 #endif
 /*
  * -DLEAN: Sends only, and TCP always has room. -DNO_MEMORY: TCP has no memory
- * for its only buffer, up to NO_MEMORY_MAX times.
+ * for its only buffer, up to NO_MEMORY_MAX times. -DREFLUSH: an owner flushes
+ * one entry only, as if the ring had one, and leaves the rest to the next.
  */
 #define NO_MEMORY_MAX	2
+#ifdef REFLUSH
+#define FLUSH_MAX	1
+#else
+#define FLUSH_MAX	POSTS
+#endif
 
 /* Words of memory, and the bits of iwm_sq.flags */
 #define VALID(i)	((i) % RING)
@@ -90,7 +103,7 @@
 #define RELEASED	(2 * RING + 6)	/* sq->released, as the other CPUs see it */
 #define CLAIMS		(2 * RING + 7)	/* sq->claims: at most one in the model */
 #define GATHERING	(2 * RING + 8)
-#define BACKOFF		(2 * RING + 9)	/* IWM_SQ_NO_MEMORY */
+#define BACKOFF		(2 * RING + 9)	/* IWM_SQ_NO_MEMORY, IWM_SQ_REFLUSH */
 #define NUM_WORDS	(2 * RING + 10)
 
 /* CPUs */
@@ -117,6 +130,7 @@ bool tcp_full;			/* TCP has no room */
 bool linked;			/* the queue is in a CPU's list */
 bool waiting, woken, conn_gone, poster_done, stop_done;
 byte refused;			/* buffers that TCP had no memory for */
+byte flushes;			/* entries, in this round of the ring */
 
 #define store(w, v)	sb[me]!w, v
 #define mb()		empty(sb[me])
@@ -306,20 +320,22 @@ inline transmit()
 	od
 }
 
-/* Goes round the ring once at most. */
+/* Flush one round of the ring at most; valid stays set if there is more. */
 inline iwm_sq_flush_all()
 {
 	iwm_sq_release();
 	iwm_sq_complete(true);
 	look();
 	do
-	:: valid ->
+	:: valid && flushes < FLUSH_MAX ->
+		flushes++;
 		take(body);
 		iwm_sq_release();
 		iwm_sq_complete(true);
 		look()
 	:: else -> break
-	od
+	od;
+	flushes = 0
 }
 
 inline own_release()
@@ -344,6 +360,17 @@ inline own_release()
 #define backs_off	false
 #endif
 
+inline iwm_sq_back_off()
+{
+	atomic {
+		mb();
+		if
+		:: mem[BACKOFF]
+		:: else -> mem[BACKOFF] = 1; retry = true
+		fi
+	}
+}
+
 /* sq_transmit() */
 inline sq_transmit()
 {
@@ -353,19 +380,40 @@ inline sq_transmit()
 	:: else ->
 		transmit();
 		if
-		:: no_memory ->	/* iwm_sq_back_off() */
-			atomic {
-				mb();
-				if
-				:: mem[BACKOFF]
-				:: else -> mem[BACKOFF] = 1; retry = true
-				fi
-			}
+		:: no_memory -> iwm_sq_back_off()
 		:: else -> relaxed_bit(BACKOFF, 0)
+		fi
+	fi;
+	try_later = no_memory;
+	no_memory = false
+#else
+	transmit()
+#endif
+}
+
+inline sq_flush()
+{
+#ifdef REFLUSH
+	if
+	:: backs_off -> try_later = true
+	:: else ->
+		iwm_sq_flush_all();
+		if
+#ifndef NO_REFLUSH
+		:: valid ->
+			valid = false;
+#ifdef USER
+			iwm_sq_back_off();
+			try_later = (me == WORKER)
+#else
+			budget = true
+#endif
+#endif
+		:: else
 		fi
 	fi
 #else
-	transmit()
+	iwm_sq_flush_all()
 #endif
 }
 
@@ -409,16 +457,16 @@ inline iwm_sq_run()
 			assert(!conn_gone)	/* sq_rest() */
 		fi;
 		if
-		:: test_bit(FLUSH) -> iwm_sq_flush_all()
+		:: test_bit(FLUSH) -> sq_flush()
 		:: else
 		fi;
 		own_release();
-#ifdef NO_MEMORY
-#ifndef NO_MEMORY_LEAVES
-		no_memory = no_memory && test_bit(BACKOFF);
+#if defined(NO_MEMORY) || defined(REFLUSH)
+#ifndef TRY_LATER_LEAVES
+		try_later = try_later && test_bit(BACKOFF);
 #endif
 		if
-		:: no_memory -> no_memory = false; break
+		:: try_later -> try_later = false; break
 		:: else
 		fi;
 #endif
@@ -523,7 +571,7 @@ inline iwm_gather_posted()
 active proctype gatherer()
 {
 	byte me = GATHERER, body;
-	bool valid, got, budget, no_memory, atomic_owner;
+	bool valid, got, budget, no_memory, try_later, atomic_owner;
 
 end:	do
 	:: linked ->
@@ -545,7 +593,7 @@ end:	do
 active proctype poster()
 {
 	byte me = POSTER, body, n;
-	bool valid, got, budget, no_memory, atomic_owner;
+	bool valid, got, budget, no_memory, try_later, atomic_owner;
 
 	do
 	:: posted < POSTS ->
@@ -600,7 +648,7 @@ active proctype poster()
 active proctype worker()
 {
 	byte me = WORKER, body;
-	bool valid, got, budget, no_memory, atomic_owner;
+	bool valid, got, budget, no_memory, try_later, atomic_owner;
 
 end:	do
 	:: queued ->
@@ -685,6 +733,7 @@ active proctype stopper()
 	conn_gone = true;
 	if
 	:: mem[AGAIN] -> iwm_sq_kick()
+	:: valid -> iwm_sq_kick()
 	:: else
 	fi;
 #ifdef CLAIM_ENDS_LATE
