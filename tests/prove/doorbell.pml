@@ -320,7 +320,7 @@ inline transmit()
 	od
 }
 
-/* Flush one round of the ring at most; valid stays set if there is more. */
+/* Flush at most one round of the ring. valid tells whether entries are left. */
 inline iwm_sq_flush_all()
 {
 	iwm_sq_release();
