@@ -65,10 +65,7 @@ touch "$work/\$1"
 for ((i = 0; i < 600; i++)); do [ ! -e "$work/\$2" ] || exit 0; sleep 0.1; done
 exit 1
 MEET
-  fake alone <<ALONE
-[ ! -e "$work/\$1" ]
-ALONE
-  stage unit "alone static-1"
+  stage unit "[ ! -e $work/static-1 ]"
   stage static "meet static-1 scenarios-1"
   stage kunit "meet kunit scenarios-2"
   stage scenarios "meet scenarios-1 static-1 && meet scenarios-2 kunit"
