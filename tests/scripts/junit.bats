@@ -54,10 +54,10 @@ stage() {
   chmod +x "$work/scripts/stages/$1"
 }
 
-@test "check runs scenarios beside static and kunit, after unit, and counts each result for its stage" {
+@test "check builds the kernel of kunit beside unit, runs scenarios beside static and kunit, and counts each result for its stage" {
   . ./lib.sh
   build_test_runner
-  mkdir -p "$work/scripts/stages"
+  mkdir -p "$work/scripts/stages" "$work/scripts/uml"
   cp check lib.sh "$work/scripts/"
   # meet HERE THERE: waits until the other stage has come as far.
   fake meet <<MEET
@@ -65,7 +65,9 @@ touch "$work/\$1"
 for ((i = 0; i < 600; i++)); do [ ! -e "$work/\$2" ] || exit 0; sleep 0.1; done
 exit 1
 MEET
-  stage unit "[ ! -e $work/static-1 ]"
+  printf '#!/bin/bash\nmeet uml unit\n' >"$work/scripts/uml/build"
+  chmod +x "$work/scripts/uml/build"
+  stage unit "meet unit uml && [ ! -e $work/static-1 ]"
   stage static "meet static-1 scenarios-1"
   stage kunit "meet kunit scenarios-2"
   stage scenarios "meet scenarios-1 static-1 && meet scenarios-2 kunit"
@@ -76,6 +78,26 @@ MEET
   [ "$status" = 0 ]
   [ "${lines[-1]}" = "10 passed, 0 failed, 0 skipped" ]
   for name in unit static kunit scenarios conformance; do says "string(//testsuite[@name='$name']/@tests)" 2; done
+}
+
+@test "check that is interrupted leaves no process behind" {
+  . ./lib.sh
+  build_test_runner
+  mkdir -p "$work/scripts/stages"
+  cp check lib.sh "$work/scripts/"
+  fake endless <<ENDLESS
+echo \$\$ >"$work/pid-\$1"
+exec sleep 1000
+ENDLESS
+  for name in static scenarios; do stage $name "endless $name"; done
+
+  # The shell of a test starts its jobs with SIGINT ignored, which they could not undo.
+  IWMPA_NO_SETUP=1 perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$work/scripts/check" static scenarios >"$work/output" 2>&1 3>&- &
+  check=$!
+  until [ -s "$work/pid-static" ] && [ -s "$work/pid-scenarios" ]; do kill -0 $check; sleep 0.1; done
+  kill -INT $check
+  wait $check || true
+  for name in static scenarios; do while kill -0 "$(cat "$work/pid-$name")" 2>/dev/null; do sleep 0.1; done; done
 }
 
 @test "check gives its verdict when tools/runner does not build" {
