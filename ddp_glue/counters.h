@@ -28,13 +28,13 @@ IWM_COUNTER(TX_READ_RESPONSES, tx_read_responses,
 IWM_COUNTER(TX_TERMINATES, tx_terminates,
 	    "Terminates sent: this side has found an error")
 IWM_COUNTER(RX_DDP_ERRORS, rx_ddp_errors,
-	    "segments that DDP refused: bad STag, bounds, queue, sequence or length")
+	    "segments that DDP refused: bad STag, rights, bounds, queue, sequence or length")
 IWM_COUNTER(RX_RDMAP_ERRORS, rx_rdmap_errors,
-	    "messages that RDMAP refused: bad opcode, version or access rights")
+	    "messages that RDMAP refused, or for which this host had a bad receive or a full CQ")
 IWM_COUNTER(RNR, rx_no_buffer,
 	    "Sends that met no receive work request: the program posts too few")
 IWM_COUNTER(LOCAL_ERRORS, local_errors,
-	    "bad work requests of a program on this host")
+	    "bad send work requests of a program on this host")
 IWM_COUNTER(CQ_OVERFLOWS, cq_overflows,
 	    "completions lost because the program's CQ is too small; their connections end")
 IWM_COUNTER(DOORBELLS, doorbells,

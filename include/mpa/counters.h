@@ -22,7 +22,7 @@ MPA_COUNTER(RX_OCTETS, rx_octets, "MpaRxOctets",
 MPA_COUNTER(RX_PASSES, rx_passes, "MpaRxPasses",
 	    "passes over TCP's queue that delivered frames: `rx_fpdus / rx_passes` is the batch")
 MPA_COUNTER(RX_STASHED, rx_stashed, "MpaRxStashed",
-	    "frames copied because TCP's window or memory ran out: raise `net.ipv4.tcp_rmem`")
+	    "frames copied as TCP's window or memory ran out: raise `tcp_rmem` or `tcp_mem`")
 MPA_COUNTER(RX_PLACED_EARLY, rx_placed_early, NULL,
 	    "frames placed while octets before them were missing: loss or reordering")
 MPA_COUNTER(RX_CRC_ERRORS, rx_crc_errors, "MpaRxCrcErrors",
@@ -40,7 +40,7 @@ MPA_COUNTER(TX_BLOCKED, tx_blocked, "MpaTxBlocked",
 MPA_COUNTER(TX_UNALIGNED, tx_unaligned, "MpaTxUnaligned",
 	    "large FPDUs, and segments that TCP cut elsewhere than planned")
 MPA_COUNTER(STARTUP_ERRORS, startup_errors, "MpaStartupErrors",
-	    "Requests and Replies that were malformed or could not be agreed on")
+	    "startups whose Request or Reply was malformed, missing or could not be agreed on")
 MPA_COUNTER(STARTUP_TIMEOUTS, startup_timeouts, "MpaStartupTimeouts",
 	    "startups, as Initiator or Responder, that took longer than `startup_timeout`")
 MPA_COUNTER(STARTUP_REFUSED, startup_refused, "MpaStartupRefused",
