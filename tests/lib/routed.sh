@@ -81,12 +81,14 @@ figure() { echo "${sum[$1]:-0}"; }
 # largest NAME: prints the largest value of a column.
 largest() { echo "${most[$1]:-0}"; }
 
-# read_counters: reads the counters of rdma statistic into counts, summed over both devices.
+# read_counters: reads the counters of rdma statistic into counts, summed over both devices. Debian 12's prints a line for each link,
+# 13's a line for each counter.
 read_counters() {
   local words i
   counts=()
   while read -ra words; do
-    for ((i = 2; i + 1 < ${#words[@]}; i += 2)); do
+    [ "${words[0]:-}" != link ] || words=("${words[@]:2}")
+    for ((i = 0; i + 1 < ${#words[@]}; i += 2)); do
       counts[${words[i]}]=$((${counts[${words[i]}]:-0} + words[i + 1]))
     done
   done < <(rdma statistic show)
