@@ -25,10 +25,22 @@ file_namespace() {
   echo 1 >$subsystem/namespaces/2/enable
 }
 discovered() { bounded 60 nvme discover "${at[@]}" | grep -qx "subnqn: *$nqn"; }
+# disk_of NAMESPACE: prints the host's disk for it. Linux 6.12 names disks in any order.
+disk_of() {
+  local nsid
+  for nsid in /sys/block/nvme0n*/nsid; do
+    [ "$(cat "$nsid" 2>/dev/null)" != "$1" ] || echo "/dev/$(basename "${nsid%/nsid}")"
+  done
+}
+# find_disks: sets the disks of both namespaces.
+find_disks() {
+  ram=$(disk_of 1) file=$(disk_of 2)
+  [ -b "$ram" ] && [ -b "$file" ]
+}
 # attach [OPTION...]: connects a controller that reconnects 2 s after each loss.
 attach() {
   bounded 60 nvme connect "${at[@]}" --nqn=$nqn --reconnect-delay=2 --ctrl-loss-tmo=300 "$@" || return 1
-  until_true 20 test -b /dev/nvme0n1
+  until_true 20 find_disks
 }
 detach() { bounded 60 nvme disconnect --nqn=$nqn && until_true 20 nvme_no_controller; }
 listed() {
@@ -55,13 +67,13 @@ check "nvme discover finds it" discovered
 if check "connect: two queues, a third for polling" attach --nr-io-queues=2 --nr-poll-queues=1; then
   check "four queues are there" queues 4
   check "nvme list shows both namespaces" listed
-  check "32 MiB mixed on a RAM disk, two jobs, 16 deep" verified /dev/nvme0n1 16 "${direct[@]}" --numjobs=2 --offset_increment=32m
-  check "polled" verified /dev/nvme0n1 4 --direct=1 --ioengine=pvsync2 --hipri
-  check "a file system, files compared" file_system /dev/nvme0n2
+  check "32 MiB mixed on a RAM disk, two jobs, 16 deep" verified "$ram" 16 "${direct[@]}" --numjobs=2 --offset_increment=32m
+  check "polled" verified "$ram" 4 --direct=1 --ioengine=pvsync2 --hipri
+  check "a file system, files compared" file_system "$file"
   umount "$WORK/mnt"
 
   say "while data is written"
-  check "I/O runs" start_rounds /dev/nvme0n1 4 "${direct[@]}"
+  check "I/O runs" start_rounds "$ram" 4 "${direct[@]}"
   check "three resets of the controller" resets
   check "the target's port is removed and added again" port_goes_and_comes
   check "I/O continues, and all data were right" goes_on
@@ -77,7 +89,7 @@ for size in 0 4096 16384; do
   nvme_remove_port
   check "a port" nvme_add_port $size || break
   check "connect" attach --nr-io-queues=1 || break
-  check "4 MiB mixed, pieces of 512 octets to 32 KiB" verified /dev/nvme0n1 4 "${direct[@]}" --bsrange=512-32k
+  check "4 MiB mixed, pieces of 512 octets to 32 KiB" verified "$ram" 4 "${direct[@]}" --bsrange=512-32k
   check "disconnect" detach
 done
 nvme_end
