@@ -2,6 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 load lib
 
+# project: makes a project with check, and no stage.
+project() {
+  mkdir -p "$work/scripts/stages" "$work/scripts/uml"
+  cp check lib.sh "$work/scripts/"
+}
+
 # says XPATH TEXT
 says() {
   run xmllint --xpath "$1" "$work/build/junit.xml"
@@ -12,8 +18,7 @@ says() {
   # A project with two stages: one prints all kinds of results, one breaks off.
   . ./lib.sh
   build_test_runner
-  mkdir -p "$work/scripts/stages"
-  cp check lib.sh "$work/scripts/"
+  project
   cat >"$work/scripts/stages/mixed" <<'STAGE'
 #!/bin/bash
 mkdir -p "$IWMPA_LOGS" "$IWMPA_LOGS/../results/mixed"
@@ -57,8 +62,7 @@ stage() {
 @test "check builds the kernel of kunit beside unit, runs scenarios beside static and kunit, and counts each result for its stage" {
   . ./lib.sh
   build_test_runner
-  mkdir -p "$work/scripts/stages" "$work/scripts/uml"
-  cp check lib.sh "$work/scripts/"
+  project
   # meet HERE THERE: waits until the other stage has come as far.
   fake meet <<MEET
 touch "$work/\$1"
@@ -94,8 +98,7 @@ ends() {
 @test "check that is interrupted leaves no process behind" {
   . ./lib.sh
   build_test_runner
-  mkdir -p "$work/scripts/stages"
-  cp check lib.sh "$work/scripts/"
+  project
   fake endless <<ENDLESS
 echo \$\$ >"$work/pid-\$1"
 exec sleep 1000
@@ -112,8 +115,7 @@ ENDLESS
 }
 
 @test "check gives its verdict when tools/runner does not build" {
-  mkdir -p "$work/scripts/stages"
-  cp check lib.sh "$work/scripts/"
+  project
   printf '#!/bin/bash\nprintf "ok\\tgood\\t1\\t1\\n"\n' >"$work/scripts/stages/good"
   chmod +x "$work/scripts/stages/good"
   fake cmake <<<'echo "no compiler" >&2; exit 1'
