@@ -23,10 +23,11 @@ bare_project() {
     as_root chroot "$1" chown -R "$2" "$home/iwmpa"
 }
 
-# inside ROOT USER COMMAND: runs COMMAND in namespaces of its own, so that its mounts and processes end with it.
+# inside ROOT USER COMMAND: runs COMMAND in namespaces of its own, so that its mounts and processes end with it. The first process there is a
+# shell, which waits for orphans as a machine's init does; su leaves them as zombies.
 inside() {
   # shellcheck disable=SC2016 # for the inner shell
   as_root unshare --mount --pid --fork --kill-child bash -c '
     mount -t proc proc "$0/proc" && mount -t sysfs -o ro sysfs "$0/sys" && mount -t tmpfs tmpfs "$0/dev/shm" && mount -t devpts devpts "$0/dev/pts" &&
-      exec chroot "$0" su - "$1" -c "$2"' "$1" "$2" "$3" </dev/null
+      chroot "$0" su - "$1" -c "$2"; exit $?' "$1" "$2" "$3" </dev/null
 }
