@@ -128,8 +128,8 @@ static void cq_overflow(struct iwm_cq *cq, struct iwm_qp *qp, bool first)
  * error. The consumer gets IB_EVENT_CQ_ERR the first time.
  *
  * Context: any. The consumer's handlers may be called from here, without
- * cq->lock. For a flushed work request or with @wc->posting an interrupt calls
- * a kernel consumer's completion handler instead.
+ * cq->lock. With @wc->posting an interrupt calls a kernel consumer's completion
+ * handler instead.
  * Return: whether the queue had room.
  */
 bool iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
@@ -149,9 +149,8 @@ bool iwm_cq_add(struct iwm_cq *cq, struct iwm_qp *qp, const struct iwm_wc *wc)
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
-	/* ib_post_recv() can complete only flushed work requests. */
 	if (notify)
-		iwm_notify(cq, wc->posting || wc->status == SIW_WC_WR_FLUSH_ERR);
+		iwm_notify(cq, wc->posting);
 	if (unlikely(ret))
 		cq_overflow(cq, qp, first);
 	return !ret;

@@ -49,8 +49,8 @@ static void notify_work(struct irq_work *work)
 /**
  * iwm_notify() - call the consumer's handler
  * @cq: completion queue that iwm_notify_due() has disarmed
- * @posting: the consumer may be within a verb that posts, and may hold a lock
- *	that its handler takes: the handler is called from an interrupt
+ * @posting: the consumer is within ib_post_send(), and may hold a lock that its
+ *	handler takes: the handler is called from an interrupt
  *
  * A pending call that has not begun serves this notification, too.
  *

@@ -439,6 +439,6 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	/* Either iwm_qp_rx_end() sees the new entries, or we see @rx_ended. */
 	smp_mb();
 	if (unlikely(READ_ONCE(qp->rx_ended)))
-		iwm_qp_flush_rq(qp);
+		iwm_sq_flush_receives(qp);
 	return ret;
 }

@@ -1,61 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of a connection: the closing steps, what TCP's end means for a queue
- * pair, and the flush of the receive queue. qp_state.c has the Terminate.
+ * The end of a connection: the closing steps, and what TCP's end means for a
+ * queue pair. qp_state.c has the Terminate and the flush of the receive queue.
  *
  * iwm_qp_rx_end() flushes the receive queue where the receive direction ends:
  * under the socket lock, or when no upcall can run any more.
  *
  * tests/prove/ending.pml is a model of the end of a connection.
  */
-#include "cq.h"
 #include "qp_end.h"
 #include "qp_ref.h"
 #include "qp_state.h"
 #include "recv.h"
-#include "rq.h"
 #include "sq_send.h"
 
 #define DRAIN_POLL_MS		10	/* between checks of a draining SQ */
-
-static void flush_round(struct iwm_qp *qp)
-{
-	struct iwm_wc wc = {
-		.opcode = SIW_OP_RECEIVE,
-		.status = SIW_WC_WR_FLUSH_ERR,
-	};
-	struct iwm_rwr rwr;
-	u32 i;
-
-	for (i = 0; i < qp->rq.num; i++) {
-		if (iwm_rq_take(&qp->rq, &rwr) == -ENOENT)
-			break;
-		wc.id = rwr.id;
-		iwm_cq_add(qp->rcq, qp, &wc);
-	}
-}
-
-/**
- * iwm_qp_flush_rq() - flush the receive ring
- * @qp: queue pair; nothing happens when it uses an SRQ
- *
- * If another caller is flushing already, that caller repeats its round for this
- * call: at most one round for each call.
- *
- * Context: any.
- */
-void iwm_qp_flush_rq(struct iwm_qp *qp)
-{
-	int calls;
-
-	/* One caller at a time, to keep the completions in order */
-	if (qp->srq || atomic_inc_return(&qp->rq_flushes) != 1)
-		return;
-	do {
-		calls = atomic_read(&qp->rq_flushes);
-		flush_round(qp);
-	} while (atomic_sub_return(calls, &qp->rq_flushes));
-}
 
 /*
  * The receive direction has ended. The consumer of an SRQ gets its event after
@@ -292,7 +251,7 @@ int iwm_qp_close(struct iwm_qp *qp)
 	if (from == IWM_QP_IDLE)
 		return -EINVAL;
 	/* A program may have posted receives since then, without a call. */
-	if (READ_ONCE(qp->rx_ended) && !READ_ONCE(qp->dying))
+	if (READ_ONCE(qp->rx_ended))
 		iwm_qp_flush_rq(qp);
 	return 0;
 }

@@ -20,7 +20,4 @@ void iwm_qp_upcall_closed(void *consumer, enum mpa_error err, int status);
 void iwm_qp_upcall_gone(void *consumer);
 void iwm_qp_rx_end(struct iwm_qp *qp);
 
-/* Any context; takes the locks of the receive ring and its CQ. */
-void iwm_qp_flush_rq(struct iwm_qp *qp);
-
 #endif /* IWM_QP_END_H */

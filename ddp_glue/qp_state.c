@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queue pairs: their states, and the actions when a state is left: Terminate,
- * the QP's event, and the report to the CM.
+ * the QP's event, the report to the CM, and the flush of the receive queue.
  *
  * States (RFC 5040 section 6, "ib" is what query_qp reports):
  *
@@ -24,7 +24,9 @@
  * receive direction ends.
  */
 #include "cep.h"
+#include "cq.h"
 #include "qp_state.h"
+#include "rq.h"
 #include "sq.h"
 #include "trace.h"
 #include "work.h"
@@ -129,6 +131,46 @@ void iwm_qp_finish(struct iwm_qp *qp, int status)
 	if (!READ_ONCE(qp->dying))
 		iwm_sq_flush(qp);
 	iwm_qp_tell_cm(qp, status);
+}
+
+static void flush_round(struct iwm_qp *qp)
+{
+	struct iwm_wc wc = {
+		.opcode = SIW_OP_RECEIVE,
+		.status = SIW_WC_WR_FLUSH_ERR,
+	};
+	struct iwm_rwr rwr;
+	u32 i;
+
+	for (i = 0; i < qp->rq.num; i++) {
+		if (iwm_rq_take(&qp->rq, &rwr) == -ENOENT)
+			break;
+		wc.id = rwr.id;
+		iwm_cq_add(qp->rcq, qp, &wc);
+	}
+}
+
+/**
+ * iwm_qp_flush_rq() - flush the receive ring
+ * @qp: queue pair; nothing happens when it uses an SRQ or is being destroyed
+ *
+ * If another caller is flushing already, that caller repeats its round for this
+ * call: at most one round for each call.
+ *
+ * Context: any.
+ */
+void iwm_qp_flush_rq(struct iwm_qp *qp)
+{
+	int calls;
+
+	/* One caller at a time, to keep the completions in order */
+	if (qp->srq || READ_ONCE(qp->dying) ||
+	    atomic_inc_return(&qp->rq_flushes) != 1)
+		return;
+	do {
+		calls = atomic_read(&qp->rq_flushes);
+		flush_round(qp);
+	} while (atomic_sub_return(calls, &qp->rq_flushes));
 }
 
 /*

@@ -14,6 +14,9 @@
 #include "trace.h"
 #include "work.h"
 
+/* Receives that are posted after the end are collected for so long. */
+#define SQ_LATE_RECEIVES_NS	NSEC_PER_MSEC
+
 /* ---- Notes for the transmit owner ---- */
 
 /**
@@ -50,6 +53,23 @@ void iwm_sq_defer(struct iwm_sq *sq, u64 ns)
 	if (!test_and_set_bit(IWM_SQ_DEFERRED, &sq->flags))
 		hrtimer_start(&sq->burst_timer, ns_to_ktime(ns),
 			      HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * iwm_sq_flush_receives() - flush receives that were posted after the end
+ * @qp: QP of a kernel consumer, whose @rx_ended is set
+ *
+ * The worker flushes them after a moment. If they were completed within
+ * ib_post_recv(), a consumer that posts buffers as long as it has any, and gets
+ * them back in its completion handler, would never leave its loop.
+ *
+ * Context: any.
+ */
+void iwm_sq_flush_receives(struct iwm_qp *qp)
+{
+	set_bit(IWM_SQ_FLUSH_RECEIVES, &qp->sq->flags);
+	/* A full barrier follows: burst_end() kicks for this bit, too. */
+	iwm_sq_defer(qp->sq, SQ_LATE_RECEIVES_NS);
 }
 
 static enum hrtimer_restart burst_end(struct hrtimer *timer)

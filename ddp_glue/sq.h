@@ -40,6 +40,7 @@ enum {
 	IWM_SQ_BROKEN,		/* the QP must go into error */
 	IWM_SQ_TERMINATE,	/* a Terminate waits to be sent */
 	IWM_SQ_WAIT_READ,	/* a Read must finish first */
+	IWM_SQ_FLUSH_RECEIVES,	/* receives were posted after the end */
 	IWM_SQ_DEFERRED,	/* the burst timer will kick the owner */
 	/* The retry timer will kick the owner; until then a program's worker */
 	IWM_SQ_NO_MEMORY,	/* does not send */
@@ -223,7 +224,8 @@ struct tx_msg {
  * @for_worker: the next work request needs an owner that may sleep (owner)
  * @response_turn: a Response is sent before the next work request (owner)
  * @gather: posts of a kernel consumer that wait
- * @burst_timer: ends the collection of a burst
+ * @burst_timer: ends the collection of a burst; kicks for
+ *	IWM_SQ_FLUSH_RECEIVES
  * @retry_timer: ends IWM_SQ_NO_MEMORY and IWM_SQ_REFLUSH
  * @bell_time: when the doorbell rang last, in ns of local_clock()
  * @bell_segments: segments received until then
@@ -351,6 +353,7 @@ static inline bool iwm_sq_responses(const struct iwm_sq *sq)
 void iwm_sq_kick(struct iwm_qp *qp);
 void iwm_sq_kick_responses(struct iwm_qp *qp);
 void iwm_sq_flush(struct iwm_qp *qp);
+void iwm_sq_flush_receives(struct iwm_qp *qp);
 void iwm_sq_break(struct iwm_qp *qp);
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);
 

@@ -159,6 +159,9 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	}
 	if (test_bit(IWM_SQ_FLUSH, &sq->flags))
 		*result = sq_flush(qp, worker, *result);
+	if (unlikely(test_bit(IWM_SQ_FLUSH_RECEIVES, &sq->flags)) &&
+	    test_and_clear_bit(IWM_SQ_FLUSH_RECEIVES, &sq->flags))
+		iwm_qp_flush_rq(qp);
 	iwm_mr_drop_cache(&sq->mr);
 	if (unlikely(test_bit(IWM_SQ_REST, &sq->flags)))
 		sq_rest(sq, conn);
@@ -236,6 +239,7 @@ static bool needs_worker(const struct iwm_sq *sq)
 				       BIT(IWM_SQ_BROKEN) |
 				       BIT(IWM_SQ_TERMINATE) |
 				       BIT(IWM_SQ_NO_MEMORY) |
+				       BIT(IWM_SQ_FLUSH_RECEIVES) |
 				       BIT(IWM_SQ_REST));
 }
 

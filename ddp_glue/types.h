@@ -304,7 +304,7 @@ struct iwm_rx;
  *	memory with them
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
  * @rx_ended: receiving has ended: receives that a kernel consumer posts from
- *	now on are flushed at once, those of a program by iwm_qp_close()
+ *	now on are flushed by the worker, those of a program by iwm_qp_close()
  * @rq_flushes: calls of iwm_qp_flush_rq() that are not over: the first caller
  *	flushes, and repeats it for the others
  * @dying: is being destroyed: outstanding work requests get no completion

@@ -21,8 +21,8 @@
  *	a free place the same way; a new entry under sq->lock.
  * -DFREE: iwm_sq_release(), then wqe_released() and iwm_sq_complete() of
  *	another context, then the poller's next post.
- * -DEND: iwm_post_recv(), iwm_rq_post(), iwm_qp_rx_end(), iwm_qp_flush_rq(),
- *	flush_round(), iwm_rq_take().
+ * -DEND: iwm_post_recv(), iwm_rq_post(), iwm_sq_flush_receives(), sq_serve(),
+ *	iwm_qp_rx_end(), iwm_qp_flush_rq(), flush_round(), iwm_rq_take().
  *
  * Memory is weaker than in doorbell.pml: each CPU has a buffer for each
  * location. Stores to one location stay in order; those to two locations become
@@ -73,7 +73,7 @@
 #define CALLS	6	/* qp->rq_flushes */
 #define NUM_WORDS 7
 
-#define NUM_CPUS 3
+#define NUM_CPUS 4
 
 byte mem[NUM_WORDS];
 chan sb[NUM_CPUS] = [4] of { byte, byte, bool };
@@ -230,6 +230,7 @@ active proctype poster()
 byte put, get;		/* guarded by rq->lock */
 byte completed;
 bool bound = true;	/* a Send is being received */
+bool late_posts;	/* IWM_SQ_FLUSH_RECEIVES, and the worker is queued */
 
 inline lock()
 {
@@ -317,8 +318,7 @@ inline iwm_qp_flush_rq()
 /* iwm_post_recv() */
 active [2] proctype poster()
 {
-	byte me = _pid, at, calls;
-	bool got, first, late;
+	byte me = _pid;
 
 	lock();
 	store_release(FLAG(put), 1);
@@ -329,11 +329,23 @@ active [2] proctype poster()
 #endif
 	if
 #ifndef NO_ENDED
-	:: mem[ENDED] -> iwm_qp_flush_rq()
+	:: mem[ENDED] -> atomic { mb(); late_posts = true }
 #endif
 	:: else
 	fi;
 	over++
+}
+
+/* sq_serve() */
+active proctype worker()
+{
+	byte me = 3, at, calls;
+	bool got, first, late;
+
+end:	do
+	:: atomic { late_posts -> late_posts = false };
+		iwm_qp_flush_rq()
+	od
 }
 
 /* iwm_qp_rx_end() */
@@ -383,6 +395,9 @@ end:	do
 	visible(0)
 	visible(1)
 	visible(2)
+#ifdef END
+	visible(3)
+#endif
 	od
 }
 

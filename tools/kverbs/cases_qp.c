@@ -506,76 +506,94 @@ static void initiator_uses(struct kv_case *t)
 
 /* ---- Posting does not call the consumer's handlers ---- */
 
-/* Post a receive to a QP in error while holding a lock. */
-struct posting {
+/* ---- Receives that are posted to a queue pair in error ---- */
+
+#define BUFFERS		4
+#define POSTS		1000	/* far more than a poster with BUFFERS needs */
+
+struct late_poster {
 	struct kv_end *end;
-	struct ib_cq *cq;
-	struct kv_work *recv;
-	struct completion called;
-	int cpu;
+	atomic_t buffers;	/* not posted */
+	atomic_t flushed;
+	unsigned int posts;
 	int ret;
-	bool inside;
 };
 
-/* Detects a call on the poster's CPU while interrupts are off there */
-static void posting_handler(struct ib_cq *cq, void *context)
+/* Gives the buffers back. */
+static void late_handler(struct ib_cq *cq, void *context)
 {
 	struct kv_case *t = context;
-	struct posting *p = t->arg;
+	struct late_poster *p = t->arg;
+	struct ib_wc wc;
 
-	if (READ_ONCE(p->cpu) == raw_smp_processor_id())
-		p->inside = true;
-	complete(&p->called);
+	do {
+		while (ib_poll_cq(cq, 1, &wc) > 0) {
+			atomic_inc(&p->flushed);
+			atomic_inc(&p->buffers);
+		}
+	} while (ib_req_notify_cq(cq, IB_CQ_NEXT_COMP |
+				  IB_CQ_REPORT_MISSED_EVENTS) > 0);
 }
 
-static long post_locked(void *arg)
+/* As cifs.ko: posts while it has buffers. No other task gets the CPU. */
+static long post_all(void *arg)
 {
-	struct posting *p = arg;
-	struct ib_recv_wr wr = { .wr_cqe = &p->recv->cqe };
-	unsigned long flags;
+	const struct ib_recv_wr wr = { };
+	struct late_poster *p = arg;
 
-	local_irq_save(flags);
-	WRITE_ONCE(p->cpu, smp_processor_id());
-	p->ret = ib_post_recv(p->end->id->qp, &wr, NULL);
-	WRITE_ONCE(p->cpu, -1);
-	local_irq_restore(flags);
+	preempt_disable();
+	while (p->posts < POSTS && !p->ret &&
+	       atomic_dec_if_positive(&p->buffers) >= 0) {
+		p->ret = ib_post_recv(p->end->id->qp, &wr, NULL);
+		p->posts++;
+	}
+	preempt_enable();
 	return 0;
 }
 
-/* Post on the vector's CPU, where the handler could be called directly */
-static void post_flushed(struct kv_case *t)
+/* The poster is on the vector's CPU, which calls the handler. */
+static void posts_after_end(struct kv_case *t)
 {
-	const struct kv_options o = { .handler = posting_handler,
+	const struct kv_options o = { .handler = late_handler,
 				      .one_cq = true };
-	struct posting p = { .cpu = -1 };
-	struct ib_wc wc;
+	struct late_poster p = { };
+	int flushed = 0;
 
-	init_completion(&p.called);
 	t->arg = &p;
 	kv_connect(t, &o);
 	p.end = &t->client;
-	p.recv = kv_work(t);
 	if (t->failed)
 		return;
 	rdma_disconnect(t->client.id);
 	kv_expect(t, wait_for_completion_timeout(&t->client.gone, KV_WAIT),
 		  "the connection does not end");
-	while (ib_poll_cq(t->client.scq, 1, &wc) > 0)
-		;
-	ib_req_notify_cq(t->client.scq, IB_CQ_NEXT_COMP);
-	work_on_cpu(cpumask_first(cpu_online_mask), post_locked, &p);
+	late_handler(t->client.scq, t);
+	atomic_set(&p.flushed, 0);
+	atomic_set(&p.buffers, BUFFERS);
+	work_on_cpu(cpumask_first(cpu_online_mask), post_all, &p);
 	kv_expect(t, !p.ret, "ib_post_recv: %d", p.ret);
-	kv_expect(t, wait_for_completion_timeout(&p.called, KV_WAIT),
-		  "no handler is called");
-	kv_expect(t, !p.inside, "the handler is called by ib_post_recv()");
+	kv_expect(t, p.posts < POSTS, "the poster gets its buffers for ever");
+	kv_expect(t, !read_poll_timeout(atomic_read, flushed,
+					flushed == p.posts, 1000,
+					jiffies_to_usecs(KV_WAIT), false,
+					&p.flushed),
+		  "%d of %u receives are flushed", flushed, p.posts);
 	/* The handler uses the stack. */
 	kv_disconnect(t);
 }
 
 /* ---- Completions of a queue pair that is gone ---- */
 
-/* A queue pair in error: it flushes a receive at once. */
-static struct ib_qp *flushing_qp(struct kv_case *t, struct ib_cq *cq)
+static void post_recv(struct kv_case *t, struct ib_qp *qp, u64 id)
+{
+	struct ib_recv_wr wr = { .wr_id = id };
+
+	kv_expect(t, !ib_post_recv(qp, &wr, NULL), "ib_post_recv");
+}
+
+/* A queue pair in error, whose receives @first to @last have been flushed. */
+static struct ib_qp *flushed_qp(struct kv_case *t, struct ib_cq *cq, u64 first,
+				u64 last)
 {
 	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
 	struct ib_qp_init_attr attr = {
@@ -595,22 +613,22 @@ static struct ib_qp *flushing_qp(struct kv_case *t, struct ib_cq *cq)
 		kv_fail(t, "ib_create_qp: %pe", qp);
 		return NULL;
 	}
+	for (; first <= last; first++)
+		post_recv(t, qp, first);
 	kv_expect(t, !ib_modify_qp(qp, &error, IB_QP_STATE), "ib_modify_qp");
 	return qp;
 }
 
-static void flush_recv(struct kv_case *t, struct ib_qp *qp, u64 id)
+static void destroy_qp(struct ib_qp *qp)
 {
-	struct ib_recv_wr wr = { .wr_id = id };
-
 	if (qp)
-		kv_expect(t, !ib_post_recv(qp, &wr, NULL), "ib_post_recv");
+		ib_destroy_qp(qp);
 }
 
-/* Two queue pairs share a CQ: the other one keeps its completions. */
+/* Three queue pairs share a CQ: the others keep their completions. */
 static void destroyed_unpolled(struct kv_case *t)
 {
-	struct ib_qp *gone, *stays;
+	struct ib_qp *before, *gone, *after;
 	struct ib_wc wc[5];
 	struct ib_cq *cq;
 	int n;
@@ -623,24 +641,26 @@ static void destroyed_unpolled(struct kv_case *t)
 		kv_fail(t, "ib_alloc_cq: %pe", cq);
 		return;
 	}
-	gone = flushing_qp(t, cq);
-	stays = flushing_qp(t, cq);
-	for (n = 0; n < 4; n++)
-		flush_recv(t, n & 1 ? stays : gone, n);
-	if (gone)
-		ib_destroy_qp(gone);
+	before = flushed_qp(t, cq, 1, 1);
+	gone = flushed_qp(t, cq, 2, 3);
+	after = flushed_qp(t, cq, 4, 4);
+	destroy_qp(gone);
 	n = ib_poll_cq(cq, ARRAY_SIZE(wc), wc);
-	kv_expect(t, n == 2, "%d completions of one queue pair", n);
+	kv_expect(t, n == 2, "%d completions of two queue pairs", n);
 	if (n == 2)
-		kv_expect(t, wc[0].qp == stays && wc[0].wr_id == 1 &&
-			  wc[1].qp == stays && wc[1].wr_id == 3,
+		kv_expect(t, wc[0].qp == before && wc[0].wr_id == 1 &&
+			  wc[1].qp == after && wc[1].wr_id == 4,
 			  "completions %llu and %llu", wc[0].wr_id,
 			  wc[1].wr_id);
-	flush_recv(t, stays, 5);
-	n = ib_poll_cq(cq, ARRAY_SIZE(wc), wc);
-	kv_expect(t, n == 1 && wc[0].wr_id == 5, "a later completion");
-	if (stays)
-		ib_destroy_qp(stays);
+	if (after) {
+		post_recv(t, after, 5);
+		read_poll_timeout(ib_poll_cq, n, n, 1000,
+				  jiffies_to_usecs(KV_WAIT), false, cq,
+				  (int)ARRAY_SIZE(wc), wc);
+		kv_expect(t, n == 1 && wc[0].wr_id == 5, "a later completion");
+	}
+	destroy_qp(before);
+	destroy_qp(after);
 	ib_free_cq(cq);
 }
 
@@ -853,7 +873,7 @@ const struct kv_entry kv_qp_cases[] = {
 	{ "drain-srq", drained_srq },
 	{ "drain-idle", drained_idle },
 	{ "reserves", initiator_uses },
-	{ "post-flushed", post_flushed },
+	{ "posts-after-end", posts_after_end },
 	{ "destroyed-unpolled", destroyed_unpolled },
 	{ "connect-noio", connect_noio, CANNOT_PROBE },
 	{ "send-after-failure", send_after_failure, CANNOT_PROBE },
