@@ -10,12 +10,7 @@ listing=project_files
 # files PATTERN: prints the listed files whose paths match PATTERN.
 files() { $listing | { grep -E "$1" || true; }; }
 kernel_c() { files '^(mpa|ddp_glue|kunit|include|tools/kverbs)/.*\.[ch]$'; }
-scripts() {
-  local f
-  files '^(scripts|tests|\.ci|\.githooks|tools|debian)/' | while read -r f; do
-    if head -1 "$f" | grep -qaE '^#!.*\b(ba)?sh\b'; then echo "$f"; fi
-  done
-}
+scripts() { files '^(scripts|tests|\.ci|\.githooks|tools|debian)/' | xargs -r awk 'FNR == 1 && /^#!.*[\/ ](ba)?sh( |$)/ { print FILENAME } { nextfile }'; }
 
 # Ignored types:
 #   FILE_PATH_CHANGES, MAINTAINERS   no patch, and no kernel tree
@@ -80,14 +75,15 @@ gate_version() {
   [ "$said" = "debian/changelog $version, CHANGELOG.md $version" ] || { echo "VERSION says $version, but $said"; return 1; }
 }
 gate_spdx() {
-  local f bad=0
-  while read -r f; do
-    head -4 "$f" | grep -q 'SPDX-License-Identifier: ' || { echo "$f: no SPDX line"; bad=1; }
-  done < <(files '\.([ch]|cpp|hpp|sh|bash|bats|txt|cmake|conf|json|awk)$|(^|/)(Kbuild|Makefile|\.[a-z-]*)$|^(scripts|\.ci|\.githooks)/[^.]*$' |
+  local list
+  mapfile -t list < <(files '\.([ch]|cpp|hpp|sh|bash|bats|txt|cmake|conf|json|awk)$|(^|/)(Kbuild|Makefile|\.[a-z-]*)$|^(scripts|\.ci|\.githooks)/[^.]*$' |
     grep -vE 'corpus/|vectors/.*\.txt$')
-  return $bad
+  [ ${#list[@]} = 0 ] || awk '
+    BEGIN { for (i = 1; i < ARGC; i++) without[ARGV[i]] }
+    /SPDX-License-Identifier: / { delete without[FILENAME] }
+    FNR == 4 { nextfile }
+    END { for (f in without) { print f ": no SPDX line"; bad = 1 } exit bad }' "${list[@]}"
 }
-
 
 # Debian 12 and 13 have this version of clang-format; others break lines elsewhere.
 gate_format() { files '^tools/.*\.[ch]pp$' | xargs -r clang-format-19 --dry-run -Werror; }
@@ -112,14 +108,11 @@ names() {
 }
 # A function or setting that a page names must exist: here, or in other projects (scripts/names-elsewhere).
 gate_names() {
-  local list bad=0 page name
+  local list
   mapfile -t list < <(files '\.(md|rows)$')
   [ ${#list[@]} -gt 0 ] || return 0
-  project_files | grep -vE '\.(md|rows|tsv)$' | xargs cat | grep -aoE '\b[A-Za-z0-9_]+\b' | sort -u >"$work/names"
-  while read -r page name; do
-    grep -qxF "$name" "$work/names" scripts/names-elsewhere || { echo "$page nothing has the name $name"; bad=1; }
-  done < <(names "${list[@]}")
-  return $bad
+  project_files | grep -vE '\.(md|rows|tsv)$' | xargs cat | grep -aoE '\b[A-Za-z0-9_]+\b' | cat - scripts/names-elsewhere |
+    awk 'NR == FNR { known[$0]; next } !($2 in known) { print $1 " nothing has the name " $2; bad = 1 } END { exit bad }' - <(names "${list[@]}")
 }
 
 # Lines of shell have at most 160 columns, lines of pages 140 outside of tables and examples.
