@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# User-space stacks on the device, each between two hosts: rsockets (also preloaded into a TCP program), many connections, fio,
-# libfabric.
+# User-space stacks on the device, each between two hosts: rsockets (also preloaded into a TCP program), many connections (thousands in
+# tests/applications/connections.sh), fio, libfabric.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -17,7 +17,7 @@ if has rstream; then
   fi
 fi
 if has ucmatose; then
-  over_rdma "1,000 connections: ucmatose" 120 7471 h2 "ucmatose -b 10.9.0.2 -c 1000" h1 "ucmatose -s 10.9.0.2 -c 1000"
+  over_rdma "200 connections: ucmatose" 120 7471 h2 "ucmatose -b 10.9.0.2 -c 200" h1 "ucmatose -s 10.9.0.2 -c 200"
 fi
 # iWARP has no flow control of its own: fio's receives must suffice for all SENDs.
 if has fio; then

@@ -15,8 +15,11 @@ for version in 3 4.0 4.2; do
   check "mount" nfs_attach $version || continue
   check "its transport is RDMA" nfs_over_rdma
   check "16 MiB in 64 KiB pieces, compared" write_and_read 65536 $export_dir
-  check "16 MiB in 1 MiB pieces, compared" write_and_read 1048576 $export_dir
-  check "200 files made, renamed, removed" many_files $export_dir
+  # 4.0 differs from 4.2 in what is within the requests, not in how they are transferred.
+  if [ $version != 4.0 ]; then
+    check "16 MiB in 1 MiB pieces, compared" write_and_read 1048576 $export_dir
+    check "200 files made, renamed, removed" many_files $export_dir
+  fi
   [ $version != 4.2 ] || check "the server restarts while a file is written" restart_under_io
   check "unmount" bounded 60 umount $mount_dir
 done
