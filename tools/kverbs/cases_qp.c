@@ -504,8 +504,6 @@ static void initiator_uses(struct kv_case *t)
 	kv_disconnect(t);
 }
 
-/* ---- Posting does not call the consumer's handlers ---- */
-
 /* ---- Receives that are posted to a queue pair in error ---- */
 
 #define BUFFERS		4
