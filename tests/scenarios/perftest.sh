@@ -61,7 +61,6 @@ for markers in N Y; do
   measure ib_send_bw -n 200 -s 65536
   measure ib_write_bw -n 200 -s 65536
   measure ib_read_bw -e -n 200 -s 65536
-  [ $markers = N ] || break # Markers are in large messages
   measure ib_send_bw -n 500 -s 64
   measure ib_write_bw -n 200 -s 4096 -b
   measure ib_send_lat -e -n 200 -s 64
