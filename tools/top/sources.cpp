@@ -186,14 +186,18 @@ std::vector<Connection> readConnections(const std::string& device, std::string_v
 
 void addLargeNumbers(std::vector<Connection>& connections, std::string_view qps) {
   std::istringstream in{std::string(qps)};
+  auto c = connections.end();
 
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
     std::string link, name, value;
     std::uint64_t qp = 0, number = 0;
 
-    words >> link >> link >> name >> qp;
-    const auto c = name == "lqpn" ? std::ranges::find(connections, qp, &Connection::qp) : connections.end();
+    /* A line that begins with white space continues the one before: iproute2 6.15 folds long lines. */
+    if (!line.starts_with(' ') && !line.starts_with('\t')) {
+      words >> link >> link >> name >> qp;
+      c = name == "lqpn" ? std::ranges::find(connections, qp, &Connection::qp) : connections.end();
+    }
     if (c == connections.end())
       continue;
     while (words >> name)

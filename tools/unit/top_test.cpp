@@ -82,6 +82,18 @@ TEST(TopSources, NumbersOfTheDriverHave64Bits) {
   EXPECT_TRUE(list[1].driver.empty());
 }
 
+TEST(TopSources, NumbersOfTheDriverAreInFoldedLinesToo) {
+  auto list = readConnections(
+      "rd1", R"([{"ifname":"rd1","lqpn":77,"drv_rx_octets":-1,"drv_tx_octets":-1},{"ifname":"rd1","lqpn":78,"drv_rx_octets":-1}])",
+      "");
+
+  addLargeNumbers(list, "link rd1/1 lqpn 77 type RC state RTS comm x \n    drv_role Initiator drv_rx_octets 4294967295 \n"
+                        "\tdrv_tx_octets 5 \nlink rd1/1 lqpn 79 type RC \n    drv_tx_octets 6\n"
+                        "link rd1/1 lqpn 78 type RC \n    drv_rx_octets 4294967296 \n");
+  EXPECT_EQ(list[0].driver.dump(), R"({"drv_rx_octets":4294967295,"drv_tx_octets":5})");
+  EXPECT_EQ(list[1].driver.dump(), R"({"drv_rx_octets":4294967296})");
+}
+
 TEST(TopSources, TheNetdevOfASocketIsNoPartOfItsAddress) {
   std::vector<Connection> list = {{.device = "rd1", .local = "10.9.0.1:42829", .remote = "10.9.0.2:7174"},
                                   {.device = "rd1", .local = "fe80::1:42829", .remote = "fe80::2:7174"}};
