@@ -54,9 +54,9 @@ if [ "$LINKTYPE" = iwmpa ]; then
 fi
 
 say "parameters and counters of a connection"
-# shown DEVICE KEY VALUE: whether the connection's queue pair shows this value.
+# shown DEVICE KEY VALUE: whether the connection's queue pair shows this value. Debian 13's rdma folds long lines.
 shown() {
-  rdma -dd resource show qp link "$1" >"$WORK/qps"
+  rdma -dd resource show qp link "$1" | sed -z 's/ *\n[ \t]\+/ /g' >"$WORK/qps"
   grep 'state RTS' "$WORK/qps" | grep -qE " drv_$2 $3( |\$)" || { echo "not '$2 $3':"; cat "$WORK/qps"; return 1; }
 }
 # connection NUMBER: whether NUMBER connections have been established so far.
