@@ -14,9 +14,16 @@ load_modules || finish
 one_host || finish
 
 share=/run/smb-test-share mount_dir=/run/smb-test-mount address=10.8.0.1 port=5445
-# What they need is among the kernel's modules.
-dependencies() { modinfo -F depends "$modules/$1.ko" | tr , '\n' | xargs -r modprobe -a; }
-load() { dependencies "$1" && for_this_kernel "$modules/$1.ko" && insmod "$modules/$1.ko"; }
+# load MODULE: loads it, and what it needs: the kernel's modules, and from Linux 7 on smbdirect.ko.
+load() {
+  local needed
+  for needed in $(modinfo -F depends "$modules/$1.ko" | tr , ' '); do
+    if [ -d "/sys/module/$needed" ]; then continue
+    elif [ -e "$modules/$needed.ko" ]; then load "$needed"
+    else modprobe "$needed"; fi || return 1
+  done
+  for_this_kernel "$modules/$1.ko" && insmod "$modules/$1.ko"
+}
 
 # ksmbd's listener is for port 5445 if a device of iWARP is there when it starts.
 start_server() { ksmbd.mountd --config="$WORK/ksmbd.conf" && until_true 30 listening "" $port; }
@@ -96,4 +103,5 @@ if check "mount" attach cache=strict; then
 fi
 check "the server is removed" remove_server
 check "the client's module unloads" until_true 60 rmmod cifs
+[ ! -d /sys/module/smbdirect ] || check "... and what both shared" until_true 60 rmmod smbdirect
 finish
