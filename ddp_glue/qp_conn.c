@@ -2,6 +2,8 @@
 /*
  * Queue pairs and their connections: connect and accept, and the upcalls of
  * MPA. qp_end.c has the end.
+ *
+ * tests/prove/starting.pml is a model of the start of a connection.
  */
 #include <mpa/negotiate.h>
 #include "cep.h"
