@@ -100,7 +100,7 @@ struct iwm_dev {
 	netdevice_tracker netdev_tracker;
 	struct list_head entry;		/* devices, devices_lock */
 	bool registered;
-	u8 mac[ETH_ALEN];		/* source of the node GUID */
+	u8 mac[ETH_ALEN] __aligned(2);	/* source of the node GUID */
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;
 	s8 setting[IWM_NUM_SETTINGS];
