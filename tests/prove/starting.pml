@@ -70,18 +70,6 @@ mtype = { CONNECTING, ACCEPTING, CONNECTED, CLOSED };
 mtype state = IDLE;
 bool used, dying, qp_gone, fin_sent, rx_ended, conn_lock;
 bool recv_left = true, send_left = true;	/* not completed */
-#ifdef FALLBACK
-byte qp_ref = 2;
-bool cep = true;		/* qp->cep is set */
-#else
-byte qp_ref = 1;
-bool cep;
-#endif
-#if defined(FALLBACK) || defined(AGAIN)
-byte conn = DEAD;
-#else
-byte conn = NONE;
-#endif
 
 /* struct iwm_sq */
 bool owned, flush, term;
@@ -94,23 +82,29 @@ bool close_queued = true;
 bool close_queued;
 #endif
 
-/* struct iwm_cep */
+/* struct iwm_cep, which has a reference to the queue pair */
 #ifdef FALLBACK
 mtype cep_state = CONNECTING;
+bool cep = true;		/* qp->cep is set */
+byte qp_ref = 2;
 #else
 mtype cep_state;
+bool cep;
+byte qp_ref = 1;
 #endif
 bool ended_early, told;		/* told: iw_cm knows the end */
 
 /* struct mpa_conn: not destroyed; and the lock of the new one */
 bool alive, socket_lock;
 #if defined(FALLBACK) || defined(AGAIN)
+byte conn = DEAD;		/* qp->conn */
 bool dead_alive = true;
 #else
+byte conn = NONE;
 bool dead_alive;
 #endif
 
-bool called, destroyed;
+bool called;
 byte modified;
 
 #define use_qp		assert(!qp_gone)
@@ -206,16 +200,18 @@ inline start_terminate()
 	}
 }
 
+/* With qp->conn_lock held */
 inline send_fin()
 {
-	d_step { use_qp; fin_sent = fin_sent || conn != NONE }
+	use_qp;
+	fin_sent = fin_sent || conn != NONE
 }
 
 inline qp_terminated()
 {
 	d_step {
 		!conn_lock ->
-		fin_sent = fin_sent || conn != NONE;
+		send_fin();
 		moved = state == TERMINATE;
 		state = (moved -> ERROR : state)
 	};
@@ -316,8 +312,8 @@ inline disconnect()
 	send_fin();
 	drop_conn();
 	rx_end();
-	d_step { give(conn_lock); flush = flush || !dying; sq_kick() };
-	tell_cm()
+	give(conn_lock);
+	finish()
 }
 
 /* iwm_qp_close_work(): close_step() */
@@ -357,9 +353,13 @@ end:	do
 			sq_stop();
 			d_step {
 				!conn_lock ->
-				fin_sent = conn != NONE;
-				close_queued = close_queued || fin_sent && !dying
-			}
+				send_fin();
+				waits = fin_sent
+			};
+			if
+			:: waits -> waits = false; queue_close()
+			:: else
+			fi
 		:: state == RTS && !fin_sent
 		fi;
 		close_runs = false
@@ -419,7 +419,7 @@ inline startup_failed()
 
 inline upcall_reply()
 {
-	d_step { assert(!destroyed); use_qp; found = cep };
+	d_step { use_qp; found = cep };
 	if
 	:: !found		/* disconnected meanwhile */
 	:: found -> reply_accepted()
@@ -431,7 +431,6 @@ inline upcall_reply()
 
 inline upcall_receive()
 {
-	assert(!destroyed);
 	d_step { use_qp; ok = state == RTS };
 	if
 	:: ok -> ok = false; assert(!rx_ended)
@@ -442,7 +441,7 @@ inline upcall_receive()
 /* iwm_qp_upcall_closed(): tcp_lost() */
 inline upcall_closed()
 {
-	assert(!destroyed);
+	use_qp;
 	if
 	:: state == IDLE -> tell_cm()
 	:: else ->
@@ -577,9 +576,7 @@ active proctype caller()
 #endif
 				state = IDLE;
 				used = false
-#ifndef LEAVE_ALWAYS
 			:: else
-#endif
 			fi
 		};
 		cep = false
@@ -687,7 +684,7 @@ active [MODIFIERS] proctype modifier()
 	byte dropped = NONE;
 	bool ends, moved, waits, mine, was;
 
-	d_step { assert(!destroyed); qp_ref++ };
+	qp_ref++;
 	if
 	:: MODIFIERS == 1 || _pid & 1 ->
 		disconnect();
@@ -698,7 +695,7 @@ active [MODIFIERS] proctype modifier()
 #ifdef RESET_BY_STATE
 		ends = state != IDLE;
 #else
-		d_step { ends = state != IDLE || cep };
+		ends = state != IDLE || cep;
 #endif
 		if
 		:: ends ->
@@ -731,7 +728,7 @@ active proctype consumer()
 	!qp_ref;
 	d_step { send_cancelled = true; send_queued = false };
 	!send_runs;
-	d_step { qp_gone = true; destroyed = true };
+	qp_gone = true;
 end:	timeout;
 	assert(called && !qp_ref && !close_queued && !send_queued)
 }
