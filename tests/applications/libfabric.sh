@@ -14,10 +14,11 @@ found() {
   in1 fi_info -p "$1" -t "$2"
   in1 fi_info -p "$1" -t "$2" | grep -q 'domain: rd1'
 }
-pingpong() {
-  local text=$1 provider=$2 type=$3 options=$4 address=${5:-10.9.0.2}
-  over_rdma "$text" 120 47592 h2 "fi_pingpong -p '$provider' -e $type $options" h1 "fi_pingpong -p '$provider' -e $type $options $address"
+messages() {
+  local text=$1 options=$2 address=${3:-10.9.0.2}
+  over_rdma "$text" 120 47592 h2 "fi_pingpong -p verbs -e msg $options" h1 "fi_pingpong -p verbs -e msg $options $address"
 }
+datagrams() { over_rdma "$1" 120 47592 h2 "$(rxm 1 "$2")" h1 "$(rxm 1 "$2 10.9.0.2")"; }
 
 check "fi_info lists it: verbs, messages" found verbs FI_EP_MSG
 check "fi_info lists it: verbs;ofi_rxm, reliable datagrams" found 'verbs;ofi_rxm' FI_EP_RDM
@@ -26,11 +27,11 @@ for markers in N Y; do
   set_parameter markers $markers || break
   say "Markers: $markers"
   for size in 1 65536 1048576; do
-    pingpong "verbs, $size octets" verbs msg "-I 20 -c -S $size"
-    pingpong "verbs;ofi_rxm, $size octets" 'verbs;ofi_rxm' rdm "-I 20 -c -S $size"
-    pingpong "verbs;ofi_rxm, tagged, $size octets" 'verbs;ofi_rxm' rdm "-I 20 -c -m tagged -S $size"
+    messages "verbs, $size octets" "-I 20 -c -S $size"
+    datagrams "verbs;ofi_rxm, $size octets" "-I 20 -c -S $size"
+    datagrams "verbs;ofi_rxm, tagged, $size octets" "-I 20 -c -m tagged -S $size"
   done
 done
-pingpong "verbs, IPv6" verbs msg "-I 20 -c -6" fd09::2
-pingpong "verbs, 6 MiB" verbs msg "-I 4 -c -S 6291456"
+messages "verbs, IPv6" "-I 20 -c -6" fd09::2
+messages "verbs, 6 MiB" "-I 4 -c -S 6291456"
 finish

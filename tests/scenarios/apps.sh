@@ -29,7 +29,6 @@ if has fio; then
 fi
 if has fi_pingpong; then
   over_rdma "libfabric: verbs" 60 47592 h2 "fi_pingpong -p verbs -e msg -I 10 -c" h1 "fi_pingpong -p verbs -e msg -I 10 -c 10.9.0.2"
-  over_rdma "libfabric: verbs;ofi_rxm" 60 47592 h2 "fi_pingpong -p 'verbs;ofi_rxm' -e rdm -I 10 -c" \
-    h1 "fi_pingpong -p 'verbs;ofi_rxm' -e rdm -I 10 -c 10.9.0.2"
+  over_rdma "libfabric: verbs;ofi_rxm" 60 47592 h2 "$(rxm 6 "-I 10 -c")" h1 "$(rxm 6 "-I 10 -c 10.9.0.2")"
 fi
 finish
