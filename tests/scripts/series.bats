@@ -13,15 +13,23 @@ echo "the kernel boots" >"$out/console"
 begin() { echo "start $1"; name=$1; }
 end() { printf 'end\t%s\t%s\t0.1\n' "$name" "$1"; }
 good() { end 0; }
+meets() { until ls "$out"/../{one,two}/console*; do sleep 0.1; done >/dev/null 2>&1; end 0; } # two guests
 leaves() { end 0; exit; }
 waits() { until [ -e "$out/end-$name" ]; do sleep 0.1; done; end 124; exit; }
 halves() { printf 'end\t%s\t' "$name"; sleep 1.5; printf '0\t0.1\n'; }
 dies() { kill -9 $$; }
 hangs() { trap '' TERM; echo $BASHPID >"$out/pid"; while :; do sleep 1000; done; }
-while IFS=$'\t' read -r name _ command; do
+next() {
+  echo ready
+  until [ -e "$out/next" ]; do sleep 0.1; done
+  IFS=$'\t' read -r name _ command <"$out/next"
+  rm "$out/next"
+  [ -n "$name" ]
+}
+while next; do
   begin "$name"
   $command
-done <"$out/todo"
+done
 RUNNER
 }
 list() { for command; do printf '%s\t1\t%s\n' "$command" "$command"; done >"$work/list"; }
@@ -35,6 +43,21 @@ list() { for command; do printf '%s\t1\t%s\n' "$command" "$command"; done >"$wor
   [ "$status" = 0 ]
   [ -e "$work/out/console.3" ] && [ ! -e "$work/out/console.4" ]
   grep -q "a message of the runner" "$work/out/dies.log" && grep -q "the kernel boots" "$work/out/dies.log"
+}
+
+@test "two series that share a list execute each command once" {
+  fake_guest
+  for name in a b c d e f; do printf '%s\t60\tmeets\n' $name; done >"$work/list"
+  mkdir "$work/claims"
+  ./series "$work/bin/runner" "$work/one" "$work/claims" <"$work/list" >"$work/results.one" &
+  tac "$work/list" | ./series "$work/bin/runner" "$work/two" "$work/claims" >"$work/results.two"
+  wait $!
+  head "$work"/results.*
+  [ "$(sort "$work"/results.* | cut -f 1,2 | tr '\t\n' ' ;')" = "a 0;b 0;c 0;d 0;e 0;f 0;" ]
+  grep -q ^a "$work/results.one" && grep -q ^f "$work/results.two"
+  # Nothing is left: no guest boots.
+  run ./series /no/runner "$work/three" "$work/claims" <"$work/list"
+  [ "$status" = 0 ] && [ -z "$output" ]
 }
 
 @test "series fails when a guest executes nothing" {

@@ -135,6 +135,15 @@ std::uintmax_t length(const fs::path& file) {
   return error ? 0 : size;
 }
 
+/** Gives the guest the next command, or an empty file when none is left. The guest may look at any time: the file appears whole. */
+void giveNext(Series& series, const fs::path& out) {
+  const Command* const command = series.take();
+
+  if (!(std::ofstream(out / "next.new") << (command ? command->line : "") << std::flush))
+    throw std::runtime_error("cannot write " + (out / "next.new").string());
+  fs::rename(out / "next.new", out / "next");
+}
+
 /** Takes what the guest does, until it has ended or must be ended. */
 void follow(Series& series, Guest& guest, Watch& watch, const fs::path& out) {
   std::string line;
@@ -144,7 +153,9 @@ void follow(Series& series, Guest& guest, Watch& watch, const fs::path& out) {
 
     if (event == Guest::Event::Line) {
       const auto kind = series.line(line, watch.now());
-      if (kind == Series::Kind::End)
+      if (kind == Series::Kind::Ready)
+        giveNext(series, out);
+      else if (kind == Series::Kind::End)
         std::cout << series.result() << std::endl;
       else if (kind == Series::Kind::Other)
         std::cerr << line << std::endl;
@@ -158,16 +169,12 @@ void follow(Series& series, Guest& guest, Watch& watch, const fs::path& out) {
   }
 }
 
-/** Runs the commands that are left in a guest, as far as it goes; returns false when it has not begun one. */
+/** Runs commands in a guest, as far as it goes; returns false when it has not begun one. */
 bool runGuest(Series& series, const fs::path& runner, const fs::path& out, const std::string& console) {
   Watch watch(out);
   std::error_code none;
 
-  {
-    std::ofstream todo(out / "todo");
-    for (const auto& command : series.left())
-      todo << command.line << '\n';
-  }
+  fs::remove(out / "next");
   series.boots();
   {
     Guest guest({runner, "-n", "-t", std::to_string(series.guestSeconds()), "-o", out, "--", "bash /run/vm/loop"}, out / "runner");
@@ -193,7 +200,7 @@ bool runGuest(Series& series, const fs::path& runner, const fs::path& out, const
 
 int run(Series& series, const fs::path& runner, const fs::path& out) {
   catchSignals();
-  for (int guest = 1; !series.left().empty(); guest++)
+  for (int guest = 1; series.take(); guest++)
     if (!runGuest(series, runner, out, (out / "console.").string() + std::to_string(guest)))
       return 1;
   return 0;

@@ -16,7 +16,7 @@ using namespace runner;
 using Words = std::vector<std::string>;
 
 const char* const help = R"(usage:
-  test-runner series SLOWNESS RUNNER OUT <LIST                  runs commands in guests: see scripts/series
+  test-runner series SLOWNESS RUNNER OUT [CLAIMS] <LIST         runs commands in guests: see scripts/series
   test-runner count TAP NAME SECONDS [LOG]                      prints a stage's lines for the tests of a file of TAP
   test-runner rows TAP NAME LOG                                 prints a stage's line for each test of TAP that is not in a subtest
   test-runner spoil TAP STATUS                                  fails the tests of TAP, when the whole has ended with STATUS
@@ -50,6 +50,14 @@ Words words(const std::string& text) {
   std::istringstream in(text);
 
   return {std::istream_iterator<std::string>(in), {}};
+}
+
+/** A folder in CLAIMS is a command that a series has taken. */
+Claim claim(const Words& w) {
+  if (w.size() < 4)
+    return [](const std::string&) { return true; };
+  return
+      [claims = std::filesystem::path(w[3])](const std::string& name) { return std::filesystem::create_directory(claims / name); };
 }
 
 int count(const Words& w) {
@@ -98,8 +106,8 @@ int execute(Words w) {
 
   if (!w.empty())
     w.erase(w.begin());
-  if (command == "series 3") {
-    Series series(std::cin, std::stoi(w[0]));
+  if (command == "series 3" || command == "series 4") {
+    Series series(std::cin, std::stoi(w[0]), claim(w));
     return run(series, w[1], w[2]);
   }
   if (command == "count 3" || command == "count 4")

@@ -12,12 +12,22 @@ constexpr int longest = 10; ///< times its limit a command may run
 
 } // namespace
 
-Series::Series(std::istream& list, int slowness) : kernelLimit_(120 * second * slowness), askedLimit_(60 * second * slowness) {
+Series::Series(std::istream& list, int slowness, Claim claim)
+    : claim_(std::move(claim)), kernelLimit_(120 * second * slowness), askedLimit_(60 * second * slowness) {
   for (std::string line; std::getline(list, line);) {
     auto f = fields(line);
     f.resize(3);
     left_.push_back({f[0], std::atoi(f[1].c_str()) * second, line});
   }
+}
+
+const Command* Series::take() {
+  while (!taken_ && !left_.empty()) {
+    taken_ = claim_(left_.front().name);
+    if (!taken_)
+      left_.pop_front();
+  }
+  return taken_ ? &left_.front() : nullptr;
 }
 
 OwnTime Series::guestSeconds() const {
@@ -35,21 +45,28 @@ void Series::limitNext(OwnTime limit, OwnTime now) {
   asked_.reset();
 }
 
+/** The command has ended. */
+void Series::drop() {
+  left_.pop_front();
+  running_ = taken_ = false;
+}
+
 void Series::boots() {
   running_ = worked_ = killed_ = false;
   limitNext(kernelLimit_, 0);
 }
 
 Series::Kind Series::line(const std::string& line, OwnTime now) {
-  if (!left_.empty() && line == "start " + left_.front().name) {
+  if (!running_ && line == "ready")
+    return Kind::Ready;
+  if (taken_ && line == "start " + left_.front().name) {
     running_ = worked_ = true;
     limitNext(left_.front().limit, now);
     return Kind::Start;
   }
   if (running_ && line.starts_with("end\t" + left_.front().name + "\t")) {
     result_ = line.substr(line.find('\t') + 1);
-    left_.pop_front();
-    running_ = false;
+    drop();
     limitNext(kernelLimit_, now);
     return Kind::End;
   }
@@ -75,8 +92,7 @@ Series::Outcome Series::ends(OwnTime now) {
   if (!running_)
     return worked_ ? Outcome::Between : Outcome::Useless;
   result_ = left_.front().name + (killed_ ? "\t124\t" : "\t125\t") + std::to_string((now - begun_) / second);
-  left_.pop_front();
-  running_ = false;
+  drop();
   return Outcome::Under;
 }
 

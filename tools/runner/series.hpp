@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <istream>
 #include <optional>
 #include <string>
@@ -20,17 +21,25 @@ struct Command {
   std::string line; ///< the line of the list, as the guest's loop reads it
 };
 
+/** Takes the command NAME from a list that several series share; false when another series has taken it. */
+using Claim = std::function<bool(const std::string& name)>;
+
 /**
- * Decides. The caller starts guests and passes on what they print; it knows their time. A guest executes the commands that are
- * left, in order, and prints "start NAME" and "end<tab>NAME<tab>STATUS<tab>SECONDS" for each. It ends after a command that must not
- * have others behind it.
+ * Decides. The caller starts guests and passes on what they print; it knows their time. A guest prints "ready", gets a command, and
+ * prints "start NAME" and "end<tab>NAME<tab>STATUS<tab>SECONDS" for it. It ends after a command that must not have others behind
+ * it.
  */
 class Series {
 public:
-  /** @param list lines of NAME<tab>SECONDS<tab>COMMAND @param slowness factor of the time that the kernel takes between commands */
-  Series(std::istream& list, int slowness);
+  /**
+   * @param list lines of NAME<tab>SECONDS<tab>COMMAND
+   * @param slowness factor of the time that the kernel takes between commands
+   * @param claim is called once for each command, before it is executed
+   */
+  Series(std::istream& list, int slowness, Claim claim);
 
-  const std::deque<Command>& left() const { return left_; }
+  /** Takes the next command; the same again while it has not ended. nullptr: none is left, and no guest needs to boot. */
+  const Command* take();
 
   /** The command that the guest executes; nullptr: none. */
   const Command* current() const { return running_ ? &left_.front() : nullptr; }
@@ -41,8 +50,8 @@ public:
   /** A new guest boots. */
   void boots();
 
-  enum class Kind { Other, Start, End };
-  /** The guest has printed @p line. Returns what it means; result() has the result of a command that has ended. */
+  enum class Kind { Other, Ready, Start, End };
+  /** The guest has printed @p line. Returns what it means: Ready: give it take(); End: the command's result is in result(). */
   Kind line(const std::string& line, OwnTime now);
   /** NAME<tab>STATUS<tab>SECONDS */
   const std::string& result() const { return result_; }
@@ -64,8 +73,11 @@ public:
 
 private:
   void limitNext(OwnTime limit, OwnTime now);
+  void drop();
 
-  std::deque<Command> left_;
+  const Claim claim_;
+  std::deque<Command> left_; ///< the first is taken when taken_ is set; another series may have taken any other
+  bool taken_ = false;
   const OwnTime kernelLimit_, askedLimit_;
   bool running_ = false, worked_ = false, killed_ = false;
   std::string result_;
