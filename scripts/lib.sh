@@ -35,8 +35,9 @@ SLOWNESS=1
 export PATIENCE=$((SLOWNESS * 10))
 
 # session_nice NICE: sets the priority of this session. The scheduler divides the processors among sessions (autogroups); the nice values of
-# programs count only within their session.
-session_nice() { { echo "$1" >/proc/self/autogroup; } 2>/dev/null || true; }
+# programs count only within their session. The file is missing on kernels without autogroups, and empty for a session that has none.
+AUTOGROUP=${AUTOGROUP:-/proc/self/autogroup}
+session_nice() { { echo "$1" >"$AUTOGROUP"; } 2>/dev/null || true; }
 
 # A plain user's PATH on Debian lacks the folders where modprobe, rdma and depmod live.
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C

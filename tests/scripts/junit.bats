@@ -71,15 +71,17 @@ exit 1
 MEET
   printf '#!/bin/bash\nmeet uml unit\n' >"$work/scripts/uml/build"
   chmod +x "$work/scripts/uml/build"
-  stage unit "meet unit uml && [ ! -e $work/static-1 ]"
+  echo "/autogroup-7 nice 3" >"$work/autogroup"
+  stage unit "meet unit uml && [ ! -e $work/static-1 ] && grep -qx 19 $work/autogroup"
   stage static "meet static-1 scenarios-1"
   stage kunit "meet kunit scenarios-2"
   stage scenarios "meet scenarios-1 static-1 && meet scenarios-2 kunit"
   stage conformance true
 
-  IWMPA_NO_SETUP=1 run "$work/scripts/check" unit static kunit scenarios conformance
+  AUTOGROUP=$work/autogroup IWMPA_NO_SETUP=1 run "$work/scripts/check" unit static kunit scenarios conformance
   echo "$output"
   [ "$status" = 0 ]
+  grep -qx 3 "$work/autogroup"
   [ "${lines[-1]}" = "10 passed, 0 failed, 0 skipped" ]
   for name in unit static kunit scenarios conformance; do says "string(//testsuite[@name='$name']/@tests)" 2; done
 }
@@ -106,7 +108,8 @@ ENDLESS
   for name in static scenarios; do stage $name "endless $name"; done
 
   # The shell of a test starts its jobs with SIGINT ignored, which they could not undo.
-  IWMPA_NO_SETUP=1 perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$work/scripts/check" static scenarios >"$work/output" 2>&1 3>&- &
+  # A session without an autogroup has an empty file.
+  AUTOGROUP=/dev/null IWMPA_NO_SETUP=1 perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$work/scripts/check" static scenarios >"$work/output" 2>&1 3>&- &
   check=$!
   until [ -s "$work/pid-static" ] && [ -s "$work/pid-scenarios" ]; do kill -0 $check; sleep 0.1; done
   kill -INT $check
