@@ -34,6 +34,12 @@ SLOWNESS=1
 # The factor of all timeouts in tests, because the machine may be busy.
 export PATIENCE=$((SLOWNESS * 10))
 
+# QEMU's options for an emulated amd64 CPU, and arguments for the kernel, without which a guest takes up to twice as long:
+# erms=off      or the kernel and the C library use "rep movsb" and "rep stosb", which QEMU emulates octet by octet
+# tsc=reliable  or the kernel reads the HPET, a device, whenever it needs the time, because it trusts no TSC of several such CPUs
+# norandmaps    or QEMU translates a program's code again for each process, which has addresses of its own
+EMULATED_CPU='-accel tcg,thread=multi -cpu max,la57=off,erms=off' FAST_GUEST='tsc=reliable norandmaps'
+
 # session_nice NICE: sets the priority of this session. The scheduler divides the processors among sessions (autogroups); the nice values of
 # programs count only within their session. The file is missing on kernels without autogroups, and empty for a session that has none.
 AUTOGROUP=${AUTOGROUP:-/proc/self/autogroup}
