@@ -2,7 +2,8 @@
 # Targets: make help. The kernel's own build reads Kbuild, beside this file.
 #
 # Settings, in the environment or on the command line:
-#   KERNEL=6.1|6.12|7     Debian's kernel to build for and to boot (default: the machine's: 6.1 on Debian 12, 6.12 on 13; others are fetched, not installed)
+#   KERNEL=6.1|6.12|7     Debian's kernel to build for and to boot (default: the machine's: 6.1 on Debian 12, 6.12 on 13; others are fetched, not installed);
+#                         KERNEL=6.1-oldest is the oldest release of 6.1 that Debian's archive still has
 #   ARCH=arm64|s390x|ppc64el  make unit: build for this architecture, and run in QEMU; also make modules, scenarios and kernels
 #   ARCH=riscv64          the same without scenarios and kernels
 #   FAR_ARCH=s390x        make interop: the far guest is of this architecture

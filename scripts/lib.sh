@@ -104,9 +104,11 @@ need_commands() {
 # lock_cache NAME: allows one writer at a time for an entry of the cache; the lock (file descriptor 9) ends with the process.
 lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
 
-# cached_kernel SERIES-OR-RELEASE: prints the newest release of it that scripts/fetch-kernel has put into the cache, if any.
+# cached_kernel SERIES-OR-RELEASE: prints the newest release of it that scripts/fetch-kernel has put into the cache, if any; of SERIES-oldest,
+# the one that it found to be the oldest.
 cached_kernel() {
   local series=${1%-[0-9]*k}
+  if [ "${1%-oldest}" != "$1" ]; then basename "$(readlink -e "$CACHE/oldest-${1%-oldest}-$FLAVOUR")" | sed -n 's/^kernel-//p'; return; fi
   { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$series*" -name "*-$FLAVOUR" -printf '%f\n' 2>/dev/null || true; } |
     sed -n "s/^linux-headers-\(${series//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
 }

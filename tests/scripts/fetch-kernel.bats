@@ -28,3 +28,12 @@ CACHE
   run ./fetch-kernel 6.1
   [ "$status" = 1 ] && [[ $output == *"fetching Debian's kernel 6.1.0-57-amd64"* ]]
 }
+
+@test "fetch-kernel SERIES-oldest fetches the oldest release, which the cache then has by that name" {
+  archive linux-image-6.1.0-57-amd64
+  run ./fetch-kernel 6.1-oldest
+  echo "$output"
+  [ "$status" = 0 ] && [ "$output" = 6.1.0-56-amd64 ]
+  mkdir -p "$IWMPA_CACHE"/kernel-6.1.0-55-amd64/usr/src/linux-headers-6.1.0-55-amd64 # not of today's archive
+  [ "$(. ./lib.sh && cached_kernel 6.1-oldest)" = 6.1.0-56-amd64 ]
+}
