@@ -190,7 +190,7 @@ package-check: ## test the packages in a whole Debian 12 and 13, and an upgrade 
 	@scripts/package-check
 
 .PHONY: fresh
-fresh: ## make deb and make demo (FULL=1: also make check) in bare roots of Debian 12 and 13, as root and as a user (T selects)
+fresh: ## make deb and make demo (FULL=1: also make check) in bare roots of Debian 12 and 13, as root and as a user
 	@scripts/fresh
 
 .PHONY: clean
