@@ -102,7 +102,7 @@ fuzz: ## libFuzzer over the parsers, and over the modules in User Mode Linux, FU
 	@scripts/fuzz
 
 .PHONY: prove
-prove: ## models of the lock-free parts (Spin), the pure files with any input (Frama-C), and mutants that lack a barrier, step or check
+prove: ## models of the lock-free parts (Spin), pairs of barriers (herd7), the pure files with any input (Frama-C), and mutants that lack a barrier, step or check
 	@scripts/prove
 
 .PHONY: intree

@@ -128,8 +128,12 @@ static void gather_send(struct iwm_gather *gather)
 {
 	struct iwm_qp *qp = gather_qp(gather);
 
-	/* Cleared first: own_look() sees posts that found the bit set. */
-	clear_bit(IWM_SQ_GATHERING, &qp->sq->flags);
+	/*
+	 * Cleared first: own_look() sees posts that found the bit set. With
+	 * release: the next poster may link the queue into another CPU's list,
+	 * whose lock does not order what unlink_locked() has written.
+	 */
+	clear_bit_unlock(IWM_SQ_GATHERING, &qp->sq->flags);
 	/* Later posters find it clear even if a claim keeps this owner out. */
 	smp_mb__after_atomic();
 	gather_learn(gather, iwm_sq_run_atomic(qp, IWM_SQ_ATOMIC));

@@ -89,7 +89,7 @@ gate_spdx() {
 gate_format() { files '^tools/.*\.[ch]pp$' | xargs -r clang-format-19 --dry-run -Werror; }
 
 prose() {
-  files '\.(md|rows|[1478]|[ch]|[ch]pp|sh|bash|bats|pml)$|(^|/)(Kbuild|Makefile|CMakeLists.txt|control)$|^scripts/[^.]*$' |
+  files '\.(md|rows|[1478]|[ch]|[ch]pp|sh|bash|bats|pml|litmus)$|(^|/)(Kbuild|Makefile|CMakeLists.txt|control)$|^scripts/[^.]*$' |
     { grep -vE 'corpus/|vectors/' || true; }
 }
 gate_spelling() { prose | xargs -r codespell --ignore-words-list te,tthe,wirte,upto,iif; }
