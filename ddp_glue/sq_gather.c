@@ -301,7 +301,8 @@ void iwm_gather_stop(struct iwm_qp *qp)
 	hrtimer_cancel(&gather->timer);
 	if (gather_unlink(gather))
 		gather_put(gather);
-	wait_var_event(&gather->users, !atomic_read(&gather->users));
+	/* Pairs with gather_put(): the caller frees what they have used */
+	wait_var_event(&gather->users, !atomic_read_acquire(&gather->users));
 }
 
 /* Context: process, may sleep. Return: 0 or a negative errno. */
