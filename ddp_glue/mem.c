@@ -366,8 +366,14 @@ int iwm_mr_enable(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 	if (ibmr->pd != ibqp->pd)
 		return -EPERM;
 	/* An invalid region gets no new users: look at it first */
-	if (smp_load_acquire(&mr->loan.valid))
+	if (READ_ONCE(mr->loan.valid))
 		return -EBUSY;
+	/*
+	 * Pairs with mr_find(): a lookup finds the region invalid, or is seen.
+	 * When a peer's invalidation on a third CPU is still under way, an
+	 * acquire is not enough on ppc64.
+	 */
+	smp_mb();
 
 	/* For mr_quiesce(), too: a valid region may never become quiet. */
 	if (!mr_is_unused(mr)) {
