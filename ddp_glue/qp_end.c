@@ -250,7 +250,11 @@ int iwm_qp_close(struct iwm_qp *qp)
 	}
 	if (from == IWM_QP_IDLE)
 		return -EINVAL;
-	/* A program may have posted receives since then, without a call. */
+	/*
+	 * A program may have posted receives since then, without a call. Either
+	 * iwm_qp_rx_end() sees them, or we see @rx_ended.
+	 */
+	smp_mb();
 	if (READ_ONCE(qp->rx_ended))
 		iwm_qp_flush_rq(qp);
 	return 0;
