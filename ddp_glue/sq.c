@@ -442,7 +442,7 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 		smp_store_release(&sq->orq_get, sq->orq_get + 1);
 	}
 	iwm_sq_complete(qp, false);
-	smp_mb();	/* pairs with iwm_msg_wait_read() */
+	/* A full barrier, which pairs with iwm_msg_wait_read() */
 	if (test_and_clear_bit(IWM_SQ_WAIT_READ, &sq->flags))
 		iwm_sq_kick(qp);
 	if (unlikely(status != peers))
