@@ -68,9 +68,6 @@ enum {
  *	for another hand-over, or to look whether the connection is idle
  * @deadline: jiffies at which the startup ends
  * @flags: atomic bits
- * @saved_data_ready: the socket's own callback
- * @saved_state_change: likewise
- * @saved_write_space: likewise
  * @rx: receive direction
  * @tx: transmit direction
  */
@@ -102,10 +99,6 @@ struct mpa_conn {
 	struct delayed_work timer;
 	unsigned long deadline;
 	unsigned long flags;
-
-	void (*saved_data_ready)(struct sock *sk);
-	void (*saved_state_change)(struct sock *sk);
-	void (*saved_write_space)(struct sock *sk);
 
 	struct mpa_rx rx;
 	struct mpa_tx tx;

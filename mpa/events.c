@@ -12,6 +12,7 @@
 #include "events.h"
 #include "half_open.h"
 #include "handshake.h"
+#include "owner.h"
 #include "params.h"
 #include "rx.h"
 #include "rx_early.h"
@@ -140,7 +141,7 @@ static void conn_state_change(struct sock *sk)
 		return;
 	/* Wake up calls that sleep on a program's socket. */
 	if (!conn->sock)
-		conn->saved_state_change(sk);
+		mpa_tcp_callbacks.state_change(sk);
 	if (conn->state < MPA_FULL)
 		mpa_conn_queue(conn);
 	else
@@ -163,6 +164,12 @@ static void conn_write_space(struct sock *sk)
 		conn->ops->writable(conn->consumer);
 }
 
+static const struct mpa_callbacks conn_callbacks = {
+	.state_change = conn_state_change,
+	.data_ready = conn_data_ready,
+	.write_space = conn_write_space,
+};
+
 /**
  * mpa_conn_attach() - take over a socket's callbacks, and tune our own sockets
  * @conn: connection; gets a reference that mpa_conn_let_go() drops
@@ -178,20 +185,9 @@ bool mpa_conn_attach(struct mpa_conn *conn)
 	struct sock *sk = conn->sk;
 
 	sock_owned_by_me(sk);
-	write_lock_bh(&sk->sk_callback_lock);
-	if (sk->sk_user_data) {
-		write_unlock_bh(&sk->sk_callback_lock);
+	if (!mpa_owner_take(sk, conn, &conn_callbacks))
 		return false;
-	}
 	mpa_conn_get(conn);
-	conn->saved_data_ready = sk->sk_data_ready;
-	conn->saved_state_change = sk->sk_state_change;
-	conn->saved_write_space = sk->sk_write_space;
-	sk->sk_user_data = conn;
-	sk->sk_data_ready = conn_data_ready;
-	sk->sk_state_change = conn_state_change;
-	sk->sk_write_space = conn_write_space;
-	write_unlock_bh(&sk->sk_callback_lock);
 	if (conn->sock)
 		mpa_sock_tune(sk);
 	return true;
@@ -200,17 +196,8 @@ bool mpa_conn_attach(struct mpa_conn *conn)
 /* Context: process; socket lock held. Drops the socket's reference. */
 static void conn_detach(struct mpa_conn *conn)
 {
-	struct sock *sk = conn->sk;
-
-	if (sk->sk_user_data != conn)
-		return;
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
 	mpa_early_unwatch_acks(conn);
-	sk->sk_data_ready = conn->saved_data_ready;
-	sk->sk_state_change = conn->saved_state_change;
-	sk->sk_write_space = conn->saved_write_space;
-	write_unlock_bh(&sk->sk_callback_lock);
+	mpa_owner_release(conn->sk, conn, &conn_callbacks);
 	mpa_conn_put(conn);	/* not the last: the caller has a reference */
 }
 

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "linger.h"
+#include "owner.h"
 #include "sock.h"
 #include "work.h"
 
@@ -26,14 +27,12 @@
 #define LINGER_MAX_REFUSED	1024
 
 /**
- * struct lingering - a socket, with its callbacks
+ * struct lingering - a socket that waits for its end
  * @entry: in the list of all
  * @end: releases it: when the wait is over, or after LINGER_MAX_MS
  * @wq: of @end; programs' sockets do not keep those of storage waiting
  * @refused: the connection has never been in Full Operation
  * @sock: the socket, which @end releases
- * @saved_data_ready: the socket's own callback
- * @saved_state_change: likewise
  */
 struct lingering {
 	struct list_head entry;
@@ -41,8 +40,6 @@ struct lingering {
 	struct workqueue_struct *wq;
 	bool refused;
 	struct socket *sock;
-	void (*saved_data_ready)(struct sock *sk);
-	void (*saved_state_change)(struct sock *sk);
 };
 
 /*
@@ -78,35 +75,21 @@ static void lingering_state_change(struct sock *sk)
 	spin_unlock_bh(&linger_lock);
 }
 
+static const struct mpa_callbacks lingering_callbacks = {
+	.state_change = lingering_state_change,
+	.data_ready = lingering_data_ready,
+};
+
 /* False: BPF's sockmap has taken it since its connection was detached. */
 static bool lingering_attach(struct lingering *l)
 {
-	struct sock *sk = l->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	if (sk->sk_user_data) {
-		write_unlock_bh(&sk->sk_callback_lock);
-		return false;
-	}
-	l->saved_data_ready = sk->sk_data_ready;
-	l->saved_state_change = sk->sk_state_change;
-	sk->sk_user_data = l;
-	sk->sk_data_ready = lingering_data_ready;
-	sk->sk_state_change = lingering_state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
-	return true;
+	return mpa_owner_take(l->sock->sk, l, &lingering_callbacks);
 }
 
 /* Context: process, socket lock held. */
 static void lingering_detach(struct lingering *l)
 {
-	struct sock *sk = l->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = l->saved_data_ready;
-	sk->sk_state_change = l->saved_state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
+	mpa_owner_release(l->sock->sk, l, &lingering_callbacks);
 }
 
 static void linger_end(struct work_struct *work)

@@ -10,6 +10,7 @@
 #include "events.h"
 #include "half_open.h"
 #include "handshake.h"
+#include "owner.h"
 #include "sock.h"
 #include "work.h"
 
@@ -25,7 +26,6 @@
  * @params: those of the connections
  * @work: accepts connections; only it adds to @half_open
  * @half_open: connections that wait for their Request
- * @saved_data_ready: TCP's own callback
  */
 struct mpa_listener {
 	struct socket *sock;
@@ -33,7 +33,6 @@ struct mpa_listener {
 	struct mpa_params params;
 	struct delayed_work work;
 	struct mpa_half_open half_open;
-	void (*saved_data_ready)(struct sock *sk);
 };
 
 /*
@@ -58,7 +57,6 @@ static void listener_attach(struct mpa_listener *listener)
 	struct sock *sk = listener->sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
-	listener->saved_data_ready = sk->sk_data_ready;
 	/* Children are cloned from this socket, but without our pointer. */
 	__rcu_assign_sk_user_data_with_flags(sk, listener,
 					     SK_USER_DATA_NOCOPY);
@@ -73,7 +71,7 @@ static void listener_detach(struct mpa_listener *listener)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_user_data = NULL;
-	sk->sk_data_ready = listener->saved_data_ready;
+	sk->sk_data_ready = mpa_tcp_callbacks.data_ready;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -124,7 +122,7 @@ static void listener_incoming(struct mpa_listener *listener,
 	bool taken;
 
 	lock_sock(sk);
-	sk->sk_data_ready = listener->saved_data_ready;	/* not inherited */
+	sk->sk_data_ready = mpa_tcp_callbacks.data_ready; /* not inherited */
 	release_sock(sk);
 	conn = mpa_conn_alloc(sk, sock, &listener->params, mib, mpa_conn_work);
 	if (!conn) {

@@ -6,6 +6,7 @@
 #include "conn.h"
 #include "crc.h"
 #include "linger.h"
+#include "owner.h"
 #include "sock.h"
 #include "user.h"
 #include "work.h"
@@ -16,6 +17,9 @@ static int __init mpa_init(void)
 
 	if (ret)
 		return ret;
+	ret = mpa_owner_module_init();
+	if (ret)
+		goto err_exit_crc;
 	ret = mpa_conn_module_init();
 	if (ret)
 		goto err_exit_crc;

@@ -3,6 +3,7 @@
  * TCP_ULP "mpa": attaching to a program's socket, and the socket's functions.
  * Until MPA is started, and after a refusal, they only call TCP's own.
  */
+#include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -12,6 +13,7 @@
 #include "compat.h"
 #include "conn.h"
 #include "events.h"
+#include "owner.h"
 #include "user.h"
 
 /**
@@ -399,6 +401,15 @@ static struct mpa_functions *functions_of(const struct sock *sk)
 
 static struct tcp_ulp_ops mpa_tcp_ulp __read_mostly;
 
+/*
+ * When the peer speaks plain TCP, SMC gives the file of its own socket a TCP
+ * socket. It goes on to use the TCP socket, and takes it back with the close.
+ */
+static bool file_is_sockets_own(struct socket *sock)
+{
+	return sock->file && file_inode(sock->file) == SOCK_INODE(sock);
+}
+
 static int user_init(struct sock *sk)
 {
 	struct mpa_functions *f;
@@ -407,12 +418,7 @@ static int user_init(struct sock *sk)
 	sock_owned_by_me(sk);
 	if (sk->sk_state != TCP_ESTABLISHED)
 		return -ENOTCONN;
-	/*
-	 * When the peer speaks plain TCP, AF_SMC gives a program a socket of
-	 * the kernel's. Its callbacks, and those of sockets that a listener
-	 * accepts, take any sk_user_data that is not NULL for SMC's own.
-	 */
-	if (sk->sk_user_data || sk->sk_kern_sock)
+	if (sk->sk_user_data || !file_is_sockets_own(sk->sk_socket))
 		return -EBUSY;
 	f = functions_of(sk);
 	if (IS_ERR(f))
@@ -427,7 +433,7 @@ static int user_init(struct sock *sk)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	/* BPF programs add sockets to a sockmap without the socket lock. */
-	if (sk->sk_user_data || sk->sk_prot != f->base) {
+	if (!mpa_owner_is_tcp(sk) || sk->sk_prot != f->base) {
 		write_unlock_bh(&sk->sk_callback_lock);
 		kfree(user);
 		return -EBUSY;

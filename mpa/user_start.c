@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "events.h"
 #include "handshake.h"
+#include "owner.h"
 #include "params.h"
 #include "sock.h"
 #include "tx_plan.h"
@@ -133,7 +134,7 @@ static void user_receive_done(void *consumer)
 	struct mpa_user *user = consumer;
 
 	mpa_user_refresh(user);
-	user->conn->saved_data_ready(user->sk);
+	mpa_tcp_callbacks.data_ready(user->sk);
 }
 
 static void user_writable(void *consumer)
@@ -249,7 +250,7 @@ static int user_may_begin(const struct mpa_user *user)
 		return user->conn->state < MPA_FULL ? -EALREADY : -EISCONN;
 	if (sk->sk_state != TCP_ESTABLISHED && sk->sk_state != TCP_CLOSE_WAIT)
 		return -ENOTCONN;
-	if (sk->sk_user_data || tcp_sk(sk)->repair)
+	if (tcp_sk(sk)->repair)
 		return -EBUSY;
 	return 0;
 }
@@ -289,10 +290,10 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 	if (!conn)
 		return -ENOMEM;
 	/* A call within TCP's functions could take octets of MPA's. */
-	if (atomic_cmpxchg(&user->streaming, 0, MPA_HAS_STREAM)) {
-		mpa_conn_put(conn);
-		return -EBUSY;
-	}
+	if (atomic_cmpxchg(&user->streaming, 0, MPA_HAS_STREAM))
+		goto err_put_conn;
+	if (!mpa_conn_attach(conn))
+		goto err_leave_stream;
 	conn->state = state;
 	conn->ops = &user_ops;
 	conn->consumer = user;
@@ -304,12 +305,14 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 	/* As with connect(): forget the result of the last attempt. */
 	mpa_sock_drop_error(sk);
 	set_options_aside(user);
-	if (!mpa_conn_attach(conn)) {
-		mpa_user_leave(user);
-		return -EBUSY;
-	}
 	mpa_user_refresh(user);
 	return 0;
+
+err_leave_stream:
+	atomic_set_release(&user->streaming, 0);
+err_put_conn:
+	mpa_conn_put(conn);
+	return -EBUSY;
 }
 
 /**

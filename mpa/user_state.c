@@ -4,6 +4,7 @@
  * and calls that sleep.
  */
 #include "conn.h"
+#include "owner.h"
 #include "tx_plan.h"
 #include "user.h"
 
@@ -60,7 +61,7 @@ static void wake_writers(struct mpa_user *user)
 	if (sk->sk_socket)
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if ((user->sendable || user->mute) && sk_stream_is_writeable(sk))
-		user->conn->saved_write_space(sk);
+		mpa_tcp_callbacks.write_space(sk);
 }
 
 /**
@@ -71,10 +72,8 @@ static void wake_writers(struct mpa_user *user)
  */
 void mpa_user_wake_all(struct mpa_user *user)
 {
-	struct mpa_conn *conn = user->conn;
-
 	mpa_user_refresh(user);
-	conn->saved_state_change(user->sk);
-	conn->saved_data_ready(user->sk);
+	mpa_tcp_callbacks.state_change(user->sk);
+	mpa_tcp_callbacks.data_ready(user->sk);
 	wake_writers(user);
 }

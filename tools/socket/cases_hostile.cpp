@@ -763,29 +763,73 @@ static void addressForm(Context& c) {
   expectUlpdu(e.server.receive(), text("mapped"), "mapped address");
 }
 
-/*
- * AF_SMC gives programs a TCP socket of the kernel when the peer speaks plain TCP, and keeps using that socket itself.
- * TCP_FASTOPEN_NO_COOKIE makes it abandon SMC at once.
- */
-static void smcChild(Context&) {
-  for (const bool at_once : {false, true}) {
-    const Socket listener(test::Fd(socket(AF_SMC, SOCK_STREAM, 0)));
-    sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
-    socklen_t length = sizeof(address);
-    auto* const name = reinterpret_cast<sockaddr*>(&address);
+/* Connects a plain TCP socket to a listener on this machine, which the caller has not bound yet, and accepts it. */
+static Ends acceptFrom(const Socket& listener) {
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  auto* const name = reinterpret_cast<sockaddr*>(&address);
+  socklen_t length = sizeof(address);
 
-    if (listener.fd() < 0)
-      throw test::Skip("no AF_SMC in this kernel");
+  expectOk(bind(listener.fd(), name, length), "bind");
+  expectOk(listen(listener.fd(), 1), "listen");
+  expectOk(getsockname(listener.fd(), name, &length), "getsockname");
+  Socket client(test::Fd(socket(AF_INET, SOCK_STREAM, 0)));
+  expectOk(connect(client.fd(), name, length), "connect");
+  return {std::move(client), Socket(test::Fd(accept(listener.fd(), nullptr, nullptr)))};
+}
+
+/*
+ * SMC gives programs a TCP socket of its own when the peer speaks plain TCP, and keeps using that socket itself.
+ * TCP_FASTOPEN_NO_COOKIE makes it abandon SMC at once: its callbacks then stay in the sockets that TCP accepts.
+ */
+static void expectSmcRefused(Socket (*makeListener)()) {
+  for (const bool at_once : {false, true}) {
+    const Socket listener = makeListener();
+
     if (at_once)
       expectOk(listener.set(IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, 1), "TCP_FASTOPEN_NO_COOKIE");
-    expectOk(bind(listener.fd(), name, length), "bind");
-    expectOk(listen(listener.fd(), 1), "listen");
-    expectOk(getsockname(listener.fd(), name, &length), "getsockname");
-    const Socket client(test::Fd(socket(AF_INET, SOCK_STREAM, 0)));
-    expectOk(connect(client.fd(), name, length), "connect");
-    const Socket child(test::Fd(accept(listener.fd(), nullptr, nullptr)));
-    expectErrno(child.attach(), EBUSY, "TCP_ULP");
+    expectErrno(acceptFrom(listener).server.attach(), EBUSY, "TCP_ULP");
   }
+}
+
+static Socket smcSocket() {
+  Socket s(test::Fd(socket(AF_SMC, SOCK_STREAM, 0)));
+
+  if (s.fd() < 0)
+    throw test::Skip("no AF_SMC in this kernel");
+  return s;
+}
+
+/* A TCP socket that SMC replaces. The kernel loads SMC for a socket of AF_SMC, also when a user makes it. */
+static Socket replacedBySmc() {
+  const Socket loads = smcSocket();
+  Socket s(test::Fd(socket(AF_INET, SOCK_STREAM, 0)));
+
+  if (s.set(IPPROTO_TCP, TCP_ULP, "smc", 3))
+    throw test::Skip("no TCP_ULP smc in this kernel");
+  return s;
+}
+
+static void smcChild(Context&) {
+  expectSmcRefused(smcSocket);
+}
+static void smcUlpChild(Context&) {
+  expectSmcRefused(replacedBySmc);
+}
+
+/* A listener of MPTCP whose peer speaks plain TCP gives the program an ordinary TCP socket. */
+static void mptcpChild(Context& c) {
+  const Socket listener(test::Fd(socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP)));
+
+  if (listener.fd() < 0)
+    throw test::Skip("no MPTCP in this kernel");
+  expect(listener.attach() < 0, "TCP_ULP of a socket of MPTCP");
+  const Ends e = acceptFrom(listener);
+  expectOk(e.server.attach(), "TCP_ULP");
+  expectOk(e.client.attach(), "TCP_ULP");
+  expectOk(e.server.start(MPA_START_RDMAC), "MPA_START_RDMAC");
+  expectOk(e.client.start(MPA_START_RDMAC), "MPA_START_RDMAC");
+  expectOk(e.client.send(pattern(3000, c.seed)), "send");
+  expectUlpdu(e.server.receive(), pattern(3000, c.seed), "the ULPDU");
 }
 
 /* Makes one random call on a socket. */
@@ -878,6 +922,8 @@ std::span<const SocketCase> hostileCases() {
       {"hostile-fork", "", "a child that has inherited the socket", forked},
       {"hostile-addrform", "", "an IPv6 socket that would become IPv4", addressForm},
       {"hostile-smc", "", "a kernel socket that AF_SMC gives to a program", smcChild},
+      {"hostile-smc-ulp", "", "the same for a TCP socket that SMC replaces", smcUlpChild},
+      {"hostile-mptcp", "", "a TCP socket that a listener of MPTCP accepts", mptcpChild},
       {"hostile-random", "", "random calls by a seed", randomCalls},
   };
   return cases;
