@@ -54,7 +54,7 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 	lock_sock(sock->sk);
 	conn->ops = consumer->ops;
 	conn->consumer = consumer->arg;
-	mpa_conn_attach(conn);
+	mpa_conn_attach(conn, NULL);
 	release_sock(sock->sk);
 	if (attempt->params.memalloc)
 		mpa_sock_use_reserves(sock->sk);

@@ -173,19 +173,20 @@ static const struct mpa_callbacks conn_callbacks = {
 /**
  * mpa_conn_attach() - take over a socket's callbacks, and tune our own sockets
  * @conn: connection; gets a reference that mpa_conn_let_go() drops
+ * @from: the listener whose child the socket is, or NULL
  *
  * The caller must look into TCP's queue afterwards: it holds the octets that
  * have come before. Context: process; socket lock held.
- * Return: false when the socket has another user: BPF's sockmap takes incoming
- * connections without the socket lock. It takes neither sockets that we
- * connect nor sockets with our ULP.
+ * Return: false when the socket has another user. Only a program's can: nobody
+ * knows a socket before we connect it, and children of a listener are born with
+ * its sk_user_data.
  */
-bool mpa_conn_attach(struct mpa_conn *conn)
+bool mpa_conn_attach(struct mpa_conn *conn, const void *from)
 {
 	struct sock *sk = conn->sk;
 
 	sock_owned_by_me(sk);
-	if (!mpa_owner_take(sk, conn, &conn_callbacks))
+	if (!mpa_owner_take(sk, from, conn, &conn_callbacks))
 		return false;
 	mpa_conn_get(conn);
 	if (conn->sock)

@@ -13,7 +13,7 @@ struct work_struct;
 
 void mpa_conn_work(struct work_struct *work);
 void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp);
-bool mpa_conn_attach(struct mpa_conn *conn);
+bool mpa_conn_attach(struct mpa_conn *conn, const void *from);
 bool mpa_conn_let_go(struct mpa_conn *conn);
 
 #endif /* MPA_EVENTS_H */

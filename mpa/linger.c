@@ -83,7 +83,7 @@ static const struct mpa_callbacks lingering_callbacks = {
 /* False: BPF's sockmap has taken it since its connection was detached. */
 static bool lingering_attach(struct lingering *l)
 {
-	return mpa_owner_take(l->sock->sk, l, &lingering_callbacks);
+	return mpa_owner_take(l->sock->sk, NULL, l, &lingering_callbacks);
 }
 
 /* Context: process, socket lock held. */

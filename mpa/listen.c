@@ -44,35 +44,30 @@ static void listener_data_ready(struct sock *sk)
 	struct mpa_listener *listener;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	rcu_read_lock();	/* for the accessor, which masks the flags */
-	listener = rcu_dereference_sk_user_data(sk);
+	listener = sk->sk_user_data;
 	if (listener && sk->sk_state == TCP_LISTEN)
 		mod_delayed_work(mpa_wq, &listener->work, 0);
-	rcu_read_unlock();
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+static const struct mpa_callbacks listener_callbacks = {
+	.data_ready = listener_data_ready,
+};
+
+/*
+ * Children inherit the callback and sk_user_data, which keeps BPF's sockmap
+ * from taking them before they are accepted. A child may outlive the listener:
+ * nothing follows its pointer.
+ */
 static void listener_attach(struct mpa_listener *listener)
 {
-	struct sock *sk = listener->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	/* Children are cloned from this socket, but without our pointer. */
-	__rcu_assign_sk_user_data_with_flags(sk, listener,
-					     SK_USER_DATA_NOCOPY);
-	sk->sk_data_ready = listener_data_ready;
-	write_unlock_bh(&sk->sk_callback_lock);
+	mpa_owner_take(listener->sock->sk, NULL, listener, &listener_callbacks);
 }
 
 /* Context: process. Afterwards no listener_data_ready() runs. */
 static void listener_detach(struct mpa_listener *listener)
 {
-	struct sock *sk = listener->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = mpa_tcp_callbacks.data_ready;
-	write_unlock_bh(&sk->sk_callback_lock);
+	mpa_owner_release(listener->sock->sk, listener, &listener_callbacks);
 }
 
 /*
@@ -104,7 +99,7 @@ static bool listener_take(struct mpa_listener *listener, struct mpa_conn *conn,
 	conn->state = MPA_WAIT_REQUEST;
 	conn->ops = listener->consumer.ops;
 	conn->consumer = listener->consumer.arg;
-	if (!mpa_conn_attach(conn))
+	if (!mpa_conn_attach(conn, listener))
 		return false;
 	mpa_half_open_add(&listener->half_open, source, conn);
 	mpa_conn_start_timer(conn);
@@ -121,9 +116,6 @@ static void listener_incoming(struct mpa_listener *listener,
 	struct mpa_source *source;
 	bool taken;
 
-	lock_sock(sk);
-	sk->sk_data_ready = mpa_tcp_callbacks.data_ready; /* not inherited */
-	release_sock(sk);
 	conn = mpa_conn_alloc(sk, sock, &listener->params, mib, mpa_conn_work);
 	if (!conn) {
 		this_cpu_inc(mib->v[MPA_STAT_STARTUP_REFUSED]);

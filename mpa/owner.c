@@ -42,30 +42,36 @@ bool mpa_owner_is_tcp(const struct sock *sk)
 	       sk->sk_error_report == tcp_error_report;
 }
 
+static void set_callbacks(struct sock *sk, const struct mpa_callbacks *own)
+{
+	const struct mpa_callbacks *tcps = &mpa_tcp_callbacks;
+
+	sk->sk_state_change = own->state_change ?: tcps->state_change;
+	sk->sk_data_ready = own->data_ready ?: tcps->data_ready;
+	sk->sk_write_space = own->write_space ?: tcps->write_space;
+}
+
 /**
- * mpa_owner_take() - take over a socket that is TCP's alone
+ * mpa_owner_take() - take over a socket
  * @sk: socket
- * @owner: for sk_user_data
+ * @from: its present owner in this module, or NULL: it must be TCP's alone
+ * @owner: for sk_user_data. Without flags, so children of a listener inherit it
  * @own: callbacks
  *
- * Undone by mpa_owner_release(). Context: any; socket lock held.
+ * Undone by mpa_owner_release(). Context: any; socket lock held, unless @sk is
+ * new.
  * Return: false when the socket has another user.
  */
-bool mpa_owner_take(struct sock *sk, void *owner,
+bool mpa_owner_take(struct sock *sk, const void *from, void *owner,
 		    const struct mpa_callbacks *own)
 {
 	bool ret;
 
 	write_lock_bh(&sk->sk_callback_lock);
-	ret = mpa_owner_is_tcp(sk);
+	ret = from ? sk->sk_user_data == from : mpa_owner_is_tcp(sk);
 	if (ret) {
 		sk->sk_user_data = owner;
-		if (own->state_change)
-			sk->sk_state_change = own->state_change;
-		if (own->data_ready)
-			sk->sk_data_ready = own->data_ready;
-		if (own->write_space)
-			sk->sk_write_space = own->write_space;
+		set_callbacks(sk, own);
 	}
 	write_unlock_bh(&sk->sk_callback_lock);
 	return ret;

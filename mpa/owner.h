@@ -27,7 +27,7 @@ extern struct mpa_callbacks mpa_tcp_callbacks;
 
 int mpa_owner_module_init(void);
 bool mpa_owner_is_tcp(const struct sock *sk);
-bool mpa_owner_take(struct sock *sk, void *owner,
+bool mpa_owner_take(struct sock *sk, const void *from, void *owner,
 		    const struct mpa_callbacks *own);
 void mpa_owner_release(struct sock *sk, const void *owner,
 		       const struct mpa_callbacks *own);

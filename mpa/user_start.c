@@ -292,7 +292,7 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 	/* A call within TCP's functions could take octets of MPA's. */
 	if (atomic_cmpxchg(&user->streaming, 0, MPA_HAS_STREAM))
 		goto err_put_conn;
-	if (!mpa_conn_attach(conn))
+	if (!mpa_conn_attach(conn, NULL))
 		goto err_leave_stream;
 	conn->state = state;
 	conn->ops = &user_ops;

@@ -43,6 +43,7 @@ mount_cgroups memory && mkdir /sys/fs/cgroup/verbs || fail "no memory cgroup"
 in_group=(bash -c 'echo $$ >/sys/fs/cgroup/verbs/cgroup.procs; exec "$@"' -)
 cases "memory in the kernel" bounded 100 "${in_group[@]}" verbs-test run accounted full-cgroup --addr 10.9.0.2 --server-ns h2 --client-ns h1
 rmdir /sys/fs/cgroup/verbs
+cases "connections beside BPF" v sockmap
 cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard other-space graceful --addr fd09::2 --server-ns h2 --client-ns h1
 
 # Less than one segment of lo. No transfer may depend on TCP's timer, which expires after 100 seconds here, so the waits must be shorter.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_connections.cpp @brief Connections through librdmacm: made, refused, ended. */
+#include <netinet/in.h>
+
+#include "../common/bpf.hpp"
 #include "verbs_cases.hpp"
 
 namespace rdma {
@@ -156,6 +159,34 @@ void graceful(Context& c) {
   pair.expectDown();
 }
 
+/** Both ends of a plain TCP connection within the calling thread's namespace. */
+std::pair<test::Fd, test::Fd> tcpConnection() {
+  test::Fd listener(socket(AF_INET, SOCK_STREAM, 0)), client(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  socklen_t length = sizeof(address);
+  auto* const name = reinterpret_cast<sockaddr*>(&address);
+
+  if (listen(listener.get(), 1) || getsockname(listener.get(), name, &length) || connect(client.get(), name, length))
+    test::throwErrno("a TCP connection");
+  return {std::move(client), test::Fd(accept(listener.get(), nullptr, nullptr))};
+}
+
+/** BPF on the host puts each TCP connection into a map as soon as it is established, but none of the device's. */
+void sockmap(Context& c) {
+  for (const auto verdict : test::Sockhash::verdicts) {
+    const test::SockhashOfAll map(verdict);
+    Pair pair(c.place);
+
+    expect(!map.holdsAny(), "the map has a socket of the device");
+    pair.sync();
+    pair.client->disconnect();
+    pair.expectDown();
+    const InNamespace there(c.place.clientNs);
+    const auto plain = tcpConnection();
+    expect(map.holdsAny(), "the map does not have a program's connection");
+  }
+}
+
 /** The QP is destroyed without a disconnect: the other side still gets an event. */
 void abortive(Context& c) {
   Pair pair(c.place);
@@ -267,6 +298,7 @@ const VerbsCase table[] = {
     {"nobody-listens", "", "connect to a port without a listener", nobodyListens},
     {"posted-early", "ENH-03", "a READ in the ring before the connect", postedEarly},
     {"graceful", "END-01 END-02", "data sent before a disconnect arrives", graceful},
+    {"sockmap", "", "BPF that puts each TCP connection into a map", sockmap},
     {"abortive", "", "the QP is destroyed without a disconnect", abortive},
     {"both-disconnect", "END-01", "both sides disconnect at once", bothDisconnect},
     {"wildcard", "", "a listener on the wildcard address", wildcard},
