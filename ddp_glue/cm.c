@@ -283,6 +283,23 @@ static int prepare_fallback(struct iwm_cep *cep,
 }
 
 /*
+ * What storage is told when TCP does not connect. SunRPC waits and repeats a
+ * connect that was refused, but takes these errors for the result of the I/O,
+ * which then fails, even on a hard mount. Programs get the reason.
+ */
+static int storage_error(int ret)
+{
+	switch (ret) {
+	case -EPERM:		/* a BPF program, a policy of IPsec */
+	case -EACCES:		/* a route that prohibits it */
+	case -EADDRNOTAVAIL:	/* no such address any more, or no free port */
+		return -ECONNREFUSED;
+	default:
+		return ret;
+	}
+}
+
+/*
  * rdma_cm's port space is separate from TCP's, so the port that rdma_cm has
  * chosen may be in use by TCP. Then bind() or connect() fails, and any other
  * port will do.
@@ -315,7 +332,7 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 		ret = iwm_qp_connect(qp, cep, &attempt);
 		addr_set_port(&attempt.local, 0);
 	} while (--tries && (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL));
-	return ret;
+	return qp->user ? ret : storage_error(ret);
 }
 
 /**
@@ -326,7 +343,9 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: CONNECT_REPLY follows; -EINVAL for depths over the limits or no
  * such QP, -EPERM for another owner's QP, -EMSGSIZE for too much Private Data,
- * -ENETUNREACH in a namespace other than the device's, or another errno.
+ * -ENETUNREACH in a namespace other than the device's, or another errno. A
+ * kernel consumer gets -ECONNREFUSED also when this machine does not let TCP
+ * connect.
  */
 int iwm_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

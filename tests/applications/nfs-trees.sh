@@ -31,6 +31,18 @@ restart() { nfs_stop && nfs_start; }
 client_disconnects() {
   in2 ss -K -t state established "dport = :20049" >"$WORK/killed" && grep -q 20049 "$WORK/killed"
 }
+# refused_for_a_while: no client of h2 can connect any more, connect() fails with EPERM. Both ends are gone, so that only connects are counted.
+refused_for_a_while() {
+  local policy="dst 10.9.0.1 proto tcp dport 20049 dir out" before
+  # shellcheck disable=SC2086 # several words
+  in2 ip xfrm policy add $policy action block && client_disconnects || return 1
+  in1 ss -K -t state established "sport = :20049"
+  before=$(blocked)
+  # shellcheck disable=SC2086
+  until_true 60 blocked_more_than "$before" && in2 ip xfrm policy delete $policy
+}
+blocked() { in2 awk '$1 == "XfrmOutPolBlock" { print $2 }' /proc/net/xfrm_stat; }
+blocked_more_than() { [ "$(blocked)" -gt "$1" ]; }
 # Outstanding requests end with an error, which the writer gets; another mount works afterwards. `umount -f` itself fails while the file is
 # open. With -l in addition, the transport would be destroyed at the same moment: Documentation/applications/nfs.md says why that is wrong.
 forced_away() {
@@ -56,6 +68,8 @@ for version in 3 4.0 4.2; do
   check "the server restarts" restart
   check "I/O continues, and all data were right" goes_on
   check "the connections die" client_disconnects
+  check "I/O continues, and all data were right" goes_on
+  check "the connections die, and this host refuses new ones for a while" refused_for_a_while
   check "I/O continues, and all data were right" goes_on
   check "no round of I/O has failed" stop_rounds
   check "the mount is removed by force, and made again" forced_away $version

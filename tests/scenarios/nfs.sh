@@ -10,6 +10,14 @@ load_modules || finish
 one_host || finish
 
 check "a server on RDMA port 20049" nfs_make_server || { nfs_remove_server; finish; }
+# As a BPF program that forbids connect(), a policy of IPsec makes TCP's connect() fail with EPERM. SunRPC fails I/O with that error.
+if modprobe -q xfrm_user; then # the debug kernels have no IPsec
+  policy="dst $server_address proto tcp dport 20049 dir out"
+  check "a policy of this host blocks connects" eval 'sysctl -qw net.ipv4.conf.lo.disable_xfrm=0 && ip xfrm policy add $policy action block'
+  refused "a mount is refused" "Connection refused" nfs_attach 4.2 retry=0
+  check "the policy is gone" eval 'ip xfrm policy delete $policy && sysctl -qw net.ipv4.conf.lo.disable_xfrm=1'
+fi
+
 for version in 3 4.0 4.2; do
   say "NFS version $version"
   check "mount" nfs_attach $version || continue
