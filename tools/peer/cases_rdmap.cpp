@@ -31,16 +31,25 @@ static ReadRequest readOf(const RemoteRegion& r, std::uint64_t offset, std::uint
   return {sinkStag, sinkTo, size, r.stag, r.address + offset};
 }
 
-/** Sends a Read Request and compares the Response with the pattern that fills the application's region. */
-static void readBack(Session& s, std::uint32_t msn, std::uint32_t offset, std::uint32_t size) {
+/** Frames a Read Request whose Response expectRead() takes. */
+static Bytes frameRead(Session& s, std::uint32_t msn, std::uint32_t offset, std::uint32_t size) {
   const auto request = readOf(s.region, offset, size);
-  const Bytes all = patternData(offset + size, 1);
 
   s.order.expectResponse(request);
-  s.send(makeReadRequest(msn, request));
-  const Bytes got = s.receiveMessage();
+  return s.frame(makeReadRequest(msn, request));
+}
+
+/** Compares the next Response with the pattern that fills the application's region. */
+static void expectRead(Session& s, std::uint32_t offset, std::uint32_t size) {
+  const Bytes all = patternData(offset + size, 1), got = s.receiveMessage();
+
   expect(std::equal(got.begin(), got.end(), all.begin() + offset, all.end()),
          format("READ of %u octets at %u came changed", size, offset));
+}
+
+static void readBack(Session& s, std::uint32_t msn, std::uint32_t offset, std::uint32_t size) {
+  s.sendRaw(frameRead(s, msn, offset, size));
+  expectRead(s, offset, size);
 }
 
 static void readRequest(Context& c) {
@@ -71,6 +80,25 @@ static void readMany(Context& c) {
   s.sendRaw(requests);
   for (unsigned i = 0; i < count; i++)
     expectEqual(s.receiveMessage().size(), 900 + i, "READ response");
+}
+
+/** The longest header, cut in two at every octet. The second piece also has the next request. */
+static void readCut(Context& c) {
+  constexpr std::size_t crc = 4;
+  Session s(c, Options(c.config));
+  std::uint32_t msn = 1;
+
+  s.context.target.command("fill 0 1");
+  for (std::size_t cut = 1, header = 2; cut < header; cut++) {
+    const auto at = static_cast<std::uint32_t>(cut);
+    Bytes octets = frameRead(s, msn++, at, 100);
+
+    header = octets.size() - crc;
+    append(octets, frameRead(s, msn++, 2 * at, 50));
+    s.sendRaw(octets, {cut, octets.size()});
+    expectRead(s, at, 100);
+    expectRead(s, 2 * at, 50);
+  }
 }
 
 /** RFC 5040 §5.2.1: an empty READ is answered without a check of its STag. */
@@ -591,6 +619,7 @@ static void readTooMany(Context& c) {
 static const WireCase table[] = {
     {"rdmap-read", asBoth, "", "READs of 1 to 65536 octets from the device", readRequest},
     {"rdmap-read-many", asBoth, "", "eight READ requests at once, answered in order", readMany},
+    {"rdmap-read-cut", asBoth, "RCV-03", "READ requests whose header is cut in two at every octet", readCut},
     {"rdmap-read-empty", asBoth, "", "empty READ with an STag that does not exist", readEmpty},
     {"rdmap-read-invalid-stag", asBoth, "", "READ from an STag that does not exist", readInvalidStag, "RFC5040-7"},
     {"rdmap-read-bounds", asBoth, "", "READ before, across and behind the end", readBounds},
