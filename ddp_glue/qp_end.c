@@ -3,8 +3,8 @@
  * The end of a connection: the closing steps, and what TCP's end means for a
  * queue pair. qp_state.c has the Terminate and the flush of the receive queue.
  *
- * iwm_qp_rx_end() flushes the receive queue where the receive direction ends:
- * under the socket lock, or when no upcall can run any more.
+ * iwm_qp_rx_end() asks for the flush of the receive queue where the receive
+ * direction ends: under the socket lock, or when no upcall can run any more.
  *
  * tests/prove/ending.pml is a model of the end of a connection.
  */
@@ -28,11 +28,12 @@ void iwm_qp_rx_end(struct iwm_qp *qp)
 	/* Taken before the entries in the ring, so completed before them */
 	if (!dying)
 		iwm_rx_flush(qp);
-	WRITE_ONCE(qp->rx_ended, true);
-	smp_mb();	/* pairs with iwm_post_recv() */
+	/* Pairs with iwm_qp_flush_rq() */
+	smp_store_release(&qp->rx_ended, true);
 	if (dying)
 		return;
-	iwm_qp_flush_rq(qp);
+	/* It begins with a full barrier, which pairs with iwm_post_recv(). */
+	iwm_sq_kick(qp);
 	if (xchg(&qp->last_wqe_due, false))
 		iwm_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
@@ -70,8 +71,8 @@ static void release_conn(struct iwm_qp *qp, bool reset)
  *
  * Phases: 1 the state keeps posts and upcalls out; 2 the transmit owner
  * leaves, the last upcall ends, and the send queue is flushed; 3 the
- * connection is released; 4 the receive queue is flushed; 5 the CM gets its
- * event. All phases are complete when this returns.
+ * connection is released; 4 both queues are flushed; 5 the CM gets its event.
+ * All phases are complete when this returns.
  *
  * Context: process, may sleep; takes conn_lock and the socket lock.
  */
@@ -86,6 +87,7 @@ void iwm_qp_disconnect(struct iwm_qp *qp, bool reset, int status)
 	release_conn(qp, reset);
 	iwm_qp_rx_end(qp);
 	mutex_unlock(&qp->conn_lock);
+	iwm_sq_stop(qp, true);
 	iwm_qp_finish(qp, status);
 }
 
@@ -256,7 +258,7 @@ int iwm_qp_close(struct iwm_qp *qp)
 	 */
 	smp_mb();
 	if (READ_ONCE(qp->rx_ended))
-		iwm_qp_flush_rq(qp);
+		iwm_sq_doorbell(qp);
 	return 0;
 }
 

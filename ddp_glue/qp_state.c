@@ -20,8 +20,8 @@
  *
  * The caller that changes the state performs the actions for leaving the old
  * one, so that each end is reported once. The flush of the send queue is
- * requested with the change; iwm_qp_rx_end() flushes the receive queue where the
- * receive direction ends.
+ * requested with the change, that of the receive queue where the receive
+ * direction ends: iwm_qp_rx_end(). The transmit owner carries out both.
  */
 #include "cep.h"
 #include "cq.h"
@@ -133,7 +133,18 @@ void iwm_qp_finish(struct iwm_qp *qp, int status)
 	iwm_qp_tell_cm(qp, status);
 }
 
-static void flush_round(struct iwm_qp *qp)
+/**
+ * iwm_qp_flush_rq() - flush the receive ring once receiving has ended
+ * @qp: queue pair; nothing happens when it uses an SRQ or is being destroyed
+ *
+ * Takes no more than the ring has room for and one, because a program can go on
+ * posting for ever.
+ *
+ * Context: transmit owner that may sleep: one at a time, to keep the completions
+ * in order.
+ * Return: whether the ring was refilled meanwhile, and may have more.
+ */
+bool iwm_qp_flush_rq(struct iwm_qp *qp)
 {
 	struct iwm_wc wc = {
 		.opcode = SIW_OP_RECEIVE,
@@ -142,35 +153,18 @@ static void flush_round(struct iwm_qp *qp)
 	struct iwm_rwr rwr;
 	u32 i;
 
-	for (i = 0; i < qp->rq.num; i++) {
+	/* Pairs with iwm_qp_rx_end(): no upcall uses a receive any more */
+	if (qp->srq || !smp_load_acquire(&qp->rx_ended) ||
+	    READ_ONCE(qp->dying))
+		return false;
+	for (i = 0; i <= qp->rq.num; i++) {
 		if (iwm_rq_take(&qp->rq, &rwr) == -ENOENT)
-			break;
+			return false;
 		wc.id = rwr.id;
 		iwm_cq_add(qp->rcq, qp, &wc);
+		cond_resched();
 	}
-}
-
-/**
- * iwm_qp_flush_rq() - flush the receive ring
- * @qp: queue pair; nothing happens when it uses an SRQ or is being destroyed
- *
- * If another caller is flushing already, that caller repeats its round for this
- * call: at most one round for each call.
- *
- * Context: any.
- */
-void iwm_qp_flush_rq(struct iwm_qp *qp)
-{
-	int calls;
-
-	/* One caller at a time, to keep the completions in order */
-	if (qp->srq || READ_ONCE(qp->dying) ||
-	    atomic_inc_return(&qp->rq_flushes) != 1)
-		return;
-	do {
-		calls = atomic_read(&qp->rq_flushes);
-		flush_round(qp);
-	} while (atomic_sub_return(calls, &qp->rq_flushes));
+	return true;
 }
 
 /*

@@ -26,7 +26,7 @@ struct iwm_cep *iwm_qp_take_cep(struct iwm_qp *qp);
 void iwm_qp_event(struct iwm_qp *qp, enum ib_event_type type);
 void iwm_qp_tell_cm(struct iwm_qp *qp, int status);
 void iwm_qp_finish(struct iwm_qp *qp, int status);
-void iwm_qp_flush_rq(struct iwm_qp *qp);
+bool iwm_qp_flush_rq(struct iwm_qp *qp);
 void iwm_qp_queue_close_jiffies(struct iwm_qp *qp, unsigned long delay);
 void iwm_qp_queue_close(struct iwm_qp *qp, unsigned int ms);
 

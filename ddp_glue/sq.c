@@ -67,8 +67,6 @@ void iwm_sq_defer(struct iwm_sq *sq, u64 ns)
  */
 void iwm_sq_flush_receives(struct iwm_qp *qp)
 {
-	set_bit(IWM_SQ_FLUSH_RECEIVES, &qp->sq->flags);
-	/* A full barrier follows: burst_end() kicks for this bit, too. */
 	iwm_sq_defer(qp->sq, SQ_LATE_RECEIVES_NS);
 }
 
@@ -93,7 +91,7 @@ static enum hrtimer_restart retry(struct hrtimer *timer)
 {
 	struct iwm_sq *sq = container_of(timer, struct iwm_sq, retry_timer);
 
-	/* Cleared before the kick: see iwm_sq_run(). */
+	/* Cleared before the kick: see sq_run(). */
 	clear_bit(IWM_SQ_NO_MEMORY, &sq->flags);
 	clear_bit(IWM_SQ_REFLUSH, &sq->flags);
 	iwm_sq_kick(sq->qp);
@@ -331,6 +329,7 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 		sq_skip(sq);
 		iwm_sq_release(sq);
 		complete_wqe(qp, &wqe);
+		cond_resched();
 	}
 	return iwm_sq_posted(sq);
 }

@@ -40,7 +40,6 @@ enum {
 	IWM_SQ_BROKEN,		/* the QP must go into error */
 	IWM_SQ_TERMINATE,	/* a Terminate waits to be sent */
 	IWM_SQ_WAIT_READ,	/* a Read must finish first */
-	IWM_SQ_FLUSH_RECEIVES,	/* receives were posted after the end */
 	IWM_SQ_DEFERRED,	/* the burst timer will kick the owner */
 	/* The retry timer will kick the owner; until then a program's worker */
 	IWM_SQ_NO_MEMORY,	/* does not send */
@@ -224,8 +223,8 @@ struct tx_msg {
  * @for_worker: the next work request needs an owner that may sleep (owner)
  * @response_turn: a Response is sent before the next work request (owner)
  * @gather: posts of a kernel consumer that wait
- * @burst_timer: ends the collection of a burst; kicks for
- *	IWM_SQ_FLUSH_RECEIVES
+ * @burst_timer: ends the collection of a burst, or of receives that were posted
+ *	after the end
  * @retry_timer: ends IWM_SQ_NO_MEMORY and IWM_SQ_REFLUSH
  * @bell_time: when the doorbell rang last, in ns of local_clock()
  * @bell_segments: segments received until then

@@ -76,25 +76,35 @@ static bool backs_off(const struct iwm_qp *qp, bool worker, unsigned int bit)
 	return worker && qp->user && test_bit(bit, &qp->sq->flags);
 }
 
+/* Flush both rings, each once round. True when there is more. */
+static bool flush_rings(struct iwm_qp *qp)
+{
+	bool more = iwm_sq_flush_all(qp);
+
+	return iwm_qp_flush_rq(qp) || more;
+}
+
 /*
- * A program could write its ring forever, so the worker waits when it has
- * flushed the ring once and it has entries again. Return: what the owner should
- * do, or @result.
+ * A consumer could refill its rings, and ask for their flush, forever. So each
+ * run flushes once and leaves the rest to the worker, which waits before it
+ * flushes a program's rings again. Return: what the owner should do, or @result.
  */
 static enum tx_result sq_flush(struct iwm_qp *qp, bool worker,
 			       enum tx_result result)
 {
+	struct iwm_sq *sq = qp->sq;
+
 	if (backs_off(qp, worker, IWM_SQ_REFLUSH))
 		return TX_RETRY;
-	if (!iwm_sq_flush_all(qp))
+	if (!flush_rings(qp) && !test_bit(IWM_SQ_AGAIN, &sq->flags))
 		return result;
 	if (!qp->user)
 		return TX_BUDGET;
 	/* Nobody wants completions of a dying QP, and its timer is cancelled. */
 	if (READ_ONCE(qp->dying))
 		return result;
-	iwm_sq_back_off(qp->sq, IWM_SQ_REFLUSH, IWM_SQ_REFLUSH_NS);
-	return worker ? TX_RETRY : result;
+	iwm_sq_back_off(sq, IWM_SQ_REFLUSH, IWM_SQ_REFLUSH_NS);
+	return TX_BUDGET;
 }
 
 /*
@@ -159,9 +169,6 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 	}
 	if (test_bit(IWM_SQ_FLUSH, &sq->flags))
 		*result = sq_flush(qp, worker, *result);
-	if (unlikely(test_bit(IWM_SQ_FLUSH_RECEIVES, &sq->flags)) &&
-	    test_and_clear_bit(IWM_SQ_FLUSH_RECEIVES, &sq->flags))
-		iwm_qp_flush_rq(qp);
 	iwm_mr_drop_cache(&sq->mr);
 	if (unlikely(test_bit(IWM_SQ_REST, &sq->flags)))
 		sq_rest(sq, conn);
@@ -239,7 +246,6 @@ static bool needs_worker(const struct iwm_sq *sq)
 				       BIT(IWM_SQ_BROKEN) |
 				       BIT(IWM_SQ_TERMINATE) |
 				       BIT(IWM_SQ_NO_MEMORY) |
-				       BIT(IWM_SQ_FLUSH_RECEIVES) |
 				       BIT(IWM_SQ_REST));
 }
 
@@ -305,7 +311,7 @@ u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
  * caller has set IWM_SQ_AGAIN, which the owner checks after it releases
  * IWM_SQ_OWNED.
  */
-void iwm_sq_run(struct iwm_qp *qp, bool worker)
+static void sq_run(struct iwm_qp *qp, bool worker)
 {
 	const unsigned long retry_bits = BIT(IWM_SQ_NO_MEMORY) |
 					 BIT(IWM_SQ_REFLUSH);
@@ -352,7 +358,21 @@ void iwm_sq_work(struct work_struct *work)
 {
 	struct iwm_sq *sq = container_of(work, struct iwm_sq, work);
 
-	iwm_sq_run(sq->qp, true);
+	sq_run(sq->qp, true);
+}
+
+/**
+ * iwm_sq_doorbell() - do what there is to do, in the caller's time
+ * @qp: QP
+ *
+ * Context: process, may sleep.
+ */
+void iwm_sq_doorbell(struct iwm_qp *qp)
+{
+	set_bit(IWM_SQ_AGAIN, &qp->sq->flags);
+	/* Set the bit before looking for an owner: see sq_run() */
+	smp_mb__after_atomic();
+	sq_run(qp, false);
 }
 
 /**
@@ -379,7 +399,7 @@ void iwm_sq_stop(struct iwm_qp *qp, bool flush)
 	if (test_and_clear_bit(IWM_SQ_TERMINATE, &sq->flags))
 		iwm_sq_send_terminate(qp, conn);
 	if (flush)
-		more = iwm_sq_flush_all(qp);
+		more = flush_rings(qp);
 	sq_note_blocked(sq, IWM_SQ_BLOCKED_NOT);
 	own_end(sq, more);
 	if (conn)

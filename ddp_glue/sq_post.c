@@ -204,9 +204,6 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		iwm_sq_defer(sq, SQ_COLLECT_NS);
 		return 0;
 	}
-	set_bit(IWM_SQ_AGAIN, &sq->flags);
-	/* Set the bit before looking for an owner: see iwm_sq_run() */
-	smp_mb__after_atomic();
-	iwm_sq_run(qp, false);
+	iwm_sq_doorbell(qp);
 	return 0;
 }

@@ -13,7 +13,7 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);
 
 /* sq_owner.c */
-void iwm_sq_run(struct iwm_qp *qp, bool worker);
+void iwm_sq_doorbell(struct iwm_qp *qp);
 u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context);
 void iwm_sq_work(struct work_struct *work);
 

@@ -303,10 +303,8 @@ struct iwm_rx;
  *	because a program that does not read its events could otherwise fill
  *	memory with them
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
- * @rx_ended: receiving has ended: receives that a kernel consumer posts from
- *	now on are flushed by the worker, those of a program by iwm_qp_close()
- * @rq_flushes: calls of iwm_qp_flush_rq() that are not over: the first caller
- *	flushes, and repeats it for the others
+ * @rx_ended: receiving has ended: the transmit owner flushes the receive ring.
+ *	A kernel consumer's post kicks it, a program's call of iwm_qp_close()
  * @dying: is being destroyed: outstanding work requests get no completion
  *	(@lock to set)
  * @rtr: MPA_RTR_* that the transmit owner must send first, 0: none. Set with
@@ -338,7 +336,6 @@ struct iwm_qp {
 	u32 last_wqe_due;		/* not every CPU can xchg() a bool */
 	bool used;
 	bool rx_ended;
-	atomic_t rq_flushes;
 	bool dying;
 	u8 rtr;
 	bool responder;

@@ -4,7 +4,7 @@
  *
  * Code: ddp_glue/sq_post.c (post_list(), iwm_post_send()), ddp_glue/sq_gather.c
  * (iwm_gather_posted(), gather_link(), gather_send()), ddp_glue/sq_owner.c
- * (iwm_sq_run(), iwm_sq_run_atomic(), own_begin(), own_end(), sq_flush(),
+ * (sq_run(), iwm_sq_run_atomic(), own_begin(), own_end(), sq_flush(),
  * iwm_sq_stop()),
  * ddp_glue/sq_send.c (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(),
  * iwm_sq_defer(), iwm_sq_back_off(), burst_end(), retry(), iwm_sq_release(),
@@ -320,8 +320,11 @@ inline transmit()
 	od
 }
 
-/* Flush at most one round of the ring. valid tells whether entries are left. */
-inline iwm_sq_flush_all()
+/*
+ * Flush at most one round of the ring. valid tells whether entries are left.
+ * rings.pml has the receive ring.
+ */
+inline flush_rings()
 {
 	iwm_sq_release();
 	iwm_sq_complete(true);
@@ -393,28 +396,23 @@ inline sq_transmit()
 
 inline sq_flush()
 {
-#ifdef REFLUSH
 	if
 	:: backs_off -> try_later = true
 	:: else ->
-		iwm_sq_flush_all();
+		flush_rings();
+		word_free;
 		if
 #ifndef NO_REFLUSH
-		:: valid ->
+		:: valid || test_bit(AGAIN) ->
 			valid = false;
 #ifdef USER
 			iwm_sq_back_off();
-			try_later = (me == WORKER)
-#else
-			budget = true
 #endif
+			budget = true
 #endif
 		:: else
 		fi
 	fi
-#else
-	iwm_sq_flush_all()
-#endif
 }
 
 /* test_and_set_bit_lock() */
@@ -431,7 +429,7 @@ inline own()
 	}
 }
 
-inline iwm_sq_run()
+inline sq_run()
 {
 	do
 	:: mem[CLAIMS] -> break
@@ -461,7 +459,7 @@ inline iwm_sq_run()
 		:: else
 		fi;
 		own_release();
-#if defined(NO_MEMORY) || defined(REFLUSH)
+#if defined(NO_MEMORY) || defined(STOP)
 #ifndef TRY_LATER_LEAVES
 		try_later = try_later && test_bit(BACKOFF);
 #endif
@@ -633,7 +631,7 @@ active proctype poster()
 		:: !valid ->		/* the doorbell */
 			relaxed_bit(AGAIN, 1);
 			mb();
-			iwm_sq_run()
+			sq_run()
 		fi
 #else
 		posted = posted + n;
@@ -653,7 +651,7 @@ active proctype worker()
 end:	do
 	:: queued ->
 		queued = false;
-		iwm_sq_run()
+		sq_run()
 	od
 }
 
@@ -724,7 +722,7 @@ active proctype stopper()
 		fi
 	od;
 	waiting = false;
-	iwm_sq_flush_all();
+	flush_rings();
 #ifndef CLAIM_ENDS_LATE
 	store(CLAIMS, 0);
 #endif

@@ -7,7 +7,7 @@
  * ddp_glue/qp_end.c (iwm_qp_disconnect(), iwm_qp_die(), close_step(), the upcalls),
  * ddp_glue/qp_state.c (iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish(),
  * iwm_qp_tell_cm(), iwm_qp_queue_close()), ddp_glue/qp_ref.c, ddp_glue/sq_owner.c
- * (iwm_sq_run(), iwm_sq_stop()), ddp_glue/sq.c (iwm_sq_flush_all()),
+ * (sq_run(), iwm_sq_stop()), ddp_glue/sq.c (iwm_sq_flush_all()),
  * ddp_glue/mem.h (iwm_mr_check_remote()), ddp_glue/cep.c (cep_close_and_unlock()),
  * mpa/events.c (mpa_conn_let_go(), mpa_conn_work(), mpa_destroy(),
  * mpa_abort()), mpa/conn.c (mpa_conn_end(), references).
@@ -54,6 +54,8 @@
  * MUTANT let-go-without-lock       -DFAULT -DNO_SOCKET_LOCK
  * MUTANT cm-told-twice             -DCEP_STAYS
  * MUTANT disconnect-without-flush  -DMODIFY -DNO_RX_END
+ * MUTANT receives-not-flushed      -DMODIFY -DNO_SECOND_STOP
+ * MUTANT flush-before-the-end      -DMODIFY -DRX_ENDED_UNREAD
  * MUTANT stop-without-flush        -DMODIFY -DNO_STOP_FLUSH
  * MUTANT flush-while-receiving     -DWRITE -DMODIFY -DFLUSH_IN_CLOSING
  * MUTANT flush-without-upcalls     -DWRITE -DMODIFY -DNO_UPCALL_WAIT
@@ -86,6 +88,7 @@ bool conn_lock;
 bool cep = true;		/* qp->cep is set */
 bool dying, fin_sent;
 bool recv_left = true;		/* posted, and not completed */
+bool rx_ended;
 
 /* struct iwm_sq */
 bool send_left = true;
@@ -219,7 +222,15 @@ inline finish()
 	tell_cm()
 }
 
-#define iwm_qp_rx_end()	complete(recv_left)
+/* The owner flushes the receives: flush_all(). */
+inline iwm_qp_rx_end()
+{
+	d_step { use_qp; rx_ended = true; may = !dying };
+	if
+	:: may -> may = false; sq_kick(again)
+	:: else
+	fi
+}
 
 /* ---- Upcalls, with the socket locked ---- */
 
@@ -373,7 +384,10 @@ inline send_fin()
 	fi
 }
 
-/* iwm_sq_flush_all(): wait for the last upcall to end first. */
+/*
+ * flush_rings(): iwm_sq_flush_all(), which waits for the last upcall to end
+ * first, and iwm_qp_flush_rq()
+ */
 inline flush_all()
 {
 #ifndef NO_UPCALL_WAIT
@@ -387,7 +401,18 @@ inline flush_all()
 	:: else
 	fi;
 #endif
-	complete(send_left)
+	complete(send_left);
+	if
+#ifdef RX_ENDED_UNREAD
+	:: true ->
+#else
+	:: rx_ended ->
+#endif
+		/* An upcall that runs may use the receive until then. */
+		assert(rx_ended);
+		complete(recv_left)
+	:: else
+	fi
 }
 
 inline sq_stop(flushes)
@@ -433,6 +458,9 @@ inline disconnect(reset)
 	iwm_qp_rx_end();
 #endif
 	give(conn_lock);
+#ifndef NO_SECOND_STOP
+	sq_stop(true);
+#endif
 	finish()
 }
 
@@ -498,7 +526,7 @@ end:	do
 	od
 }
 
-/* iwm_sq_work(): iwm_sq_run() */
+/* iwm_sq_work(): sq_run() */
 active proctype sender()
 {
 	mtype from;

@@ -21,8 +21,8 @@
  *	a free place the same way; a new entry under sq->lock.
  * -DFREE: iwm_sq_release(), then wqe_released() and iwm_sq_complete() of
  *	another context, then the poller's next post.
- * -DEND: iwm_post_recv(), iwm_rq_post(), iwm_sq_flush_receives(), sq_serve(),
- *	iwm_qp_rx_end(), iwm_qp_flush_rq(), flush_round(), iwm_rq_take().
+ * -DEND: iwm_post_recv(), iwm_rq_post(), iwm_sq_flush_receives(), own_look(),
+ *	flush_rings(), iwm_qp_rx_end(), iwm_qp_flush_rq(), iwm_rq_take().
  *
  * Memory is weaker than in doorbell.pml: each CPU has a buffer for each
  * location. Stores to one location stay in order; those to two locations become
@@ -32,15 +32,17 @@
  * done before an earlier one, and a store without a release before an earlier
  * load. A CPU that loads a location waits for its own store to it.
  *
- * In -DEND rq->lock alone orders a post and the flush: the run without the full
- * barriers of iwm_post_recv() and iwm_qp_rx_end() shows that they add nothing.
+ * In -DEND the owner flushes: the worker, which is kicked, and the caller of
+ * iwm_qp_disconnect(). IWM_SQ_OWNED passes the ring on. rq->lock alone orders a
+ * post and the flush: the run without the full barrier of iwm_post_recv() shows
+ * that it adds nothing.
  *
  * For scripts/prove:
  * RUN flags                         -DFLAGS
  * RUN index                         -DINDEX
  * RUN free-when-complete            -DFREE
  * RUN end                           -DEND
- * RUN end-without-barriers          -DEND -DNO_MB
+ * RUN end-without-barrier           -DEND -DNO_MB
  * PROGRESS end                      -DEND
  * MUTANT valid-without-release      -DFLAGS -DNO_PUT_RELEASE
  * MUTANT valid-without-acquire      -DFLAGS -DNO_PUT_ACQUIRE
@@ -53,9 +55,10 @@
  * MUTANT ended-not-read             -DEND -DNO_ENDED
  * MUTANT ended-set-last             -DEND -DENDED_LAST
  * MUTANT ended-before-the-bound     -DEND -DENDED_FIRST
- * MUTANT round-not-repeated         -DEND -DNO_REPEAT
- * MUTANT calls-read-last            -DEND -DCALLS_LAST
- * MUTANT two-flush                  -DEND -DNO_CALLS
+ * MUTANT ended-not-kicked           -DEND -DNO_KICK
+ * MUTANT kick-without-barrier       -DEND -DNO_KICK_MB
+ * MUTANT note-cleared-late          -DEND -DCLEARS_LATE
+ * MUTANT two-flush                  -DEND -DNO_OWNER
  */
 #define RING	2
 #define ENTRIES	4	/* twice round the ring */
@@ -70,8 +73,7 @@
 #define CQE	2	/* VALID flag of the completion */
 #define ENDED	4	/* -DEND: qp->rx_ended */
 #define LOCK	5	/* rq->lock */
-#define CALLS	6	/* qp->rq_flushes */
-#define NUM_WORDS 7
+#define NUM_WORDS 6
 
 #define NUM_CPUS 4
 
@@ -230,7 +232,8 @@ active proctype poster()
 byte put, get;		/* guarded by rq->lock */
 byte completed;
 bool bound = true;	/* a Send is being received */
-bool late_posts;	/* IWM_SQ_FLUSH_RECEIVES, and the worker is queued */
+bool kicked;		/* IWM_SQ_AGAIN, and the worker is queued */
+bool owned;		/* IWM_SQ_OWNED */
 
 inline lock()
 {
@@ -243,17 +246,12 @@ inline lock()
  */
 #define unlock()	store_release(LOCK, 0)
 
-/* iwm_rq_take(). @calls is read no later than the release of the lock. */
 inline iwm_rq_take()
 {
 	lock();
 	got = settled(FLAG(get)) && mem[FLAG(get)];
 	if
 	:: got -> at = get; store_release(FLAG(get), 0); get++
-	:: else
-	fi;
-	if
-	:: late -> calls = mem[CALLS]; late = false
 	:: else
 	fi;
 	unlock()
@@ -276,42 +274,26 @@ inline flush_round()
 	od
 }
 
+/* With IWM_SQ_OWNED held: the bit's lock is an acquire, its clearing a release. */
 inline iwm_qp_flush_rq()
 {
-#ifdef NO_CALLS
-	flush_round();
-#else
-	atomic { mb(); mem[CALLS] = mem[CALLS] + 1; first = mem[CALLS] == 1 };
+#ifndef NO_OWNER
+	atomic { !owned -> owned = true };
+#endif
+#ifdef CLEARS_LATE
 	if
-	:: !first
-	:: first ->
-		first = false;
-		do
-		:: true ->
-#ifdef CALLS_LAST
-			flush_round();
-			calls = mem[CALLS];
+	:: !mem[ENDED]
+	:: else -> flush_round()
+	fi;
+	atomic { mb(); kicked = false };
 #else
-			if
-			:: calls = mem[CALLS]
-			:: late = true
-			fi;
-			flush_round();
+	if
+	:: !(settled(ENDED) && mem[ENDED])
+	:: else -> flush_round()
+	fi;
 #endif
-#ifdef NO_REPEAT
-			calls = mem[CALLS];
-#endif
-			atomic {
-				mb();
-				mem[CALLS] = mem[CALLS] - calls;
-				calls = 0;
-				if
-				:: mem[CALLS]
-				:: else -> break
-				fi
-			}
-		od
-	fi
+#ifndef NO_OWNER
+	atomic { mb(); owned = false }
 #endif
 }
 
@@ -329,7 +311,7 @@ active [2] proctype poster()
 #endif
 	if
 #ifndef NO_ENDED
-	:: mem[ENDED] -> atomic { mb(); late_posts = true }
+	:: mem[ENDED] -> atomic { mb(); kicked = true }
 #endif
 	:: else
 	fi;
@@ -339,32 +321,43 @@ active [2] proctype poster()
 /* sq_serve() */
 active proctype worker()
 {
-	byte me = 3, at, calls;
-	bool got, first, late;
+	byte me = 3, at;
+	bool got;
 
 end:	do
-	:: atomic { late_posts -> late_posts = false };
+#ifdef CLEARS_LATE
+	:: kicked ->
+#else
+	:: atomic { kicked -> kicked = false };
+#endif
 		iwm_qp_flush_rq()
 	od
 }
 
-/* iwm_qp_rx_end() */
+/* iwm_qp_rx_end(); iwm_qp_disconnect() then flushes itself. */
 active proctype ender()
 {
-	byte me = 2, at, calls;
-	bool got, first, late;
+	byte me = 2, at;
+	bool got;
 
 #ifdef ENDED_FIRST
 	store(ENDED, 1);
 #endif
 	bound = false;		/* iwm_rx_flush() */
 #if !defined(ENDED_FIRST) && !defined(ENDED_LAST)
-	store(ENDED, 1);
+	store_release(ENDED, 1);
 #endif
-#ifndef NO_MB
-	mb();
+#ifndef NO_KICK
+#ifdef NO_KICK_MB
+	kicked = true;
+#else
+	atomic { mb(); kicked = true };
 #endif
-	iwm_qp_flush_rq();
+#endif
+	if
+	:: true			/* an upcall leaves it to the worker */
+	:: true -> iwm_qp_flush_rq()
+	fi;
 #ifdef ENDED_LAST
 	store(ENDED, 1);
 #endif
@@ -406,7 +399,7 @@ active proctype check()
 {
 end:	timeout;
 #ifdef END
-	assert(over == 3 && completed == 2 && !mem[CALLS])
+	assert(over == 3 && completed == 2 && !owned)
 #else
 #ifdef FREE
 	assert(over == 3)

@@ -7,7 +7,7 @@
  * iwm_qp_reset(), iwm_qp_die(), close_step(), tcp_lost()), ddp_glue/qp_state.c
  * (next_states[], iwm_qp_enter_rts(), iwm_qp_leave_rts(), iwm_qp_refuse(),
  * iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish()), ddp_glue/sq_owner.c
- * (iwm_sq_run(), iwm_sq_stop(), iwm_sq_pause()), ddp_glue/cep.c
+ * (sq_run(), iwm_sq_stop(), iwm_sq_pause()), ddp_glue/cep.c
  * (iwm_cep_reply(), iwm_cep_fallback(), iwm_cep_closed(), iwm_cep_accepted()),
  * ddp_glue/cm.c (fall_back(), iwm_cm_connect(), iwm_cm_accept()).
  *
@@ -120,7 +120,8 @@ inline queue_close()
 inline sq_kick()
 {
 	use_qp;
-	send_queued = send_queued || (send_left || term) && !send_cancelled
+	send_queued = send_queued ||
+		      (send_left || recv_left || term) && !send_cancelled
 }
 
 /* ---- ddp_glue/cep.c ---- */
@@ -186,7 +187,7 @@ inline finish()
 
 inline rx_end()
 {
-	d_step { use_qp; recv_left = recv_left && dying; rx_ended = true }
+	d_step { rx_ended = true; sq_kick() }
 }
 
 /* iwm_qp_error() and iwm_qp_refuse(), where the state has changed */
@@ -239,14 +240,15 @@ inline enter_rts(ok)
 
 /* ---- The transmit owner ---- */
 
-/* iwm_sq_flush_all(): wait for the last upcall to end first. */
+/* flush_rings(): wait for the last upcall to end first. */
 inline flush_all()
 {
 	d_step { use_qp; waits = conn == NEW };
 	atomic {
 		!waits || !socket_lock ->
 		waits = false;
-		send_left = send_left && dying
+		send_left = send_left && dying;
+		recv_left = recv_left && (dying || !rx_ended)
 	}
 }
 
@@ -313,6 +315,7 @@ inline disconnect()
 	drop_conn();
 	rx_end();
 	give(conn_lock);
+	sq_stop();
 	finish()
 }
 

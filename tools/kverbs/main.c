@@ -77,6 +77,7 @@ static int __init kverbs_init(void)
 	cases = run_table(kv_cq_cases);
 	cases += run_table(kv_mr_cases);
 	cases += run_table(kv_qp_cases);
+	cases += run_table(kv_flush_cases);
 	pr_info("end of %u cases\n", cases);
 	return 0;
 }

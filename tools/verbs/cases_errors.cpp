@@ -2,6 +2,7 @@
 /** @file cases_errors.cpp @brief Errors are reported to both sides with the right status, and memory stays unchanged. */
 #include <algorithm>
 #include <functional>
+#include <thread>
 
 #include "verbs_cases.hpp"
 
@@ -251,6 +252,31 @@ void flush(Context& c) {
   expectWc(v.pair.client->recvs().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "receive posted afterwards");
 }
 
+/** One thread refills the receive queue of a QP in error, and two ask for its flush: each receive is flushed once, in order. */
+void flushRefilled(Context& c) {
+  constexpr std::uint64_t count = 1000, depth = 128;
+  Pair pair(c.place);
+  End& end = *pair.client;
+  const Region memory(end.pd(), page);
+  std::uint64_t posted = 0;
+
+  end.fail();
+  pair.expectDown();
+  const auto ask = [&](const std::stop_token& over) {
+    while (!over.stop_requested())
+      setState(end.qp(), IBV_QPS_SQD);
+  };
+  const std::jthread first(ask), second(ask);
+  for (std::uint64_t id = 0; id < count; id++) {
+    for (; posted < count && posted - id < depth; posted++)
+      end.postRecv(posted, {memory.sge(0, 64)});
+    const auto wc = end.recvs().next();
+
+    expectWc(wc, IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "receive");
+    expectEqual(wc.wr_id, id, "order of flushed receives");
+  }
+}
+
 /** The QP is moved to the error state while many READs are outstanding: all complete in order, and no success follows an error. */
 void errorUnderLoad(Context& c) {
   constexpr std::size_t length = 1 << 20, count = 40;
@@ -305,6 +331,7 @@ const VerbsCase table[] = {
     {"deregister-many", "", "600 sinks, each used and deregistered", deregisterMany},
     {"deregister-source", "", "the source of WRITEs is deregistered", deregisterSource},
     {"flush", "", "flushed receives, and posting afterwards", flush},
+    {"flush-refilled", "", "receives posted while other threads ask for the flush", flushRefilled},
     {"error-under-load", "", "40 MiB of READs outstanding when the QP fails", errorUnderLoad},
     {"send-invalidate", "", "SEND with Invalidate of a user region is refused", sendInvalidate},
 };
