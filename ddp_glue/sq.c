@@ -16,6 +16,8 @@
 
 /* Receives that are posted after the end are collected for so long. */
 #define SQ_LATE_RECEIVES_NS	NSEC_PER_MSEC
+/* Work requests that complete while softirqs have to wait */
+#define SQ_COMPLETE_MAX		1024
 
 /* ---- Notes for the transmit owner ---- */
 
@@ -201,13 +203,15 @@ static bool wqe_released(const struct iwm_sq *sq, u32 index)
  * error. A failed work request completes with the flush that its failure
  * causes: until then the peer may still write to memory that was lent to it.
  * The lock is held while the CQ is written, because two contexts may complete.
+ * True: SQ_COMPLETE_MAX have completed, and there may be more.
  */
-void iwm_sq_complete(struct iwm_qp *qp, bool flush)
+bool iwm_sq_complete(struct iwm_qp *qp, bool flush)
 {
 	struct iwm_sq *sq = qp->sq;
+	u32 left = SQ_COMPLETE_MAX;
 
 	spin_lock_bh(&sq->lock);
-	while (sq->fifo_get != sq->fifo_put) {
+	for (; left && sq->fifo_get != sq->fifo_put; left--) {
 		struct iwm_wqe *wqe = iwm_sq_wqe(sq, sq->fifo_get);
 		bool finished = wqe_finished(sq, wqe) &&
 				wqe_released(sq, sq->fifo_get);
@@ -223,6 +227,7 @@ void iwm_sq_complete(struct iwm_qp *qp, bool flush)
 		smp_store_release(&sq->fifo_get, sq->fifo_get + 1);
 	}
 	spin_unlock_bh(&sq->lock);
+	return !left;
 }
 
 /* Give entries back to the poster, except that of the message being sent. */
@@ -317,7 +322,8 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 	sq->msg.kind = IWM_MSG_NONE;
 	sq->rest.cur = sq->rest.num_sge;
 	iwm_sq_release(sq);
-	iwm_sq_complete(qp, true);
+	while (iwm_sq_complete(qp, true))
+		cond_resched();
 	while (iwm_sq_posted(sq) && left--) {
 		const struct siw_sqe *sqe = iwm_sq_entry(sq, sq->get);
 		struct iwm_wqe wqe = {
@@ -433,6 +439,7 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 	struct iwm_sq *sq = qp->sq;
 	const struct orq_entry *out = iwm_sq_orq(sq, index);
 	enum siw_wc_status status = peers;
+	bool more;
 
 	if (!out->rtr)
 		status = wqe_read_done(qp, out, peers);
@@ -440,9 +447,9 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 		/* Pairs with iwm_sq_reads(): the entry is free */
 		smp_store_release(&sq->orq_get, sq->orq_get + 1);
 	}
-	iwm_sq_complete(qp, false);
+	more = iwm_sq_complete(qp, false);
 	/* A full barrier, which pairs with iwm_msg_wait_read() */
-	if (test_and_clear_bit(IWM_SQ_WAIT_READ, &sq->flags))
+	if (test_and_clear_bit(IWM_SQ_WAIT_READ, &sq->flags) || more)
 		iwm_sq_kick(qp);
 	if (unlikely(status != peers))
 		iwm_sq_break(qp);	/* as after any failed work request */

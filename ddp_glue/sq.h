@@ -383,7 +383,7 @@ void iwm_sq_defer(struct iwm_sq *sq, u64 ns);
 void iwm_sq_back_off(struct iwm_sq *sq, unsigned int bit, u64 ns);
 u32 iwm_sq_push(struct iwm_sq *sq, const struct siw_sqe *sqe);
 void iwm_sq_wqe_done(struct iwm_sq *sq, u32 index, enum siw_wc_status status);
-void iwm_sq_complete(struct iwm_qp *qp, bool flush);
+bool iwm_sq_complete(struct iwm_qp *qp, bool flush);
 void iwm_sq_release(struct iwm_sq *sq);
 bool iwm_sq_flush_all(struct iwm_qp *qp);
 

@@ -283,16 +283,24 @@ static void segment_failed(struct iwm_qp *qp, int mr_error)
 	msg->kind = IWM_MSG_NONE;
 }
 
-/* Hand over to TCP, give back entries, and complete what TCP has taken. */
+/*
+ * Hand over to TCP, give back entries, and complete what TCP has taken. An owner
+ * that must not sleep leaves many completions to the worker.
+ */
 static int hand_over(struct iwm_qp *qp, struct mpa_conn *conn, bool more)
 {
+	bool rest;
 	int ret;
 
 	iwm_mr_drop_cache(&qp->sq->mr);
 	ret = mpa_tx_flush(conn, more);
 	WRITE_ONCE(qp->sq->accepted, mpa_tx_accepted(conn));
 	iwm_sq_release(qp->sq);
-	iwm_sq_complete(qp, false);
+	do {
+		rest = iwm_sq_complete(qp, false);
+	} while (unlikely(rest) && !qp->sq->context);
+	if (unlikely(rest))
+		iwm_sq_kick(qp);
 	return ret;
 }
 

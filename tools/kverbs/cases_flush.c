@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How much one context does in one go: a caller whose ring is refilled while it
- * flushes.
+ * flushes, and completions while softirqs wait.
  */
+#include <linux/interrupt.h>
 #include <linux/iopoll.h>
 #include <linux/kprobes.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include "kverbs.h"
 
 #ifdef CONFIG_KPROBES
@@ -135,12 +137,132 @@ static void flush_by_calls(struct kv_case *t)
 	/* The handler uses the stack. */
 	kv_disconnect(t);
 }
+
+/* ---- What completes while softirqs wait ---- */
+
+#define DEPTH	4096
+#define WRITES	2000
+#define MOST	1024
+
+/* Completions on this CPU since softirqs could run */
+struct off_run {
+	struct tasklet_struct tasklet;
+	unsigned int length;
+};
+
+static DEFINE_PER_CPU(struct off_run, off_runs);
+static unsigned int longest;
+
+static void softirqs_on(struct tasklet_struct *tasklet)
+{
+	container_of(tasklet, struct off_run, tasklet)->length = 0;
+}
+
+static int at_completed(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct off_run *run = this_cpu_ptr(&off_runs);
+
+	if (!in_softirq())
+		return 0;
+	if (!run->length++)
+		tasklet_schedule(&run->tasklet);
+	longest = max(longest, run->length);
+	return 0;
+}
+
+/* Poll until @num have completed, in order. */
+static void expect_completions(struct kv_case *t, u64 first, u64 num,
+			       enum ib_wc_status status)
+{
+	unsigned long end = jiffies + KV_WAIT;
+	u64 id = first;
+	struct ib_wc wc;
+
+	while (!t->failed && id != first + num) {
+		if (ib_poll_cq(t->client.scq, 1, &wc) != 1) {
+			kv_expect(t, time_before(jiffies, end),
+				  "%llu of %llu complete", id - first, num);
+			usleep_range(1000, 2000);
+			continue;
+		}
+		kv_expect(t, wc.wr_id == id && wc.status == status,
+			  "%llu instead of %llu: %s", wc.wr_id, id,
+			  ib_wc_status_msg(wc.status));
+		id++;
+	}
+}
+
+/* WRITEs of no octet behind a READ: they complete when it does. */
+static void post_behind_read(struct kv_case *t, const struct kv_region *there,
+			     struct ib_sge *sink, u64 id)
+{
+	struct ib_rdma_wr *wr = kvcalloc(1 + WRITES, sizeof(*wr), GFP_KERNEL);
+	int i;
+
+	kv_expect(t, wr, "no memory");
+	if (t->failed)
+		return;
+	for (i = 0; i <= WRITES; i++) {
+		wr[i].wr.opcode = i ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ;
+		wr[i].wr.wr_id = id + i;
+		wr[i].wr.send_flags = IB_SEND_SIGNALED;
+		wr[i].wr.sg_list = sink;
+		wr[i].wr.num_sge = !i;
+		wr[i].wr.next = i < WRITES ? &wr[i + 1].wr : NULL;
+		wr[i].rkey = there->mr->rkey;
+		wr[i].remote_addr = there->mr->iova;
+	}
+	kv_expect(t, !ib_post_send(t->client.id->qp, &wr->wr, NULL),
+		  "ib_post_send");
+	kvfree(wr);
+}
+
+/* Many sends complete with a READ, then the peer ends and receives are flushed. */
+static void complete_many(struct kv_case *t)
+{
+	static const struct kv_options o = { .handler = kv_unpolled,
+					     .one_cq = true, .depth = DEPTH,
+					     .cqe = 2 * DEPTH };
+	struct ib_recv_wr wr = { };
+	struct kv_region *there;
+	struct kprobe probe;
+	struct ib_sge sink;
+	int cpu, i;
+
+	kv_connect(t, &o);
+	there = kv_mr(&t->server, 1, KV_SINK | IB_ACCESS_REMOTE_READ);
+	sink = kv_dma_sge(kv_region(&t->client, 1), 64);
+	for_each_possible_cpu(cpu)
+		tasklet_setup(&per_cpu(off_runs, cpu).tasklet, softirqs_on);
+	longest = 0;
+	if (!t->failed)
+		probe_function(t, &probe, "iwm_cq_add", at_completed);
+	if (t->failed)
+		return;
+	for (i = 0; i < DEPTH; i++) {
+		wr.wr_id = i;
+		kv_expect(t, !ib_post_recv(t->client.id->qp, &wr, NULL),
+			  "ib_post_recv");
+	}
+	post_behind_read(t, there, &sink, DEPTH);
+	expect_completions(t, DEPTH, 1 + WRITES, IB_WC_SUCCESS);
+	kv_expect(t, longest <= MOST, "%u sends complete in one go", longest);
+	rdma_disconnect(t->server.id);
+	expect_completions(t, 0, DEPTH, IB_WC_WR_FLUSH_ERR);
+	kv_expect(t, longest <= MOST, "%u receives are flushed in one go",
+		  longest);
+	unregister_kprobe(&probe);
+	for_each_possible_cpu(cpu)
+		tasklet_kill(&per_cpu(off_runs, cpu).tasklet);
+}
 #else
 #define CANNOT_PROBE	"this kernel has no kprobes"
 #define flush_by_calls	NULL
+#define complete_many	NULL
 #endif
 
 const struct kv_entry kv_flush_cases[] = {
 	{ "flush-by-calls", flush_by_calls, CANNOT_PROBE },
+	{ "complete-many", complete_many, CANNOT_PROBE },
 	{ }
 };
