@@ -19,6 +19,7 @@
  * the work that takes longer or has to wait.
  */
 #include <linux/interrupt.h>
+#include <linux/kernel_stat.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/smpboot.h>
@@ -39,15 +40,21 @@
 #define GATHER_SINGLES		4
 /* Posts that are sent without a wait in a lease */
 #define GATHER_LEASE		32
+/* Queues that the timers of one pass send for, 64 KiB each at most */
+#define GATHER_PASS		8
 
 /**
  * struct gather_cpu - queues that wait for a CPU to become idle
  * @lock: guards @list, and @entry and @on of the queues in it
  * @list: struct iwm_gather, by entry
+ * @pass: the last run of the timers' softirq in which one of them had posts
+ * @sent: queues with posts in that run
  */
 struct gather_cpu {
 	raw_spinlock_t lock;		/* taken with interrupts disabled */
 	struct list_head list;
+	unsigned int pass;
+	unsigned int sent;
 };
 
 static DEFINE_PER_CPU(struct gather_cpu, gather_cpus);
@@ -123,8 +130,11 @@ static void gather_learn(struct iwm_gather *gather, u32 found)
 	WRITE_ONCE(gather->singles, singles);
 }
 
-/* Send posts of a queue that is off its list. Context: softirqs disabled. */
-static void gather_send(struct iwm_gather *gather)
+/*
+ * Send posts of a queue that is off its list, or have the worker send them.
+ * Context: softirqs disabled.
+ */
+static void gather_send(struct iwm_gather *gather, bool now)
 {
 	struct iwm_qp *qp = gather_qp(gather);
 
@@ -136,8 +146,28 @@ static void gather_send(struct iwm_gather *gather)
 	clear_bit_unlock(IWM_SQ_GATHERING, &qp->sq->flags);
 	/* Later posters find it clear even if a claim keeps this owner out. */
 	smp_mb__after_atomic();
-	gather_learn(gather, iwm_sq_run_atomic(qp, IWM_SQ_ATOMIC));
+	if (now)
+		gather_learn(gather, iwm_sq_run_atomic(qp, IWM_SQ_ATOMIC));
+	else
+		iwm_sq_kick(qp);
 	gather_put(gather);
+}
+
+/*
+ * May one more timer send? All that have expired fire in one pass, and other
+ * softirqs wait meanwhile.
+ */
+static bool pass_has_room(void)
+{
+	struct gather_cpu *here = this_cpu_ptr(&gather_cpus);
+	unsigned int pass = kstat_softirqs_cpu(HRTIMER_SOFTIRQ,
+					       smp_processor_id());
+
+	if (here->pass != pass) {
+		here->pass = pass;
+		here->sent = 0;
+	}
+	return here->sent++ < GATHER_PASS;
 }
 
 /* The CPU was busy, and its thread has not run. Context: softirq. */
@@ -155,7 +185,7 @@ static enum hrtimer_restart gather_timeout(struct hrtimer *timer)
 	    gather_activity(gather) != READ_ONCE(gather->activity))
 		gather_start_timer(gather, steps);
 	else if (gather_unlink(gather))
-		gather_send(gather);
+		gather_send(gather, pass_has_room());
 	return HRTIMER_NORESTART;
 }
 
@@ -186,7 +216,7 @@ static void thread_run(unsigned int cpu)
 	gather = gather_take(per_cpu_ptr(&gather_cpus, cpu));
 	if (gather) {
 		hrtimer_try_to_cancel(&gather->timer);
-		gather_send(gather);
+		gather_send(gather, true);
 	}
 	local_bh_enable();
 	cond_resched();

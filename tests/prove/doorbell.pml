@@ -582,7 +582,10 @@ end:	do
 #ifndef NO_GATHER_MB
 		mb();
 #endif
-		iwm_sq_run_atomic()
+		if
+		:: true -> iwm_sq_run_atomic()
+		:: true -> iwm_sq_kick()	/* the pass has no room */
+		fi
 #endif
 	od
 }

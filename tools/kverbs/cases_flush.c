@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How much one context does in one go: a caller whose ring is refilled while it
- * flushes, and completions while softirqs wait.
+ * flushes, completions while softirqs wait, and the timers that send.
  */
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/iopoll.h>
 #include <linux/kprobes.h>
@@ -255,14 +256,76 @@ static void complete_many(struct kv_case *t)
 	for_each_possible_cpu(cpu)
 		tasklet_kill(&per_cpu(off_runs, cpu).tasklet);
 }
+
+/* ---- Timers that fire together ---- */
+
+#define QUEUES		12
+#define MOST_QUEUES	8
+
+static unsigned int sends_in_softirq;
+
+static int at_send(struct kprobe *probe, struct pt_regs *regs)
+{
+	sends_in_softirq += !!in_serving_softirq();
+	return 0;
+}
+
+/* Post on each connection; the timers of all expire before softirqs run. */
+static void post_together(struct kv_case *c, const struct ib_sge *none)
+{
+	int i;
+
+	local_bh_disable();
+	for (i = 0; i < QUEUES; i++)
+		kv_send(&c[i].client, none);
+	mdelay(2);
+	local_bh_enable();
+}
+
+/* One pass of the timers sends for some queues, and the worker for the others. */
+static void timers_together(struct kv_case *t)
+{
+	struct kv_case *c = kvcalloc(QUEUES, sizeof(*c), GFP_KERNEL);
+	static const struct kv_options o = { .poll = IB_POLL_WORKQUEUE };
+	struct ib_sge none = { };
+	struct kprobe probe;
+	int i;
+
+	kv_expect(t, c, "no memory");
+	if (t->failed)
+		return;
+	for (i = 0; i < QUEUES; i++) {
+		INIT_LIST_HEAD(&c[i].regions);
+		c[i].works = t->works + 2 * i;
+		kv_connect(&c[i], &o);
+		kv_recv(&c[i].server, &none);
+	}
+	sends_in_softirq = 0;
+	probe_function(t, &probe, "iwm_sq_run_atomic", at_send);
+	if (!t->failed)
+		post_together(c, &none);
+	for (i = 0; i < QUEUES; i++) {
+		kv_wait(&c[i], &c[i].works[0], IB_WC_SUCCESS);
+		kv_wait(&c[i], &c[i].works[1], IB_WC_SUCCESS);
+		kv_expect(t, !c[i].failed, "connection %d: %s", i, c[i].why);
+		kv_disconnect(&c[i]);
+	}
+	if (probe.addr)
+		unregister_kprobe(&probe);
+	kv_expect(t, sends_in_softirq && sends_in_softirq <= MOST_QUEUES,
+		  "the timers send for %u queues in one go", sends_in_softirq);
+	kvfree(c);
+}
 #else
 #define CANNOT_PROBE	"this kernel has no kprobes"
 #define flush_by_calls	NULL
 #define complete_many	NULL
+#define timers_together	NULL
 #endif
 
 const struct kv_entry kv_flush_cases[] = {
 	{ "flush-by-calls", flush_by_calls, CANNOT_PROBE },
 	{ "complete-many", complete_many, CANNOT_PROBE },
+	{ "timers-together", timers_together, CANNOT_PROBE },
 	{ }
 };
