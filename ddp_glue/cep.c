@@ -48,6 +48,7 @@ struct iwm_cep *iwm_cep_alloc(struct iwm_dev *dev, enum cep_state state,
 		kfree(cep);
 		return NULL;
 	}
+	atomic_inc(&dev->num_ceps);
 	return cep;
 }
 
@@ -64,11 +65,14 @@ void iwm_cep_free_fallback(struct cep_fallback *fallback)
 static void cep_free(struct kref *ref)
 {
 	struct iwm_cep *cep = container_of(ref, struct iwm_cep, ref);
+	struct iwm_dev *dev = cep->dev;
 
 	xa_erase_bh(&ceps, cep->index);
 	iwm_cep_free_fallback(cep->fallback);
 	kfree(cep);
-	wake_up_all(&ceps_wait);
+	/* The device may be freed from here on. */
+	if (atomic_dec_and_test(&dev->num_ceps))
+		wake_up_all(&ceps_wait);
 }
 
 void iwm_cep_get(struct iwm_cep *cep)
@@ -645,19 +649,6 @@ void iwm_cep_dev_gone(struct iwm_dev *dev)
 	}
 }
 
-static bool dev_has_ceps(struct iwm_dev *dev)
-{
-	unsigned long index;
-	struct iwm_cep *cep;
-	bool has = false;
-
-	xa_lock_bh(&ceps);
-	xa_for_each(&ceps, index, cep)
-		has |= cep->dev == dev;
-	xa_unlock_bh(&ceps);
-	return has;
-}
-
 /**
  * iwm_cep_dev_exit() - end a device's connections, and wait for that
  * @dev: device without QPs and listeners: it may have undecided requests
@@ -668,5 +659,5 @@ void iwm_cep_dev_exit(struct iwm_dev *dev)
 {
 	might_sleep();
 	iwm_cep_dev_gone(dev);
-	wait_event(ceps_wait, !dev_has_ceps(dev));
+	wait_event(ceps_wait, !atomic_read(&dev->num_ceps));
 }

@@ -112,6 +112,7 @@ struct iwm_dev {
 	struct xarray mrs;		/* STag >> 8 -> struct iwm_mr */
 	struct iwm_mr __rcu *recent_mrs[IWM_RECENT_MRS];
 	atomic_t num_qp, num_cq, num_srq, num_mr, num_pd;
+	atomic_t num_ceps;		/* the device is not freed before them */
 	atomic_t last_cq_id;		/* libsiw names CQs by it in messages */
 
 	struct mpa_mib __percpu *mpa_mib;
