@@ -9,6 +9,8 @@
  */
 #include <linux/mm.h>
 #include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <rdma/uverbs_ioctl.h>
@@ -436,6 +438,9 @@ err_free_mr:
 	return ERR_PTR(ret);
 }
 
+/* Pages whose addresses are collected before other tasks may run */
+#define MR_PAGES_AT_ONCE	SZ_4K
+
 /* Collect the kernel addresses of a pinned region's pages, in order. */
 static int mr_take_pages(struct iwm_mr *mr)
 {
@@ -453,6 +458,8 @@ static int mr_take_pages(struct iwm_mr *mr)
 		if (WARN_ON_ONCE(i == num))
 			return -EINVAL;
 		mr->pages[i++] = page_address(sg_page_iter_page(&iter));
+		if (!(i % MR_PAGES_AT_ONCE))
+			cond_resched();
 	}
 	mr->num_pages = i;
 	mr->used_pages = i;
