@@ -21,8 +21,12 @@ s390x) ;;
 *) echo "${0##*/}: no architecture '$ARCH' (there are: amd64 arm64 ppc64el riscv64 s390x)" >&2; exit 1 ;;
 esac
 TRIPLET=${TRIPLET:-$CPU-linux-gnu}
-# Some architectures have a second kernel, with larger pages: KERNEL=6.12-16k (arm64), 6.12-64k (ppc64el).
+# Some architectures have a second kernel, with larger pages: KERNEL=6.12-16k (arm64), 6.12-64k (ppc64el). KERNEL=6.12-rt is the one with
+# PREEMPT_RT.
 [[ $KERNEL != *-*k ]] || FLAVOUR+=-${KERNEL##*-}
+[[ $KERNEL != *-rt ]] || FLAVOUR=rt-$FLAVOUR
+# series_of KERNEL: prints it without its flavour.
+series_of() { local series=${1%-rt}; series=${series%-[0-9]*k}; echo "${series%-oldest}"; }
 CROSS_CMAKE=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$CPU" "-DCMAKE_C_COMPILER=$TRIPLET-gcc" "-DCMAKE_CXX_COMPILER=$TRIPLET-g++")
 foreign() { [ "$ARCH" != amd64 ]; }
 ! foreign || BUILD+=/$ARCH
@@ -107,9 +111,10 @@ lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
 # cached_kernel SERIES-OR-RELEASE: prints the newest release of it that scripts/fetch-kernel has put into the cache, if any; of SERIES-oldest,
 # the one that it found to be the oldest.
 cached_kernel() {
-  local series=${1%-[0-9]*k}
+  local series
   if [ "${1%-oldest}" != "$1" ]; then basename "$(readlink -e "$CACHE/oldest-${1%-oldest}-$FLAVOUR")" | sed -n 's/^kernel-//p'; return; fi
-  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$series*" -name "*-$FLAVOUR" -printf '%f\n' 2>/dev/null || true; } |
+  series=$(series_of "$1")
+  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$series*" -name "*[0-9]-$FLAVOUR" -printf '%f\n' 2>/dev/null || true; } |
     sed -n "s/^linux-headers-\(${series//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
 }
 
