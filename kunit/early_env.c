@@ -23,6 +23,7 @@ static const u16 lengths[EARLY_FPDUS] = {
 
 bool early_no_memory;
 gfp_t early_gfp;
+unsigned int early_verified;
 
 void *early_kunit_kmalloc(size_t size, gfp_t flags)
 {

@@ -12,6 +12,7 @@
 #include "early_env.h"
 #include "fake_rcv.h"
 #include "rx_early.h"
+#include "surroundings.h"
 
 /* One gap; the octets behind it begin at any position. */
 static void rcv_04_ddp_09_run_begins_anywhere(struct kunit *test)
@@ -368,14 +369,35 @@ static void ddp_09_too_many_pieces(struct kunit *test)
 	early_expect_all(test, env, "FPDU", longest);
 }
 
+/* No CRC is computed for an FPDU that cannot be noted. */
 static void no_memory_for_notes(struct kunit *test)
 {
 	struct early_env *env = test->priv;
 
+	early_verified = 0;
 	early_no_memory = true;
 	early_arrive(test, env, 1000, env->f.len);
 	early_no_memory = false;
 	KUNIT_EXPECT_EQ(test, env->placed, 0);
+	KUNIT_EXPECT_EQ(test, early_verified, 0);
+	early_arrive(test, env, 0, 1000);
+	early_expect_all(test, env, "from", 1000);
+}
+
+/* As many notes as allowed: the rest is placed early when some are gone. */
+static void too_many_notes(struct kunit *test)
+{
+	struct early_env *env = test->priv;
+	struct mpa_early *early = env->conn->rx.early;
+
+	early_verified = 0;
+	early->num_placed = MPA_EARLY_MAX - 2;
+	early_arrive(test, env, 1000, env->bound[12]);
+	KUNIT_EXPECT_EQ(test, hweight64(env->placed), 2);
+	KUNIT_EXPECT_LE(test, early_verified, 2 + hweight64(env->refuse));
+	early->num_placed = 2;
+	early_arrive(test, env, env->bound[12], env->f.len);
+	early_expect_due(env, true);
 	early_arrive(test, env, 0, 1000);
 	early_expect_all(test, env, "from", 1000);
 }
@@ -474,6 +496,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ddp_09_one_wrong_guess),
 	KUNIT_CASE(ddp_09_too_many_pieces),
 	KUNIT_CASE(no_memory_for_notes),
+	KUNIT_CASE(too_many_notes),
 	KUNIT_CASE(notes_are_charged),
 	KUNIT_CASE(a_pass_has_a_budget),
 	KUNIT_CASE(placed_ones_are_counted),

@@ -17,6 +17,7 @@ struct workqueue_struct;
 bool rx_kunit_readable(const struct sk_buff *skb);
 struct page *rx_kunit_alloc_page(gfp_t gfp);
 void *early_kunit_kmalloc(size_t size, gfp_t flags);
+extern unsigned int early_verified;
 struct page *tx_kunit_alloc_pages(gfp_t flags, unsigned int order);
 int sock_kunit_send_pages(struct sock *sk, const struct bio_vec *vec, unsigned int num, u32 len,
 			  int flags);

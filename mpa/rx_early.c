@@ -209,62 +209,61 @@ static void early_give_up(struct mpa_early *early)
 
 /*
  * A note is charged like the stash, because the peer decides how many there
- * are. If the cgroup's limit allows no note, the FPDU is not placed early.
+ * are. If there are too many, or the cgroup's limit allows no more, nothing is
+ * placed early until some are gone.
  */
 static struct mpa_placed *note_alloc(const struct mpa_conn *conn)
 {
 	gfp_t gfp = conn->memcg ? GFP_NOWAIT | __GFP_ACCOUNT : GFP_ATOMIC;
-	struct mem_cgroup *active = set_active_memcg(conn->memcg);
+	struct mem_cgroup *active;
 	struct mpa_placed *placed;
 
+	if (conn->rx.early->num_placed >= MPA_EARLY_MAX)
+		return NULL;
+	active = set_active_memcg(conn->memcg);
 	placed = kmalloc(sizeof(*placed), gfp | __GFP_NOWARN);
 	set_active_memcg(active);
 	return placed;
 }
 
 /*
- * Give a verified FPDU to the consumer, and note it if the consumer placed it.
- * Return: false when the consumer refuses the peer.
+ * Give a verified FPDU to the consumer, and fill in its note, whose lengths are
+ * set.
+ * Return: whether the consumer placed it; negative when the consumer refuses
+ * the peer.
  */
-static bool place_fpdu(struct early_pass *pass, const struct mpa_cursor *at,
-		       u32 wire_len, u32 ulpdu_len)
+static int place_fpdu(struct early_pass *pass, const struct mpa_cursor *at,
+		      struct mpa_placed *placed)
 {
 	struct mpa_conn *conn = pass->conn;
 	struct mpa_early *early = conn->rx.early;
 	struct mpa_cursor cur = *at;
-	struct mpa_placed *placed;
 	int len;
 
-	if (early->num_placed >= MPA_EARLY_MAX)
-		return true;
-	placed = note_alloc(conn);
-	if (!placed)
-		return true;
-
-	mpa_cursor_enter_ulpdu(&cur, ulpdu_len);
+	mpa_cursor_enter_ulpdu(&cur, placed->ulpdu_len);
 	placed->ulpdu_pos = cur.pos;
 	cur.cookie = 0;
 	pass->asked = true;
-	len = conn->ops->place(conn->consumer, &cur, ulpdu_len, placed->hdr);
-	if (len <= 0 || WARN_ON_ONCE(len > MPA_PLACED_HDR_MAX)) {
-		kfree(placed);
-		return len >= 0;
-	}
+	len = conn->ops->place(conn->consumer, &cur, placed->ulpdu_len,
+			       placed->hdr);
+	if (len <= 0 || WARN_ON_ONCE(len > MPA_PLACED_HDR_MAX))
+		return min(len, 0);
 	placed->pos = at->pos;
-	placed->wire_len = wire_len;
-	placed->ulpdu_len = ulpdu_len;
 	placed->cookie = cur.cookie;
 	placed->hdr_len = len;
 	rb_add_cached(&placed->node, &early->placed, placed_less);
 	early->num_placed++;
 	pass->placed++;
-	trace_mpa_rx_early(conn, at->pos, wire_len, ulpdu_len, MPA_ERR_NONE);
-	return true;
+	trace_mpa_rx_early(conn, at->pos, placed->wire_len, placed->ulpdu_len,
+			   MPA_ERR_NONE);
+	return 1;
 }
 
 /*
- * Verify and place the FPDU at @pos, once.
- * Return: its octets; 0 when some are missing or it is no valid FPDU.
+ * Verify and place the FPDU at @pos, once. Without a note it would be verified
+ * again in its turn, so get that first.
+ * Return: its octets; 0 when some are missing, there is no note for it, or it
+ * is no valid FPDU.
  */
 static u32 take_fpdu(struct early_pass *pass, u32 pos)
 {
@@ -273,6 +272,7 @@ static u32 take_fpdu(struct early_pass *pass, u32 pos)
 	struct mpa_placed *placed = find_placed(rx->early, pos);
 	u32 wire, ulpdu_len, need;
 	struct mpa_cursor cur;
+	int ret;
 
 	if (placed)
 		return placed->wire_len;
@@ -285,14 +285,19 @@ static u32 take_fpdu(struct early_pass *pass, u32 pos)
 	if (!wire)
 		wire = mpa_rx_peek(&cur, octets_at(conn, &cur, need),
 				   &ulpdu_len, &need);
-	if (!wire)
+	placed = wire ? note_alloc(conn) : NULL;
+	if (!placed)
 		return 0;
-	if (mpa_rx_verify(rx, &cur, wire) ||
-	    !place_fpdu(pass, &cur, wire, ulpdu_len)) {
-		early_give_up(rx->early);
-		return 0;
-	}
-	return wire;
+	placed->wire_len = wire;
+	placed->ulpdu_len = ulpdu_len;
+	ret = mpa_rx_verify(rx, &cur, wire) ? -EBADMSG :
+					      place_fpdu(pass, &cur, placed);
+	if (ret <= 0)
+		kfree(placed);
+	if (ret >= 0)
+		return wire;
+	early_give_up(rx->early);
+	return 0;
 }
 
 /* The run that has passed @pos, or waits for the FPDU there. */
