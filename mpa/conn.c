@@ -60,6 +60,15 @@ static void conn_timeout(struct work_struct *work)
 	mpa_conn_put(conn);
 }
 
+static void conn_push_timeout(struct work_struct *work)
+{
+	struct mpa_conn *conn = container_of(to_delayed_work(work),
+					     struct mpa_conn, push_timer);
+
+	mpa_conn_queue(conn);
+	mpa_conn_put(conn);
+}
+
 /**
  * mpa_conn_alloc() - make a connection object around a socket
  * @sk: TCP socket
@@ -91,6 +100,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 	INIT_LIST_HEAD(&conn->entry);
 	INIT_WORK(&conn->work, work);
 	INIT_DELAYED_WORK(&conn->timer, conn_timeout);
+	INIT_DELAYED_WORK(&conn->push_timer, conn_push_timeout);
 	return conn;
 }
 
@@ -153,21 +163,13 @@ void mpa_conn_queue(struct mpa_conn *conn)
 		mpa_conn_put(conn);
 }
 
-/* Arm the timer, unless it is armed already. */
-static void conn_arm_timer(struct mpa_conn *conn, unsigned int ms)
+/* Arm a timer, unless it is armed already. */
+static void conn_arm_timer(struct mpa_conn *conn, struct delayed_work *timer,
+			   unsigned int ms)
 {
 	mpa_conn_get(conn);
-	if (!queue_delayed_work(workqueue_of(conn), &conn->timer,
+	if (!queue_delayed_work(workqueue_of(conn), timer,
 				msecs_to_jiffies(ms)))
-		mpa_conn_put(conn);
-}
-
-/* Arm the timer, or give an armed one this delay. */
-static void conn_rearm_timer(struct mpa_conn *conn, unsigned int ms)
-{
-	mpa_conn_get(conn);
-	if (mod_delayed_work(workqueue_of(conn), &conn->timer,
-			     msecs_to_jiffies(ms)))
 		mpa_conn_put(conn);
 }
 
@@ -182,7 +184,7 @@ static void conn_rearm_timer(struct mpa_conn *conn, unsigned int ms)
 void mpa_conn_queue_push(struct mpa_conn *conn)
 {
 	if (conn->tx.pushing)
-		conn_rearm_timer(conn, MPA_RETRY_MS);
+		conn_arm_timer(conn, &conn->push_timer, MPA_RETRY_MS);
 	else
 		mpa_conn_queue(conn);
 }
@@ -197,7 +199,7 @@ void mpa_conn_queue_push(struct mpa_conn *conn)
 void mpa_conn_push_later(struct mpa_conn *conn)
 {
 	set_bit(MPA_CONN_PUSH_WANTED, &conn->flags);
-	conn_rearm_timer(conn, MPA_RETRY_MS);
+	conn_arm_timer(conn, &conn->push_timer, MPA_RETRY_MS);
 }
 
 /**
@@ -205,7 +207,8 @@ void mpa_conn_push_later(struct mpa_conn *conn)
  * @conn: connection in Full Operation that lacks memory for its stash
  *
  * The work may find no memory either, and must not spin. Each try may run a
- * full cgroup reclaim, so each delay is longer than the one before.
+ * full cgroup reclaim, so each delay is longer than the one before. It also
+ * replaces the delay of mpa_conn_watch().
  * Context: any; the caller holds a reference.
  */
 void mpa_conn_retry(struct mpa_conn *conn)
@@ -213,7 +216,10 @@ void mpa_conn_retry(struct mpa_conn *conn)
 	unsigned int ms = MPA_RETRY_MS <<
 			  min(conn->rx.tries++, MPA_RETRY_DOUBLINGS);
 
-	conn_rearm_timer(conn, ms);
+	mpa_conn_get(conn);
+	if (mod_delayed_work(workqueue_of(conn), &conn->timer,
+			     msecs_to_jiffies(ms)))
+		mpa_conn_put(conn);
 }
 
 /**
@@ -225,7 +231,7 @@ void mpa_conn_retry(struct mpa_conn *conn)
  */
 void mpa_conn_watch(struct mpa_conn *conn)
 {
-	conn_arm_timer(conn, MPA_WATCH_MS);
+	conn_arm_timer(conn, &conn->timer, MPA_WATCH_MS);
 }
 
 /**
@@ -250,7 +256,7 @@ void mpa_conn_start_timer(struct mpa_conn *conn)
 	if (!ms)
 		ms = READ_ONCE(mpa_startup_timeout) * MSEC_PER_SEC;
 	conn->deadline = jiffies + msecs_to_jiffies(ms);
-	conn_arm_timer(conn, ms);
+	conn_arm_timer(conn, &conn->timer, ms);
 }
 
 /**
@@ -268,10 +274,12 @@ unsigned int mpa_startup_left(const struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_startup_left, MPA_NS);
 
-/* Context: the caller holds a reference beside the timer's. */
-void mpa_conn_stop_timer(struct mpa_conn *conn)
+/* Context: the caller holds a reference beside the timers'. */
+void mpa_conn_stop_timers(struct mpa_conn *conn)
 {
 	if (cancel_delayed_work(&conn->timer))
+		mpa_conn_put(conn);
+	if (cancel_delayed_work(&conn->push_timer))
 		mpa_conn_put(conn);
 }
 

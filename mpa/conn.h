@@ -31,7 +31,7 @@ enum mpa_state {
 
 /* Bits of mpa_conn.flags */
 enum {
-	MPA_CONN_TIMED_OUT,	/* the timer has fired */
+	MPA_CONN_TIMED_OUT,	/* mpa_conn.timer has fired */
 	MPA_CONN_FIN_WANTED,	/* shut down once everything is handed over */
 	MPA_CONN_GONE,		/* the consumer knows that TCP is closed */
 	MPA_CONN_PUSH_WANTED,	/* hand over written FPDUs (programs) */
@@ -64,8 +64,9 @@ enum {
  * @frame: our Request until TCP is connected, or NULL
  * @frame_len: octets of @frame
  * @work: everything that needs process context
- * @timer: limits the whole startup; in Full Operation it queues @work later:
- *	for another hand-over, or to look whether the connection is idle
+ * @timer: limits the whole startup; in Full Operation it queues @work later: to
+ *	stash again, or to look whether the connection is idle
+ * @push_timer: queues @work later, for another hand-over
  * @deadline: jiffies at which the startup ends
  * @flags: atomic bits
  * @rx: receive direction
@@ -97,6 +98,7 @@ struct mpa_conn {
 
 	struct work_struct work;
 	struct delayed_work timer;
+	struct delayed_work push_timer;
 	unsigned long deadline;
 	unsigned long flags;
 
@@ -125,7 +127,7 @@ void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_watch(struct mpa_conn *conn);
 void mpa_conn_released(struct mpa_conn *conn);
 void mpa_conn_start_timer(struct mpa_conn *conn);
-void mpa_conn_stop_timer(struct mpa_conn *conn);
+void mpa_conn_stop_timers(struct mpa_conn *conn);
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_error err, int status);
 
 /*

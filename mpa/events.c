@@ -225,7 +225,7 @@ bool mpa_conn_let_go(struct mpa_conn *conn)
 	/* Unread octets would turn the FIN into an RST. */
 	if (conn->sock)
 		mpa_rx_drop_all(conn);
-	mpa_conn_stop_timer(conn);
+	mpa_conn_stop_timers(conn);
 	return true;
 }
 
@@ -309,6 +309,16 @@ static bool lock_for_work(struct mpa_conn *conn)
 	return true;
 }
 
+/*
+ * How the work may get memory. After a try without success it reclaims again
+ * only when the delay is over, whatever else has queued it.
+ */
+static gfp_t work_gfp(const struct mpa_conn *conn)
+{
+	return conn->rx.tries && !test_bit(MPA_CONN_TIMED_OUT, &conn->flags) ?
+	       GFP_NOWAIT : GFP_NOIO;
+}
+
 /**
  * mpa_conn_work() - the connection's worker, for all that may sleep
  * @work: mpa_conn.work, which holds a reference
@@ -328,7 +338,7 @@ void mpa_conn_work(struct work_struct *work)
 		if (conn->state < MPA_FULL)
 			mpa_handshake_step(conn);
 		else
-			receive_to_end(conn, MPA_WORK_BUDGET, GFP_NOIO);
+			receive_to_end(conn, MPA_WORK_BUDGET, work_gfp(conn));
 		if (conn->state >= MPA_FULL &&
 		    test_and_clear_bit(MPA_CONN_TIMED_OUT, &conn->flags))
 			look_for_idle(conn);

@@ -257,7 +257,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
 
-	mpa_conn_stop_timer(conn);
+	mpa_conn_stop_timers(conn);
 	conn->rx.start = tp->copied_seq;
 	conn->rx.markers = conn->agreed.rx_markers;
 	conn->rx.crc = conn->agreed.crc;
