@@ -422,6 +422,27 @@ static void notes_are_charged(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, early_gfp & __GFP_HIGH);
 }
 
+/* Notes of a kernel consumer stay within TCP's limits. */
+static void notes_are_charged_to_tcp(struct kunit *test)
+{
+	struct early_env *env = test->priv;
+	struct sock *sk = env->conn->sk;
+	long *limits = sk->sk_prot->sysctl_mem, was[3];
+
+	env->conn->rx.early->charged = sk;
+	memcpy(was, limits, sizeof(was));
+	memset(limits, 0xff, sizeof(was));
+	early_arrive(test, env, 1000, env->f.len);
+	memcpy(limits, was, sizeof(was));
+	KUNIT_EXPECT_EQ(test, env->placed, 0);
+	early_look(env, EARLY_NO_LIMIT);
+	early_expect_due(env, true);
+	KUNIT_EXPECT_NE(test, sk->sk_forward_alloc, 0);
+	early_arrive(test, env, 0, 1000);
+	early_expect_all(test, env, "from", 1000);
+	KUNIT_EXPECT_EQ(test, sk->sk_forward_alloc, 0);
+}
+
 static void a_pass_has_a_budget(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -498,6 +519,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(no_memory_for_notes),
 	KUNIT_CASE(too_many_notes),
 	KUNIT_CASE(notes_are_charged),
+	KUNIT_CASE(notes_are_charged_to_tcp),
 	KUNIT_CASE(a_pass_has_a_budget),
 	KUNIT_CASE(placed_ones_are_counted),
 	KUNIT_CASE(crc_off_or_markers_off),

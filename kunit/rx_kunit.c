@@ -367,6 +367,44 @@ static void rcv_06_stash_takes_what_is_there(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, page_gfp & __GFP_HIGH);
 }
 
+/* Pages in TCP's account, tcp_mem. */
+static long tcp_pages(const struct sock *sk)
+{
+	long pages = atomic_long_read(sk->sk_prot->memory_allocated);
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		pages += *per_cpu_ptr(sk->sk_prot->per_cpu_fw_alloc, cpu);
+	return pages;
+}
+
+/* The stash stays in TCP's account; a limit of TCP does not stop the stream. */
+static void rcv_06_stash_is_charged(struct kunit *test)
+{
+	struct pass_env *p = test->priv;
+	struct sock *sk = p->conn->sk;
+	long *limits = sk->sk_prot->sysctl_mem, was[3];
+	long before = tcp_pages(sk);
+	enum mpa_error err;
+
+	pass_start(test, p, true, 1, 0);
+	p->conn->rx.charged = sk;
+	put_unaligned_be16(65535, p->e->stream + 4);
+	pass_feed(test, p, 3000, FRAGS);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_EXPECT_EQ(test, tcp_pages(sk) - before, 1);
+
+	memcpy(was, limits, sizeof(was));
+	memset(limits, 0xff, sizeof(was));
+	pass_feed(test, p, PAGE_SIZE + 100, LINEAR);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_EXPECT_EQ(test, tcp_inq(sk), 0);
+	memcpy(limits, was, sizeof(was));
+
+	mpa_rx_free(&p->conn->rx);
+	KUNIT_EXPECT_EQ(test, tcp_pages(sk), before);
+}
+
 /*
  * The FIN leaves TCP's queue with the octets in front of it, but is no octet of
  * the stream. If it counted as one, the Marker would be read one octet further
@@ -633,6 +671,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_06_pass_octet_by_octet_window_shut),
 	KUNIT_CASE(rcv_06_no_memory_for_the_stash),
 	KUNIT_CASE(rcv_06_stash_takes_what_is_there),
+	KUNIT_CASE(rcv_06_stash_is_charged),
 	KUNIT_CASE(err_01_rcv_06_fin_behind_the_stash),
 	KUNIT_CASE(rcv_06_length_changes_before_the_stash),
 	KUNIT_CASE(rcv_02_low_water_mark),

@@ -261,6 +261,7 @@ void mpa_conn_begin_full(struct mpa_conn *conn)
 	conn->rx.start = tp->copied_seq;
 	conn->rx.markers = conn->agreed.rx_markers;
 	conn->rx.crc = conn->agreed.crc;
+	conn->rx.charged = conn->params.account ? NULL : conn->sk;
 	/* Not for the Markers that any peer of revision 0 sends. */
 	if (conn->params.settings.early && conn->params.settings.markers &&
 	    conn->ops->place && mpa_early_create(&conn->rx))

@@ -95,6 +95,9 @@ u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur)
 
 static void stash_free(struct mpa_rx *rx)
 {
+	if (rx->stash && rx->charged)
+		sk_mem_uncharge(rx->charged,
+				skb_shinfo(rx->stash)->nr_frags * PAGE_SIZE);
 	consume_skb(rx->stash);
 	rx->stash = NULL;
 	rx->stash_len = 0;
@@ -147,9 +150,21 @@ static bool stash_grow(struct mpa_rx *rx, gfp_t gfp)
 }
 
 /*
- * Room behind the stashed octets, or 0 without memory. The stash is charged
- * like sent FPDUs, but without softirq's reserves, which would exceed the
- * cgroup's limit, and without the OOM killer: TCP's window stays shut instead.
+ * Charge a page of the stash to the socket: its octets stay in TCP's account.
+ * Also beyond TCP's limits, like the segment at the head of an empty queue.
+ * Memory may be freed only by the consumer, when it has the whole FPDU.
+ */
+static void stash_charge(struct mpa_rx *rx)
+{
+	sk_rmem_schedule(rx->charged, rx->stash, PAGE_SIZE);
+	sk_mem_charge(rx->charged, PAGE_SIZE);
+}
+
+/*
+ * Room behind the stashed octets, or 0 without memory. A program's stash is
+ * charged like sent FPDUs, but without softirq's reserves, which would exceed
+ * the cgroup's limit, and without the OOM killer: TCP's window stays shut
+ * instead.
  */
 static u32 stash_room(struct mpa_conn *conn, gfp_t gfp)
 {
@@ -167,6 +182,8 @@ static u32 stash_room(struct mpa_conn *conn, gfp_t gfp)
 	active = set_active_memcg(conn->memcg);
 	grown = stash_grow(&conn->rx, gfp | __GFP_NOWARN);
 	set_active_memcg(active);
+	if (grown && conn->rx.charged)
+		stash_charge(&conn->rx);
 	return grown ? PAGE_SIZE : 0;
 }
 

@@ -11,6 +11,7 @@
 
 struct mpa_early;
 struct sk_buff;
+struct sock;
 
 /* Octets per pass in TCP's callbacks, so that no flow starves the others. */
 #define MPA_SOFTIRQ_BUDGET	SZ_256K
@@ -27,6 +28,8 @@ struct sk_buff;
  * @stash: octets of an incomplete FPDU that had to be taken out of TCP's
  *	queue to keep its window open (RFC 5044 A.5.2); NULL when there are none
  * @stash_len: octets in @stash
+ * @charged: socket that @stash and the notes of @early are charged to; NULL when
+ *	a program's cgroup is
  * @tries: successive tries that found no memory for @stash
  * @early: early placement; NULL when it is not in use
  * @fpdus: FPDUs delivered
@@ -41,6 +44,7 @@ struct mpa_rx {
 	u32 need;
 	struct sk_buff *stash;
 	u32 stash_len;
+	struct sock *charged;
 	unsigned int tries;
 	struct mpa_early *early;
 	u64 fpdus;

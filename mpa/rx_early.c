@@ -23,7 +23,7 @@
 
 /**
  * mpa_early_create() - prepare early placement
- * @rx: receive direction whose @markers and @crc are set
+ * @rx: receive direction whose @markers, @crc and @charged are set
  *
  * Without Markers no FPDU is found, and without a CRC none can be trusted.
  * Context: process, socket lock held. Return: whether FPDUs are placed early.
@@ -36,7 +36,15 @@ bool mpa_early_create(struct mpa_rx *rx)
 	if (!rx->early)
 		return false;
 	rx->early->placed = RB_ROOT_CACHED;
+	rx->early->charged = rx->charged;
 	return true;
+}
+
+static void note_free(struct mpa_early *early, struct mpa_placed *placed)
+{
+	if (early->charged)
+		sk_mem_uncharge(early->charged, sizeof(*placed));
+	kfree(placed);
 }
 
 /* Drop a note: the FPDU was delivered, or never will be. */
@@ -44,7 +52,7 @@ void mpa_early_forget(struct mpa_early *early, struct mpa_placed *placed)
 {
 	rb_erase_cached(&placed->node, &early->placed);
 	early->num_placed--;
-	kfree(placed);
+	note_free(early, placed);
 }
 
 static struct mpa_placed *first_placed(const struct mpa_early *early)
@@ -209,20 +217,27 @@ static void early_give_up(struct mpa_early *early)
 
 /*
  * A note is charged like the stash, because the peer decides how many there
- * are. If there are too many, or the cgroup's limit allows no more, nothing is
- * placed early until some are gone.
+ * are. If there are too many, or the limits of the cgroup or of TCP allow no
+ * more, nothing is placed early until some are gone. @skb: holds the FPDU
  */
-static struct mpa_placed *note_alloc(const struct mpa_conn *conn)
+static struct mpa_placed *note_alloc(const struct mpa_conn *conn,
+				     struct sk_buff *skb)
 {
 	gfp_t gfp = conn->memcg ? GFP_NOWAIT | __GFP_ACCOUNT : GFP_ATOMIC;
+	struct mpa_early *early = conn->rx.early;
 	struct mem_cgroup *active;
 	struct mpa_placed *placed;
 
-	if (conn->rx.early->num_placed >= MPA_EARLY_MAX)
+	if (early->num_placed >= MPA_EARLY_MAX)
+		return NULL;
+	if (early->charged &&
+	    !sk_rmem_schedule(early->charged, skb, sizeof(*placed)))
 		return NULL;
 	active = set_active_memcg(conn->memcg);
 	placed = kmalloc(sizeof(*placed), gfp | __GFP_NOWARN);
 	set_active_memcg(active);
+	if (placed && early->charged)
+		sk_mem_charge(early->charged, sizeof(*placed));
 	return placed;
 }
 
@@ -285,7 +300,7 @@ static u32 take_fpdu(struct early_pass *pass, u32 pos)
 	if (!wire)
 		wire = mpa_rx_peek(&cur, octets_at(conn, &cur, need),
 				   &ulpdu_len, &need);
-	placed = wire ? note_alloc(conn) : NULL;
+	placed = wire ? note_alloc(conn, cur.skb) : NULL;
 	if (!placed)
 		return 0;
 	placed->wire_len = wire;
@@ -293,7 +308,7 @@ static u32 take_fpdu(struct early_pass *pass, u32 pos)
 	ret = mpa_rx_verify(rx, &cur, wire) ? -EBADMSG :
 					      place_fpdu(pass, &cur, placed);
 	if (ret <= 0)
-		kfree(placed);
+		note_free(rx->early, placed);
 	if (ret >= 0)
 		return wire;
 	early_give_up(rx->early);

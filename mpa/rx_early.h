@@ -71,6 +71,7 @@ struct mpa_run {
  * @runs: pieces of the stream, unordered
  * @placed: FPDUs that were placed and wait for their turn, by position
  * @num_placed: number of them
+ * @charged: as in struct mpa_rx
  */
 struct mpa_early {
 	struct inet_connection_sock_af_ops af_ops;
@@ -80,6 +81,7 @@ struct mpa_early {
 	struct mpa_run runs[MPA_EARLY_RUNS];
 	struct rb_root_cached placed;
 	unsigned int num_placed;
+	struct sock *charged;
 };
 
 /* Has TCP queued out-of-order octets since the last pass? Socket lock held. */
