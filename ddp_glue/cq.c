@@ -96,8 +96,11 @@ static void cq_error_event(struct iwm_cq *cq)
 
 	if (!ibcq->event_handler)
 		return;
-	/* The handler of uverbs posts nothing, and takes locks that sleep on RT. */
-	if (cq->user) {
+	/*
+	 * The handler of uverbs posts nothing. On RT no poster sends, and
+	 * handlers may take locks that sleep.
+	 */
+	if (cq->user || IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		ibcq->event_handler(&event, ibcq->cq_context);
 		return;
 	}

@@ -8,16 +8,17 @@
  * interrupt, as from an RNIC's interrupt: consumers that spread their queues
  * over the vectors spread their work over the CPUs. The handler of a user CQ
  * only wakes a process, and is called on the current CPU.
+ *
+ * With PREEMPT_RT a handler may take locks that sleep, as verbs do. There the
+ * interrupt only wakes the CPU's thread of irq_work, which calls the handler.
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include "cq.h"
 
-/* Context: interrupts off; on the vector's CPU if that is online. */
-static void notify_call(void *arg)
+/* Context: interrupts off; on RT the thread of irq_work. */
+static void notify_call(struct iwm_cq *cq)
 {
-	struct iwm_cq *cq = arg;
-
 	/* Cleared first: a later completion queues a new call. */
 	clear_bit_unlock(IWM_CQ_CALLED, &cq->flags);
 	/* Pairs with test_and_set_bit() in iwm_notify() */
@@ -26,6 +27,17 @@ static void notify_call(void *arg)
 	/* Not wake_up_var(), whose lock sleeps on RT: this is an interrupt. */
 	if (atomic_dec_and_test(&cq->calls))
 		complete(&cq->calls_ended);
+}
+
+/* Context: interrupts off; on the vector's CPU if that is online. */
+static void notify_arrive(void *arg)
+{
+	struct iwm_cq *cq = arg;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		irq_work_queue(&cq->work);
+	else
+		notify_call(cq);
 }
 
 /* If this is the vector's CPU, the handler is called directly. */
@@ -37,13 +49,18 @@ static void notify_send(struct iwm_cq *cq)
 		return;
 	/* The CPU is offline. Interrupts off here, too: see may_send(). */
 	local_irq_save(flags);
-	notify_call(cq);
+	notify_arrive(cq);
 	local_irq_restore(flags);
 }
 
 static void notify_work(struct irq_work *work)
 {
-	notify_send(container_of(work, struct iwm_cq, work));
+	struct iwm_cq *cq = container_of(work, struct iwm_cq, work);
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		notify_call(cq);
+	else
+		notify_send(cq);
 }
 
 /**
@@ -67,7 +84,7 @@ void iwm_notify(struct iwm_cq *cq, bool posting)
 	if (test_and_set_bit(IWM_CQ_CALLED, &cq->flags))
 		return;
 	atomic_inc(&cq->calls);
-	if (unlikely(posting))
+	if (unlikely(posting) && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		irq_work_queue(&cq->work);
 	else
 		notify_send(cq);
@@ -193,7 +210,7 @@ static int vector_cpu(u32 vector)
 void iwm_notify_init(struct iwm_cq *cq, u32 vector)
 {
 	cq->cpu = vector_cpu(vector);
-	INIT_CSD(&cq->csd, notify_call, cq);
+	INIT_CSD(&cq->csd, notify_arrive, cq);
 	init_irq_work(&cq->work, notify_work);
 	atomic_set(&cq->calls, 1);	/* until iwm_notify_stop() */
 	init_completion(&cq->calls_ended);

@@ -267,11 +267,13 @@ static void gather_link(struct iwm_gather *gather)
 /*
  * Not with interrupts off: local_bh_enable() may run softirqs. This excludes
  * handlers of completions, which are called with interrupts off: this CPU may
- * hold sq->lock.
+ * hold sq->lock. With PREEMPT_RT, spin_lock_irqsave() leaves interrupts on: no
+ * poster sends.
  */
 static bool may_send(void)
 {
-	return !irqs_disabled() && !in_hardirq() && !in_nmi();
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) && !irqs_disabled() &&
+	       !in_hardirq() && !in_nmi();
 }
 
 /**
