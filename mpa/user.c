@@ -345,6 +345,7 @@ static void user_close(struct sock *sk, long timeout)
 static void fill_own_ops(struct proto_ops *ops, const struct proto_ops *base)
 {
 	*ops = *base;
+	ops->owner = THIS_MODULE;
 	ops->poll = user_poll;
 	ops->shutdown = user_shutdown;
 	ops->splice_read = user_splice_read;
@@ -444,6 +445,12 @@ static int user_init(struct sock *sk)
 	WRITE_ONCE(sk->sk_prot, &f->prot);
 	WRITE_ONCE(sk->sk_socket->ops, f->ops);
 	write_unlock_bh(&sk->sk_callback_lock);
+	/*
+	 * TCP drops the ULP's reference within user_close(). That of the
+	 * functions' owner is dropped when the call has returned.
+	 */
+	__module_get(THIS_MODULE);
+	module_put(user->ops->owner);
 	return 0;
 }
 
