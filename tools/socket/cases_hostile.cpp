@@ -3,6 +3,7 @@
 #include <atomic>
 #include <fcntl.h>
 #include <future>
+#include <linux/kcm.h>
 #include <linux/net_tstamp.h>
 #include <linux/sockios.h>
 #include <linux/userfaultfd.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <thread>
 
+#include "../common/bpf.hpp"
 #include "../common/cgroup.hpp"
 #include "socket.hpp"
 
@@ -832,6 +834,75 @@ static void mptcpChild(Context& c) {
   expectUlpdu(e.server.receive(), pattern(3000, c.seed), "the ULPDU");
 }
 
+/* Another user of sockets cannot take a socket that MPA starts on, or runs on: @p take returns @p refusal. */
+template <class F> static void expectNotTaken(const Ends& e, int refusal, F take) {
+  e.client.nonBlocking(true);
+  expectErrno(e.client.start(MPA_INITIATE), EINPROGRESS, "MPA_INITIATE");
+  expectErrno(take(), refusal, "taking a socket during a start");
+  expectOk(e.server.start(MPA_RESPOND), "MPA_RESPOND");
+  expectOk(e.server.start(MPA_ACCEPT), "MPA_ACCEPT");
+  expect(e.client.poll(POLLOUT) & POLLOUT, "no POLLOUT");
+  expectErrno(take(), refusal, "taking a socket in Full Operation");
+  expectOk(e.client.send(text("still there")), "send");
+  expectUlpdu(e.server.receive(), text("still there"), "the ULPDU");
+}
+
+/* BPF's maps of sockets take no socket with the ULP, and MPA takes none that is in a map. */
+static void sockmap(Context& c) {
+  for (const auto verdict : test::Sockhash::verdicts) {
+    const Ends e = connectEnds(c);
+    test::Sockhash map(verdict);
+
+    expectOk(map.put(e.client.fd()), "a socket into the map");
+    expectErrno(e.client.attach(), EBUSY, "TCP_ULP of a socket in a map");
+    expectOk(map.remove(), "out of the map");
+    expectOk(e.client.attach(), "TCP_ULP");
+    expectOk(e.server.attach(), "TCP_ULP");
+    expectErrno(map.put(e.client.fd()), EINVAL, "a socket with the ULP into the map");
+    expectNotTaken(e, EINVAL, [&] { return map.put(e.client.fd()); });
+  }
+}
+
+/* KCM takes a socket with the ULP until MPA starts. MPA neither attaches to a socket of KCM nor starts there. */
+static void kcm(Context& c) {
+  const Ends e = connectEnds(c);
+  const test::Fd mux(socket(AF_KCM, SOCK_DGRAM, KCMPROTO_CONNECTED));
+  const test::Fd parser = test::bpfPass(BPF_PROG_TYPE_SOCKET_FILTER);
+  const auto attach = [&] {
+    const kcm_attach info{e.client.fd(), parser.get()};
+
+    return ioctl(mux.get(), SIOCKCMATTACH, &info) ? -errno : 0;
+  };
+  const auto detach = [&] {
+    const kcm_unattach info{e.client.fd()};
+
+    return ioctl(mux.get(), SIOCKCMUNATTACH, &info) ? -errno : 0;
+  };
+
+  if (!mux)
+    throw test::Skip("no AF_KCM in this kernel");
+  expectOk(attach(), "SIOCKCMATTACH");
+  expectErrno(e.client.attach(), EBUSY, "TCP_ULP of a socket of KCM");
+  expectOk(detach(), "SIOCKCMUNATTACH");
+  expectOk(e.client.attach(), "TCP_ULP");
+  expectOk(e.server.attach(), "TCP_ULP");
+  expectOk(attach(), "SIOCKCMATTACH before a start");
+  expectErrno(e.client.start(MPA_INITIATE), EBUSY, "MPA_INITIATE on a socket of KCM");
+  expectOk(detach(), "SIOCKCMUNATTACH");
+  expectNotTaken(e, EALREADY, attach);
+}
+
+/* A socket has one ULP. */
+static void otherUlp(Context& c) {
+  const Ends e = connectEnds(c);
+
+  if (e.client.set(IPPROTO_TCP, TCP_ULP, "tls", 3))
+    throw test::Skip("no TCP_ULP tls in this kernel");
+  expectErrno(e.client.attach(), EEXIST, "TCP_ULP mpa after tls");
+  expectOk(e.server.attach(), "TCP_ULP");
+  expectErrno(e.server.set(IPPROTO_TCP, TCP_ULP, "tls", 3), EEXIST, "TCP_ULP tls after mpa");
+}
+
 /* Makes one random call on a socket. */
 static void anything(const Socket& s, std::mt19937_64& random, const Bytes& memory) {
   const auto some = [&](std::size_t most) { return View(memory).first(random() % (most + 1)); };
@@ -924,6 +995,9 @@ std::span<const SocketCase> hostileCases() {
       {"hostile-smc", "", "a kernel socket that AF_SMC gives to a program", smcChild},
       {"hostile-smc-ulp", "", "the same for a TCP socket that SMC replaces", smcUlpChild},
       {"hostile-mptcp", "", "a TCP socket that a listener of MPTCP accepts", mptcpChild},
+      {"hostile-sockmap", "", "BPF's maps of sockets: before, during and after a start", sockmap},
+      {"hostile-kcm", "", "the same with AF_KCM", kcm},
+      {"hostile-tls", "", "TCP_ULP tls before and after mpa", otherUlp},
       {"hostile-random", "", "random calls by a seed", randomCalls},
   };
   return cases;
