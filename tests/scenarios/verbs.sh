@@ -10,7 +10,7 @@ two_hosts || finish
 v() { bounded 250 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns h1; }
 
 queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads depths-stay read-order fence shared-cq srq srq-size srq-domain
-  srq-empty srq-last posted-together ping-pong"
+  srq-empty srq-last unread-events posted-together ping-pong"
 errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long deregister
   deregister-many deregister-source flush flush-refilled error-under-load send-invalidate"
 connections="private-data reject server-goes client-goes nobody-listens posted-early graceful abortive both-disconnect wildcard

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /** @file cases_queues.cpp @brief Queues, completions and their notification. */
 #include <algorithm>
+#include <cstdio>
 #include <map>
 
 #include "verbs_cases.hpp"
@@ -261,6 +262,36 @@ void lastOfShared(Context& c) {
          "a second QP_LAST_WQE_REACHED");
 }
 
+/**
+ * A program arms a CQ and gets a completion, again and again, and reads no event. The kernel queues each event. With
+ * Documentation/kernel/uverbs-unread-events.patch it queues one. The events are counted, a later one arrives, all can be destroyed.
+ */
+void unreadEvents(Context& c) {
+  const unsigned rounds = c.count ? c.count : 100;
+  Pair pair(c.place);
+  Cq& cq = pair.client->sends();
+  const auto now = Deadline::exactly(test::milliseconds(0));
+  unsigned events = 0;
+  const auto armAndComplete = [&] {
+    const Deadline deadline(defaultBudget);
+
+    cq.arm();
+    pair.client->postSend(1, {});
+    while (cq.poll().empty())
+      expect(!deadline.passed(), "a SEND on a QP in error does not complete");
+  };
+
+  pair.client->fail();
+  for (unsigned i = 0; i < rounds; i++)
+    armAndComplete();
+  while (cq.notified(now))
+    events++;
+  expect(events == 1 || events == rounds, format("%u events of %u rounds", events, rounds));
+  std::printf("# %u rounds: %s\n", rounds, events == 1 ? "one event" : "as many events");
+  armAndComplete();
+  expect(cq.notified(Deadline(defaultBudget)), "no event after the others were read");
+}
+
 void postShared(ibv_srq* srq, std::uint64_t id, ibv_sge sge) {
   ibv_recv_wr wr{}, *bad;
 
@@ -444,6 +475,7 @@ const VerbsCase table[] = {
     {"srq-last", "", "LAST_WQE_REACHED of a QP that was never connected", lastOfShared},
     {"srq-domain", "", "an SRQ of another protection domain than the QP's", sharedElsewhere},
     {"srq-size", "", "a request for another size of an SRQ", sharedKeepsSize},
+    {"unread-events", "", "a CQ is armed again and again, and its events are not read", unreadEvents},
     {"srq-empty", "", "the limit event of an SRQ that is empty already", sharedEmpty},
     {"srq", "", "one SRQ for two connections, with its limit event", sharedReceives},
     {"posted-together", "TX-02 TX-09", "64 SENDs of 64 octets posted in one call", postedTogether},
