@@ -203,7 +203,7 @@ static bool wqe_released(const struct iwm_sq *sq, u32 index)
  * error. A failed work request completes with the flush that its failure
  * causes: until then the peer may still write to memory that was lent to it.
  * The lock is held while the CQ is written, because two contexts may complete.
- * True: SQ_COMPLETE_MAX have completed, and there may be more.
+ * Return: true after SQ_COMPLETE_MAX completions: others may be due.
  */
 bool iwm_sq_complete(struct iwm_qp *qp, bool flush)
 {

@@ -76,7 +76,7 @@ static bool backs_off(const struct iwm_qp *qp, bool worker, unsigned int bit)
 	return worker && qp->user && test_bit(bit, &qp->sq->flags);
 }
 
-/* Flush both rings, each once round. True when there is more. */
+/* Flush each ring once. Return: whether either ring may have more entries. */
 static bool flush_rings(struct iwm_qp *qp)
 {
 	bool more = iwm_sq_flush_all(qp);
@@ -362,7 +362,7 @@ void iwm_sq_work(struct work_struct *work)
 }
 
 /**
- * iwm_sq_doorbell() - do what there is to do, in the caller's time
+ * iwm_sq_doorbell() - the caller serves the send queue itself
  * @qp: QP
  *
  * Context: process, may sleep.

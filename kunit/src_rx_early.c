@@ -5,7 +5,7 @@
 #include "rx_verify.h"
 #include "surroundings.h"
 
-/* Lets a case run out of memory, and count what is verified. */
+/* Lets a case run out of memory, and counts the FPDUs that are verified. */
 #undef kmalloc
 #define kmalloc(size, flags) early_kunit_kmalloc(size, flags)
 #define mpa_rx_verify(rx, at, len) (early_verified++, mpa_rx_verify(rx, at, len))

@@ -177,9 +177,9 @@ static const struct mpa_callbacks conn_callbacks = {
  *
  * The caller must look into TCP's queue afterwards: it holds the octets that
  * have come before. Context: process; socket lock held.
- * Return: false when the socket has another user. Only a program's can: nobody
- * knows a socket before we connect it, and children of a listener are born with
- * its sk_user_data.
+ * Return: false when the socket has another user. Only a program's socket can
+ * have one: MPA attaches to its own sockets before they connect, and TCP copies
+ * a listener's sk_user_data to its children.
  */
 bool mpa_conn_attach(struct mpa_conn *conn, const void *from)
 {

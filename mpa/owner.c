@@ -15,7 +15,7 @@
 struct mpa_callbacks mpa_tcp_callbacks __ro_after_init;
 static void (*tcp_error_report)(struct sock *sk) __ro_after_init;
 
-/* Learn TCP's own callbacks, from a socket that nobody has used. */
+/* Copy TCP's own callbacks from a new socket. */
 int __init mpa_owner_module_init(void)
 {
 	struct socket *sock;
@@ -32,7 +32,7 @@ int __init mpa_owner_module_init(void)
 	return 0;
 }
 
-/* Does nobody else use the socket? Context: sk_callback_lock held. */
+/* Is the socket TCP's alone? Context: sk_callback_lock held. */
 bool mpa_owner_is_tcp(const struct sock *sk)
 {
 	return !sk->sk_user_data &&

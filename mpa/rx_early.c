@@ -217,8 +217,8 @@ static void early_give_up(struct mpa_early *early)
 
 /*
  * A note is charged like the stash, because the peer decides how many there
- * are. If there are too many, or the limits of the cgroup or of TCP allow no
- * more, nothing is placed early until some are gone. @skb: holds the FPDU
+ * are. When the number of notes, the cgroup or TCP has reached its limit, MPA
+ * places nothing early until it has dropped some notes. @skb: holds the FPDU
  */
 static struct mpa_placed *note_alloc(const struct mpa_conn *conn,
 				     struct sk_buff *skb)
