@@ -179,9 +179,10 @@ build_tools() {
 # shows_requirements SCENARIO-FILE: whether it names IDs, or runs programs whose cases name them.
 shows_requirements() { grep -qE '\[[A-Z]{2,3}-[0-9]{2}|\b(mpa-peer|peer_matrix|socket-test)\b|^# shows requirements' "$1"; }
 
-# Prints the path of every file of the project, without the files that git ignores.
+# Prints the path of every file of the project, without the files that .gitignore names. A release's tree has no repository; there tar reads it.
 project_files() {
-  { git ls-files -co --exclude-standard 2>/dev/null || find . -path ./build -prune -o -type f -printf '%P\n'; } |
+  { git ls-files -co --exclude-standard 2>/dev/null ||
+    tar --exclude-vcs-ignores --exclude=./build -cvf /dev/null . | sed -n 's/^\.\///; /[^/]$/p'; } |
     sort -u | while read -r f; do [ ! -e "$f" ] || echo "$f"; done
 }
 

@@ -26,3 +26,12 @@ finds() {
   printf '%s\n' '# Page' '' '## One side' '## The other side' >"$work/tree/page.md"
   finds merges "page.md:4"
 }
+
+@test "built files in a tree without a repository are not the project's" {
+  cp -r . "$work/scripts"
+  cp ../.gitignore "$work/"
+  mkdir -p "$work/build/x" "$work/mpa" "$work/.cache"
+  touch "$work/build/x/page.md" "$work/mpa.mod.c" "$work/mpa/"{conn.c,conn.o} "$work/.cache/index"
+  run env GIT_CEILING_DIRECTORIES="$work" bash -c 'cd "$0" && . scripts/lib.sh && project_files | grep -v ^scripts/' "$work"
+  [ "$output" = $'.gitignore\nmpa/conn.c' ] || { echo "$output"; false; }
+}
