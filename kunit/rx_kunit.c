@@ -22,6 +22,8 @@
  * @batches: receive_done() calls
  * @writable: writable() calls
  * @stop_at: ULPDU at which the consumer stops
+ * @put_off_at: ULPDU that the consumer puts off
+ * @puts: times that it did so
  * @place: stream position of the next FPDU
  * @misplaced: ULPDUs delivered with a wrong stream position
  * @piece: octets that the consumer copies at once
@@ -35,6 +37,8 @@ struct pass_env {
 	u32 batches;
 	u32 writable;
 	u32 stop_at;
+	u32 put_off_at;
+	u32 puts;
 	u32 place;
 	u32 misplaced;
 	u32 piece;
@@ -72,6 +76,10 @@ static int pass_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 {
 	struct pass_env *p = consumer;
 
+	if (p->got == p->put_off_at) {
+		p->puts++;
+		return -EAGAIN;
+	}
 	check_place(p, cur, len);
 	if (p->got >= RX_ULPDUS || !rx_ulpdu_matches(cur, p->got, len, p->piece))
 		p->wrong++;
@@ -117,6 +125,8 @@ static void pass_start(struct kunit *test, struct pass_env *p, bool markers, u32
 	p->batches = 0;
 	p->writable = 0;
 	p->stop_at = U32_MAX;
+	p->put_off_at = U32_MAX;
+	p->puts = 0;
 	p->place = 0;
 	p->misplaced = 0;
 	p->piece = 64;
@@ -633,6 +643,52 @@ static void err_05_consumer_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_inq(p->conn->sk), 0);
 }
 
+/*
+ * The consumer puts off a ULPDU. It stays in the queue with all that comes
+ * behind it, and is not asked for before mpa_receive_again().
+ */
+static void put_off(struct kunit *test, u32 at, bool markers, u32 window, u32 each)
+{
+	struct pass_env *p = test->priv;
+	unsigned long *flags = &p->conn->flags;
+	enum mpa_error err;
+
+	pass_start(test, p, markers, 1, window);
+	p->put_off_at = at;
+	while (p->fed < p->e->f.len) {
+		pass_feed(test, p, min(p->fed + each, p->e->f.len), p->fed / each % NUM_SHAPES);
+		KUNIT_ASSERT_EQ(test, pass(p, NO_LIMIT, &err),
+				complete_within(p, p->fed) > at ? MPA_RX_HELD : MPA_RX_IDLE);
+		KUNIT_ASSERT_EQ(test, p->got, min(at, complete_within(p, p->fed)));
+	}
+	KUNIT_EXPECT_EQ(test, p->puts, 1);
+	set_bit(MPA_CONN_AGAIN, flags);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_HELD);
+	KUNIT_EXPECT_EQ(test, p->puts, 2);
+
+	p->put_off_at = U32_MAX;
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_HELD);
+	set_bit(MPA_CONN_AGAIN, flags);
+	KUNIT_EXPECT_EQ(test, pass(p, NO_LIMIT, &err), MPA_RX_IDLE);
+	KUNIT_EXPECT_EQ(test, p->got, RX_ULPDUS);
+	KUNIT_EXPECT_EQ(test, p->wrong, 0);
+	KUNIT_EXPECT_EQ(test, p->misplaced, 0);
+	KUNIT_EXPECT_EQ(test, p->conn->rx.fpdus, RX_ULPDUS);
+	KUNIT_EXPECT_EQ(test, p->conn->rx.octets, p->e->f.len);
+	KUNIT_EXPECT_EQ(test, tcp_inq(p->conn->sk), 0);
+}
+
+static void consumer_puts_off(struct kunit *test)
+{
+	u32 at;
+
+	for (at = 0; at < RX_ULPDUS; at++) {
+		put_off(test, at, true, WINDOW, U32_MAX / 2);
+		put_off(test, at, false, WINDOW, 700);
+		put_off(test, at, true, 0, 100);	/* in the stash */
+	}
+}
+
 /* A Responder may send after one valid FPDU, and gets one writable(). */
 static void sta_12_first_fpdu_opens_the_transmitter(struct kunit *test)
 {
@@ -681,6 +737,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(unreadable_octets),
 	KUNIT_CASE(mrk_13_err_03_err_05_bad_marker),
 	KUNIT_CASE(err_05_consumer_stops),
+	KUNIT_CASE(consumer_puts_off),
 	KUNIT_CASE(sta_12_first_fpdu_opens_the_transmitter),
 	{}
 };

@@ -36,6 +36,7 @@ enum {
 	MPA_CONN_GONE,		/* the consumer knows that TCP is closed */
 	MPA_CONN_PUSH_WANTED,	/* hand over written FPDUs (programs) */
 	MPA_CONN_WORK_WANTED,	/* the socket's owner has to queue the work */
+	MPA_CONN_AGAIN,		/* the consumer can take the ULPDU it put off */
 };
 
 /**

@@ -121,12 +121,12 @@ static void receive_to_end(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 		WRITE_ONCE(conn->tx.ready, false);
 	mpa_conn_receive(conn, budget, gfp);
 	/*
-	 * If the consumer has ended the receive direction itself, it has not
-	 * been notified of TCP's end yet.
+	 * If the consumer has ended the receive direction itself, or has put
+	 * off an FPDU, it has not been notified of TCP's end yet.
 	 */
 	if (sk->sk_state != TCP_CLOSE)
 		return;
-	if (conn->rx.stopped)
+	if (conn->rx.stopped || conn->rx.put_off)
 		mpa_conn_end(conn, MPA_ERR_TCP_LOST, close_status(conn));
 	if (conn->state == MPA_ENDED && conn->ops->gone &&
 	    !test_and_set_bit(MPA_CONN_GONE, &conn->flags))
@@ -426,3 +426,18 @@ void mpa_abort(struct mpa_conn *conn)
 	tcp_abort(conn->sk, ECONNABORTED);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_abort, MPA_NS);
+
+/**
+ * mpa_receive_again() - deliver the ULPDU that the consumer has put off
+ * @conn: connection
+ *
+ * The consumer may call this at any time after its receive() has returned
+ * -EAGAIN, also before MPA knows of that return. The worker delivers.
+ * Context: any; the caller holds a reference and excludes mpa_destroy().
+ */
+void mpa_receive_again(struct mpa_conn *conn)
+{
+	set_bit(MPA_CONN_AGAIN, &conn->flags);
+	mpa_conn_queue(conn);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_receive_again, MPA_NS);

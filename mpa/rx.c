@@ -273,8 +273,8 @@ static bool next_fpdu(struct mpa_rx *rx, struct mpa_cursor *cur, u32 avail,
 }
 
 /*
- * Verify an FPDU and hand it up, in one piece or not. Non-zero ends the receive
- * direction, as with mpa_whole_deliver().
+ * Verify an FPDU and hand it up, in one piece or not. Return: as
+ * mpa_whole_deliver().
  */
 static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
 {
@@ -285,7 +285,8 @@ static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
 		trace_mpa_rx_fpdu(conn, fpdu->placed->pos, fpdu->wire,
 				  fpdu->placed->ulpdu_len, MPA_ERR_NONE);
 		ret = deliver_placed(conn, fpdu->placed);
-		mpa_early_forget(conn->rx.early, fpdu->placed);
+		if (ret != -EAGAIN)
+			mpa_early_forget(conn->rx.early, fpdu->placed);
 	} else {
 		run->err = mpa_rx_verify(&conn->rx, &run->cur, fpdu->wire);
 		trace_mpa_rx_fpdu(conn, run->cur.pos, fpdu->wire,
@@ -295,6 +296,8 @@ static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
 		WRITE_ONCE(conn->tx.allowed, true);	/* RFC 5044 7.1.2 rule 4 */
 		ret = deliver_queued(conn, &run->cur, fpdu->ulpdu_len);
 	}
+	if (unlikely(ret == -EAGAIN))
+		return ret;
 	mpa_cursor_skip(&run->cur, fpdu->wire);
 	run->done += fpdu->wire;
 	run->fpdus++;
@@ -313,21 +316,31 @@ static int deliver_whole(struct mpa_delivery *run)
 	return mpa_whole_deliver(run);
 }
 
+/* What a non-zero return of the consumer means */
+static enum mpa_rx_result stop_run(struct mpa_delivery *run, int ret)
+{
+	run->conn->rx.put_off = ret == -EAGAIN;
+	return run->conn->rx.put_off ? MPA_RX_HELD : MPA_RX_ENDED;
+}
+
 /* Deliver FPDUs until the queue or the budget is at its end. */
 static enum mpa_rx_result deliver_run(struct mpa_delivery *run)
 {
 	struct fpdu fpdu;
+	int ret;
 
 	for (;;) {
-		if (deliver_whole(run))
-			return MPA_RX_ENDED;
+		ret = deliver_whole(run);
+		if (ret)
+			return stop_run(run, ret);
 		if (!next_fpdu(&run->conn->rx, &run->cur,
 			       run->avail - run->done, &fpdu))
 			return MPA_RX_IDLE;
 		if (run->done >= run->budget)
 			return MPA_RX_MORE;
-		if (deliver_fpdu(run, &fpdu))
-			return MPA_RX_ENDED;
+		ret = deliver_fpdu(run, &fpdu);
+		if (ret)
+			return stop_run(run, ret);
 	}
 }
 
@@ -381,6 +394,20 @@ static enum mpa_rx_result hold_fpdu(struct mpa_conn *conn, enum mpa_error *err)
 	return MPA_RX_HELD;
 }
 
+/*
+ * Has the consumer put off the next FPDU, and not asked for it since? The
+ * segments that come meanwhile cause no verification.
+ */
+static bool is_put_off(struct mpa_conn *conn)
+{
+	struct mpa_rx *rx = &conn->rx;
+
+	if (unlikely(rx->put_off) &&
+	    test_and_clear_bit(MPA_CONN_AGAIN, &conn->flags))
+		rx->put_off = false;
+	return rx->put_off;
+}
+
 /**
  * mpa_rx_pass() - deliver the complete FPDUs in TCP's queue
  * @conn: connection in Full Operation
@@ -402,6 +429,8 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 	u32 avail;
 
 	*err = MPA_ERR_NONE;
+	if (is_put_off(conn))
+		return MPA_RX_HELD;
 	do {
 		avail = tcp_inq(sk) + rx->stash_len;
 		if (!avail || avail < rx->need)

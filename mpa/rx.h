@@ -24,6 +24,7 @@ struct sock;
  * @crc: CRCs are checked
  * @stopped: an error or the consumer ended it: incoming octets are dropped
  * @held: a whole FPDU waits for a consumer that takes ULPDUs itself
+ * @put_off: the consumer has put off the next FPDU
  * @need: octets needed to complete the next FPDU, as far as known
  * @stash: octets of an incomplete FPDU that had to be taken out of TCP's
  *	queue to keep its window open (RFC 5044 A.5.2); NULL when there are none
@@ -41,6 +42,7 @@ struct mpa_rx {
 	bool crc;
 	bool stopped;
 	bool held;
+	bool put_off;
 	u32 need;
 	struct sk_buff *stash;
 	u32 stash_len;
@@ -56,7 +58,7 @@ enum mpa_rx_result {
 	MPA_RX_IDLE,		/* nothing complete is left */
 	MPA_RX_MORE,		/* the budget ran out */
 	MPA_RX_NO_MEMORY,	/* idle, and no memory to stash the rest */
-	MPA_RX_HELD,		/* a complete FPDU waits for the consumer */
+	MPA_RX_HELD,		/* an FPDU waits for the consumer, or is put off */
 	MPA_RX_ENDED,		/* stopped in this pass, see *err */
 };
 

@@ -56,6 +56,15 @@ static int whole_receive(struct mpa_delivery *run,
 	return conn->ops->receive(conn->consumer, cur, fpdu->len);
 }
 
+/* The FPDU stays where it is. No cursor is used after this. */
+static void whole_put_off(struct mpa_delivery *run,
+			  const struct whole_fpdu *fpdu)
+{
+	run->done -= fpdu->wire;
+	run->fpdus--;
+	run->conn->rx.need = fpdu->wire;
+}
+
 /**
  * mpa_whole_deliver() - deliver FPDUs for as long as they lie in one piece
  * @run: the pass
@@ -64,8 +73,9 @@ static int whole_receive(struct mpa_delivery *run,
  * Context: softirq or process, socket lock held. RFC 5044 section 6.
  *
  * Return: 0 when the next FPDU is not complete or not in one piece, or the
- * budget is used up. Non-zero ends the receive direction: the FPDU was invalid
- * if @run->err is set; otherwise the consumer has ended it.
+ * budget is used up; -EAGAIN when the consumer has put off the next FPDU, which
+ * is not counted in @run. Any other value ends the receive direction: the FPDU
+ * was invalid if @run->err is set; otherwise the consumer has ended it.
  */
 int mpa_whole_deliver(struct mpa_delivery *run)
 {
@@ -88,6 +98,8 @@ int mpa_whole_deliver(struct mpa_delivery *run)
 		fpdu.pos += fpdu.wire;
 		left -= fpdu.wire;
 	}
+	if (unlikely(ret == -EAGAIN))
+		whole_put_off(run, &fpdu);
 	cur->ptr = fpdu.at;
 	cur->left = left + behind;
 	cur->pos = fpdu.pos;

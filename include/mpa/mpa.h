@@ -165,9 +165,12 @@ struct mpa_answer {
  *	upcall returns; otherwise @agreed is NULL. With any other errno @peer is
  *	NULL
  * @receive: one verified ULPDU of @len octets; the consumer reads it with
- *	mpa_cursor_copy() of <mpa/cursor.h>. A non-zero return stops the receive
- *	direction: MPA drops all following octets. NULL on a program's socket,
- *	which takes ULPDUs out of TCP's queue itself
+ *	mpa_cursor_copy() of <mpa/cursor.h>. -EAGAIN puts the ULPDU off: it and
+ *	all octets behind it stay in TCP's queue, where the peer meets the
+ *	window, until mpa_receive_again(). MPA verifies it anew then. Any other
+ *	non-zero return stops the receive direction: MPA drops all following
+ *	octets. NULL on a program's socket, which takes ULPDUs out of TCP's
+ *	queue itself
  * @place: one verified ULPDU of @len octets that arrived early: octets in front
  *	of it are still missing. The consumer may place its payload and do
  *	nothing else: it changes no state and reports no error (RFC 5041 section
@@ -191,7 +194,8 @@ struct mpa_answer {
  *	@status is 0 for the peer's orderly FIN, else a negative errno. Called
  *	at most once, after the last receive(); also before Full Operation, for
  *	an accepted or still undecided connection, and for a Responder that had
- *	no listener
+ *	no listener. The FIN behind a ULPDU that was put off waits with it; when
+ *	TCP closes in both directions meanwhile, the ULPDU is lost
  * @gone: TCP is closed in both directions: nothing can be sent any more, and
  *	mpa_destroy() loses no octets. Called at most once, after @closed.
  *	Optional
@@ -348,6 +352,9 @@ int mpa_reject(struct mpa_conn *conn, const void *pd, u16 pd_len);
 void mpa_conn_set_consumer(struct mpa_conn *conn,
 			   const struct mpa_consumer_ops *ops,
 			   void *consumer);
+
+/* Receive again after receive() has returned -EAGAIN */
+void mpa_receive_again(struct mpa_conn *conn);
 
 /* Ends */
 void mpa_shutdown(struct mpa_conn *conn);
