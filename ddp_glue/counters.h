@@ -31,8 +31,10 @@ IWM_COUNTER(RX_DDP_ERRORS, rx_ddp_errors,
 	    "segments that DDP refused: bad STag, rights, bounds, queue, sequence or length")
 IWM_COUNTER(RX_RDMAP_ERRORS, rx_rdmap_errors,
 	    "messages that RDMAP refused, or for which this host had a bad receive or a full CQ")
+IWM_COUNTER(RX_WAITS, rx_waits,
+	    "Sends that met no receive work request and waited for one")
 IWM_COUNTER(RNR, rx_no_buffer,
-	    "Sends that met no receive work request: the program posts too few")
+	    "Sends for which no receive work request came in time: the program posts too few")
 IWM_COUNTER(LOCAL_ERRORS, local_errors,
 	    "bad send work requests of a program on this host")
 IWM_COUNTER(CQ_OVERFLOWS, cq_overflows,

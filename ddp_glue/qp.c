@@ -15,6 +15,7 @@
 #include "qp_ref.h"
 #include "qp_state.h"
 #include "recv.h"
+#include "recv_wait.h"
 #include "rq.h"
 #include "sq_gather.h"
 #include "sq_send.h"
@@ -436,6 +437,7 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		}
 		trace_iwm_post_recv(qp, wr->wr_id, wr->num_sge);
 	}
+	iwm_rx_wake(qp);
 	/* Either iwm_qp_rx_end() sees the new entries, or we see @rx_ended. */
 	smp_mb();
 	if (unlikely(READ_ONCE(qp->rx_ended)))

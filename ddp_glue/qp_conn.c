@@ -24,6 +24,8 @@ static int upcall_receive(void *consumer, struct mpa_cursor *cur, u32 len)
 		if (likely(iwm_receive_quick(qp, cur, len)))
 			return 0;
 		ret = iwm_receive(qp, cur, len);
+		if (unlikely(ret == -EAGAIN))
+			return ret;
 	}
 	/* Pairs with set_state(): iwm_qp_rx_end() looks at what precedes it. */
 	if (unlikely(ret) && smp_load_acquire(&qp->state) != IWM_QP_IDLE)

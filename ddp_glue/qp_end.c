@@ -12,6 +12,7 @@
 #include "qp_ref.h"
 #include "qp_state.h"
 #include "recv.h"
+#include "recv_wait.h"
 #include "sq_send.h"
 
 #define DRAIN_POLL_MS		10	/* between checks of a draining SQ */
@@ -25,6 +26,7 @@ void iwm_qp_rx_end(struct iwm_qp *qp)
 {
 	bool dying = READ_ONCE(qp->dying);
 
+	iwm_rx_wait_over(qp, false);
 	/* Taken before the entries in the ring, so completed before them */
 	if (!dying)
 		iwm_rx_flush(qp);

@@ -14,6 +14,7 @@
 #include "place.h"
 #include "qp_state.h"
 #include "recv.h"
+#include "recv_wait.h"
 #include "rq.h"
 #include "sq.h"
 #include "trace.h"
@@ -37,13 +38,14 @@ int iwm_rx_create(struct iwm_qp *qp)
 	for (i = 0; i < RDMAP_NUM_QUEUES; i++)
 		qp->rx->msn[i] = 1;
 	qp->rx->pd = qp->srq ? qp->srq->ibsrq.pd : qp->ibqp.pd;
+	iwm_rx_wait_init(qp);
 	return 0;
 }
 
 void iwm_rx_destroy(struct iwm_qp *qp)
 {
-	if (qp->rx)
-		iwm_mr_drop_cache(&qp->rx->mr);
+	iwm_rx_wait_stop(qp);
+	iwm_mr_drop_cache(&qp->rx->mr);
 	kfree(qp->rx);
 	qp->rx = NULL;
 }
@@ -270,7 +272,10 @@ static int receive_read_request(struct rx_segment *s, u8 *body)
 	return 0;
 }
 
-/* Bind the Send that begins here to the next receive work request. */
+/*
+ * Bind the Send that begins here to the next receive work request. -EAGAIN: the
+ * Send waits for one.
+ */
 static int bind_receive(struct rx_segment *s)
 {
 	struct iwm_qp *qp = s->qp;
@@ -281,6 +286,9 @@ static int bind_receive(struct rx_segment *s)
 		return 0;
 	ret = qp->srq ? iwm_srq_take(qp->srq, &rx->rwr) :
 			iwm_rq_take(&qp->rq, &rx->rwr);
+	if (ret == -ENOENT && iwm_rx_wait(qp))
+		return -EAGAIN;
+	iwm_rx_wait_over(qp, ret != -ENOENT);
 	if (ret == -ENOENT) {
 		iwm_count(qp->dev, IWM_STAT_RNR);
 		return untagged_fault(s, DDP_ECODE_UT_MSN_NO_BUFFER);
@@ -378,7 +386,7 @@ static int receive_send(struct rx_segment *s)
 		return 0;
 	}
 	ret = bind_receive(s);
-	if (ret == -EPROTO)
+	if (ret == -EPROTO || ret == -EAGAIN)
 		return ret;
 	if (ret) {
 		complete_receive(s, SIW_WC_LOC_QP_OP_ERR);
@@ -519,8 +527,8 @@ static noinline void segment_refused(struct rx_segment *s, const u8 *hdr,
  *
  * Handles all segments, including those that iwm_receive_quick() takes.
  * Context: softirq or process, socket lock held.
- * Return: 0, or non-zero when the stream has ended: MPA drops later data
- * (RFC 5041 section 7.1).
+ * Return: 0; -EAGAIN when the segment has to wait for a receive; any other value
+ * when the stream has ended: MPA drops later data (RFC 5041 section 7.1).
  */
 int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
 {
@@ -536,6 +544,8 @@ int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
 		ret = dispatch_segment(&s, read_body);
 	if (unlikely(ret == -EPROTO))
 		segment_refused(&s, hdr, len, read_body);
+	else if (unlikely(ret == -EAGAIN))	/* it comes again */
+		WRITE_ONCE(qp->rx->segments, qp->rx->segments - 1);
 	return ret;
 }
 

@@ -164,6 +164,23 @@ int iwm_rq_take(struct iwm_rq *rq, struct iwm_rwr *rwr)
 	return ret;
 }
 
+/**
+ * iwm_rq_has_entry() - is there a receive work request?
+ * @rq: ring
+ *
+ * Context: any; a snapshot.
+ */
+bool iwm_rq_has_entry(struct iwm_rq *rq)
+{
+	unsigned long flags;
+	bool valid;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	valid = rqe_valid(rqe_at(rq, rq->get));
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return valid;
+}
+
 /*
  * Are fewer work requests left than the limit? They lie side by side, so it is
  * enough to check one entry, and user space need not report how many it has
@@ -219,6 +236,52 @@ int iwm_srq_take(struct iwm_srq *srq, struct iwm_rwr *rwr)
 	return ret;
 }
 
+/**
+ * iwm_srq_wait() - a QP waits for a receive work request
+ * @srq: shared receive queue
+ * @wait: the wait, whose timer a post runs when its turn has come
+ *
+ * Context: any.
+ */
+void iwm_srq_wait(struct iwm_srq *srq, struct iwm_rx_wait *wait)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	list_add_tail(&wait->entry, &srq->waits);
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+}
+
+/* Have the QP that has waited longest look for a work request. */
+static void srq_wake_first(struct iwm_srq *srq)
+{
+	struct iwm_rx_wait *first;
+
+	lockdep_assert_held(&srq->rq.lock);
+
+	first = list_first_entry_or_null(&srq->waits, struct iwm_rx_wait,
+					 entry);
+	if (first)
+		hrtimer_start(&first->timer, 0, HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * iwm_srq_wait_over() - the QP waits no longer
+ * @srq: shared receive queue
+ * @wait: the wait
+ *
+ * A post wakes one QP, so the next looks for what is left. Context: any.
+ */
+void iwm_srq_wait_over(struct iwm_srq *srq, struct iwm_rx_wait *wait)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	list_del_init(&wait->entry);
+	srq_wake_first(srq);
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+}
+
 static int srq_share(struct iwm_srq *srq, struct ib_udata *udata)
 {
 	struct iwm_ucontext *ctx =
@@ -270,6 +333,7 @@ int iwm_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		return ret;
 
 	srq->dev = dev;
+	INIT_LIST_HEAD(&srq->waits);
 	ret = iwm_rq_init(&srq->rq, a->max_wr, a->max_sge, udata);
 	if (ret)
 		goto err_drop_claim;
@@ -371,14 +435,20 @@ int iwm_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr)
 {
 	struct iwm_srq *srq = to_iwm_srq(ibsrq);
-	int ret;
+	unsigned long flags;
+	int ret = 0;
 
 	for (; wr; wr = wr->next) {
 		ret = iwm_rq_post(&srq->rq, wr);
 		if (ret) {
 			*bad_wr = wr;
-			return ret;
+			break;
 		}
 	}
-	return 0;
+	if (unlikely(!list_empty_careful(&srq->waits))) {
+		spin_lock_irqsave(&srq->rq.lock, flags);
+		srq_wake_first(srq);
+		spin_unlock_irqrestore(&srq->rq.lock, flags);
+	}
+	return ret;
 }

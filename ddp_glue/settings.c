@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The administrator's settings of one device, which override the parameters of
- * mpa.ko: /sys/class/infiniband/NAME/iwmpa/. They apply to connections that
- * start afterwards.
+ * The administrator's settings of one device: /sys/class/infiniband/NAME/iwmpa/.
+ * All but receive_wait override the parameters of mpa.ko, and apply to
+ * connections that start afterwards.
  */
 #include <linux/capability.h>
 #include <linux/string.h>
@@ -13,10 +13,15 @@
 #define SETTING_DEFAULT		(-1)
 #define SETTING_DEFAULT_NAME	"default"
 
+/* How long a Send waits for a receive: see recv_wait.c */
+#define RECEIVE_WAIT_MS		10000
+#define RECEIVE_WAIT_MAX_MS	600000
+
 /* At first mpa.ko's parameters apply. */
 void iwm_settings_init(struct iwm_dev *dev)
 {
 	memset(dev->setting, SETTING_DEFAULT, sizeof(dev->setting));
+	dev->receive_wait = RECEIVE_WAIT_MS;
 }
 
 static void override_bool(const struct iwm_dev *dev, enum iwm_setting which,
@@ -118,11 +123,42 @@ static struct device_attribute setting_attrs[IWM_NUM_SETTINGS] = {
 		__ATTR(large_fpdus, 0644, setting_show, setting_store),
 };
 
+static ssize_t receive_wait_show(struct device *device,
+				 struct device_attribute *attr, char *buf)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dev->receive_wait));
+}
+
+static ssize_t receive_wait_store(struct device *device,
+				  struct device_attribute *attr,
+				  const char *buf, size_t len)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+	u32 ms = RECEIVE_WAIT_MS;
+	int ret = 0;
+
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
+	if (!sysfs_streq(buf, SETTING_DEFAULT_NAME))
+		ret = kstrtou32(buf, 0, &ms);
+	if (ret)
+		return ret;
+	if (ms > RECEIVE_WAIT_MAX_MS)
+		return -ERANGE;
+	WRITE_ONCE(dev->receive_wait, ms);
+	return len;
+}
+
+static DEVICE_ATTR_RW(receive_wait);
+
 static struct attribute *settings_attrs[] = {
 #define MPA_SETTING(id, field, name, preset, text)			\
 	&setting_attrs[IWM_SETTING_##id].attr,
 #include <mpa/settings.h>
 	&setting_attrs[IWM_SETTING_LARGE].attr,
+	&dev_attr_receive_wait.attr,
 	NULL
 };
 

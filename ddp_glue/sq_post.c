@@ -7,6 +7,7 @@
 #include "cq.h"
 #include "qp_state.h"
 #include "recv.h"
+#include "recv_wait.h"
 #include "sq_gather.h"
 #include "sq_send.h"
 #include "trace.h"
@@ -200,6 +201,8 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		iwm_gather_posted(qp);
 		return ret;
 	}
+	/* The program may have posted receives before. */
+	iwm_rx_wake(qp);
 	if (may_collect(qp) && in_burst(qp)) {
 		iwm_sq_defer(sq, SQ_COLLECT_NS);
 		return 0;

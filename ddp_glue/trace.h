@@ -288,6 +288,24 @@ TRACE_EVENT(iwm_terminate,
 				      __entry->ecode))
 );
 
+/* A Send that met no receive has got one, or waits no longer. */
+TRACE_EVENT(iwm_rx_waited,
+	TP_PROTO(const struct iwm_qp *qp, u64 ns, bool found),
+	TP_ARGS(qp, ns, found),
+	TP_STRUCT__entry(
+		IWM_TRACE_QP
+		__field(u64, ns)
+		__field(bool, found)
+	),
+	TP_fast_assign(
+		IWM_TRACE_SET_QP(qp);
+		__entry->ns = ns;
+		__entry->found = found;
+	),
+	TP_printk(IWM_TRACE_QP_FMT "ns=%llu %s", IWM_TRACE_QP_ARGS,
+		  __entry->ns, __entry->found ? "found" : "none")
+);
+
 /* Work requests or Responses cannot be sent, or can be sent again. */
 DECLARE_EVENT_CLASS(iwm_sq_wait,
 	TP_PROTO(const struct iwm_qp *qp, enum sq_blocked why),

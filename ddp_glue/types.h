@@ -90,6 +90,7 @@ struct iwm_qp;
  * @gids: written under rtnl, read without a lock
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
  * @setting: the administrator's; negative: mpa.ko's parameter applies
+ * @receive_wait: the administrator's; how many ms a Send waits for a receive
  * @recent_mrs: by the low bits of their index. A region is entered only by a
  *	holder of a reference, and removed after the last one is dropped: see
  *	mr_withdraw()
@@ -104,6 +105,7 @@ struct iwm_dev {
 	union ib_gid gids[IWM_NUM_GIDS];
 	u32 speed;
 	s8 setting[IWM_NUM_SETTINGS];
+	u32 receive_wait;
 	enum ib_port_state port_state;	/* as last reported; under rtnl */
 
 	/* QP number -> struct iwm_qp; XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ */
@@ -246,12 +248,25 @@ struct iwm_rq {
 	bool user;
 };
 
+/**
+ * struct iwm_rx_wait - the wait of a QP's next Send for a receive
+ * @since: when it began, as ktime_get_ns(); socket lock to set
+ * @timer: looks for a receive: see recv_wait.c
+ * @entry: in iwm_srq.waits (rq.lock of the SRQ)
+ */
+struct iwm_rx_wait {
+	u64 since;
+	struct hrtimer timer;
+	struct list_head entry;
+};
+
 struct iwm_srq {
 	struct ib_srq ibsrq;
 	struct iwm_dev *dev;
 	struct iwm_rq rq;
 	u32 limit;			/* rq.lock */
 	bool armed;			/* rq.lock */
+	struct list_head waits;		/* iwm_rx_wait; rq.lock */
 	struct rdma_user_mmap_entry *mmap_entry;
 };
 
@@ -306,6 +321,8 @@ struct iwm_rx;
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
  * @rx_ended: receiving has ended: the transmit owner flushes the receive ring.
  *	A kernel consumer's post kicks it, a program's call of iwm_qp_close()
+ * @rx_waits: @rx_wait is going on: the next Send has met no receive (socket lock
+ *	to set)
  * @dying: is being destroyed: outstanding work requests get no completion
  *	(@lock to set)
  * @rtr: MPA_RTR_* that the transmit owner must send first, 0: none. Set with
@@ -337,6 +354,7 @@ struct iwm_qp {
 	u32 last_wqe_due;		/* not every CPU can xchg() a bool */
 	bool used;
 	bool rx_ended;
+	bool rx_waits;
 	bool dying;
 	u8 rtr;
 	bool responder;
@@ -348,6 +366,7 @@ struct iwm_qp {
 	struct iwm_rq rq;
 	struct iwm_sq *sq;
 	struct iwm_rx *rx;
+	struct iwm_rx_wait rx_wait;
 
 	struct pid *owner;
 	bool user;
@@ -366,6 +385,12 @@ struct iwm_qp {
 #define to_iwm_cq(p)	container_of(p, struct iwm_cq, ibcq)
 #define to_iwm_srq(p)	container_of(p, struct iwm_srq, ibsrq)
 #define to_iwm_qp(p)	container_of(p, struct iwm_qp, ibqp)
+
+/* The ring that the QP's receives come from. */
+static inline struct iwm_rq *iwm_qp_rq(struct iwm_qp *qp)
+{
+	return qp->srq ? &qp->srq->rq : &qp->rq;
+}
 
 /*
  * Version of the DDP and RDMAP headers, both ways. It follows from MPA's,

@@ -2,6 +2,9 @@
 # Sourced by the peer-*.sh scenarios.
 # shellcheck shell=bash
 
+# Cases that send without a receive want the Terminate at once.
+[ "$LINKTYPE" != iwmpa ] || set_device rd2 receive_wait 0 || fail "receive_wait"
+
 # The peer is on h1, the device under test on h2.
 peer() {
   bounded 380 ip netns exec h1 mpa-peer run "$@" --addr 10.9.0.2 --own-addr 10.9.0.1 --target "ip netns exec h2 rdma-target"

@@ -38,7 +38,15 @@ if [ "$LINKTYPE" = iwmpa ]; then
     refused "$setting: not by others" "Permission denied" setpriv --reuid nobody bash -c "echo default >$chosen/$setting"
     check "$setting: unchanged" grep -qx default $chosen/$setting
   done
-  check "there are no other settings" test "$(ls $chosen | wc -l)" = 6
+  check "receive_wait: 10 s at first" grep -qx 10000 $chosen/receive_wait
+  for choice in 0 600000 1; do check "receive_wait: $choice" set_device rd0 receive_wait $choice; done
+  for choice in 600001 4294967297 -1 "" never "2 3"; do
+    refused "receive_wait: not '$choice'" "Invalid argument|out of range" bash -c "echo '$choice' >$chosen/receive_wait"
+  done
+  refused "receive_wait: not without CAP_NET_ADMIN" "not permitted" capsh --drop=cap_net_admin -- -c "echo default >$chosen/receive_wait"
+  check "receive_wait: unchanged" grep -qx 1 $chosen/receive_wait
+  check "receive_wait: default" eval "echo default >$chosen/receive_wait && grep -qx 10000 $chosen/receive_wait"
+  check "there are no other settings" test "$(ls $chosen | wc -l)" = 7
 fi
 
 refused "a name that is taken" "File exists|Name not unique|exists" rdma link add rd0 type "$LINKTYPE" netdev lo

@@ -8,4 +8,6 @@ load_modules || finish
 two_hosts || finish
 . "$(dirname "$0")/../lib/peer.sh"
 peer_matrix 'ddp-*'
+[ "$LINKTYPE" != iwmpa ] || set_device rd2 receive_wait 600000 || fail "receive_wait"
+[ "$LINKTYPE" != iwmpa ] || peer_matrix 'late-*'
 finish

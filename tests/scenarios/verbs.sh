@@ -7,6 +7,8 @@
 begin "verbs"
 load_modules || finish
 two_hosts || finish
+# may_wait MS: for how long a SEND may wait for a receive, on both hosts
+may_wait() { set_device rd1 receive_wait "$1" && set_device rd2 receive_wait "$1" || fail "receive_wait $1"; }
 v() { bounded 250 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns h1; }
 
 queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads depths-stay read-order fence shared-cq srq srq-size srq-domain
@@ -17,6 +19,16 @@ connections="private-data reject server-goes client-goes nobody-listens posted-e
   other-space cycles many-connections"
 hostile="read-only-mapping keys stags last-address cq-overflow cq-overflow-receives cq-overflow-destroy malformed-sends malformed-receives
   receiver-not-ready peer-killed foreign-connect foreign-accept foreign-rings forged-client"
+late="late-receive late-both-ways late-stream late-srq late-closed late-left"
+may_wait 600000
+# shellcheck disable=SC2086
+cases "receives that come late" v $late
+set_parameter markers Y
+cases "receives that come late, with Markers" v late-receive late-stream late-srq
+set_parameter markers N
+may_wait 300
+cases "receives that come too late" v late-never late-deadlock
+may_wait 0
 # shellcheck disable=SC2086 # lists of names
 cases "queues and completions" v $queues
 # shellcheck disable=SC2086
@@ -51,6 +63,17 @@ in1 sysctl -qw net.ipv4.tcp_notsent_lowat=16384 && in1 ip route change local 10.
   fail "nothing is set"
 cases "few octets, which TCP takes and cannot send yet" bounded 60 env PATIENCE=4 verbs-test run bulk --addr 10.9.0.1 --server-ns h1 --client-ns h1
 in1 sysctl -qw net.ipv4.tcp_notsent_lowat=4294967295 && in1 ip route change local 10.9.0.1 dev wire table local
+
+say "a device is removed while a SEND waits"
+may_wait 600000
+before=$(counter rd2 rx_waits)
+more_waits() { [ "$(counter rd2 rx_waits)" -gt "$before" ]; }
+v late-never >"$WORK/waiting" 2>&1 &
+check "it waits" until_true 60 more_waits
+check "rdma link delete rd2" bounded 60 rdma link delete rd2
+kill $!
+wait $!
+check "link rd2 on h2 again" in2 rdma link add rd2 type "$LINKTYPE" netdev wire
 
 say "a device is removed while completion queues overflow"
 before=$(counter rd1 cq_overflows)

@@ -190,6 +190,7 @@ struct kv_entry {
 
 extern const struct kv_entry kv_cq_cases[];
 extern const struct kv_entry kv_flush_cases[];
+extern const struct kv_entry kv_late_cases[];
 extern const struct kv_entry kv_mr_cases[];
 extern const struct kv_entry kv_qp_cases[];
 

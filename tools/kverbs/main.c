@@ -78,6 +78,7 @@ static int __init kverbs_init(void)
 	cases += run_table(kv_mr_cases);
 	cases += run_table(kv_qp_cases);
 	cases += run_table(kv_flush_cases);
+	cases += run_table(kv_late_cases);
 	pr_info("end of %u cases\n", cases);
 	return 0;
 }

@@ -28,13 +28,14 @@ std::span<const WireCase> largeCases();
 std::span<const WireCase> earlyCases();
 std::span<const WireCase> framingCases();
 std::span<const WireCase> ddpCases();
+std::span<const WireCase> lateCases();
 std::span<const WireCase> rdmapCases();
 std::span<const WireCase> teardownCases();
 
 /** All cases. */
 inline std::vector<WireCase> allCases() {
   return test::joined({startupCases(), enhancedCases(), profileCases(), rdmacCases(), largeCases(), earlyCases(), framingCases(),
-                       ddpCases(), rdmapCases(), teardownCases()});
+                       ddpCases(), lateCases(), rdmapCases(), teardownCases()});
 }
 
 /* Terminate codes, RFC 5040 §4.8, RFC 5041 §7.2, RFC 5044 §8 with RFC 6581 §8. */

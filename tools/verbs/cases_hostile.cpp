@@ -345,7 +345,7 @@ void cqOverflowDestroy(Context& c) {
   bystander.exchange();
 }
 
-/** Without a posted receive the connection ends (RFC 5041 §7.1-2), as iWARP has no RNR; the sender's work requests are flushed. */
+/** Without a receive and with receive_wait=0 the connection ends (RFC 5041 §7.1-2); the sender's work requests are flushed. */
 void receiverNotReady(Context& c) {
   Bystander bystander(c);
   Pair pair(c.place);

@@ -292,15 +292,6 @@ void unreadEvents(Context& c) {
   expect(cq.notified(Deadline(defaultBudget)), "no event after the others were read");
 }
 
-void postShared(ibv_srq* srq, std::uint64_t id, ibv_sge sge) {
-  ibv_recv_wr wr{}, *bad;
-
-  wr.wr_id = id;
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  checkVerbs(ibv_post_srq_recv(srq, &wr, &bad), "ibv_post_srq_recv");
-}
-
 /** A shared receive queue for two connections, its limit event, and a late refill. */
 void sharedReceives(Context& c) {
   Pair probe(c.place);

@@ -76,7 +76,7 @@ void catchInterrupt() {
 constexpr unsigned contents = 7;
 
 /**
- * One side of the stream. iWARP ends a connection when a message finds no receive, so the listener grants credits: one empty
+ * One side of the stream. A message without a receive would wait, or end the connection, so the listener grants credits: one empty
  * message for each half of the ring whose receives have been posted again.
  */
 class Side {

@@ -26,6 +26,7 @@ std::span<const VerbsCase> queueCases();
 std::span<const VerbsCase> errorCases();
 std::span<const VerbsCase> connectionCases();
 std::span<const VerbsCase> hostileCases();
+std::span<const VerbsCase> lateCases();
 std::span<const VerbsCase> memoryCases();
 
 /** Fails unless the completion has this status (and, when it succeeded, this opcode). */
@@ -33,5 +34,8 @@ void expectWc(const ibv_wc& wc, ibv_wc_status status, ibv_wc_opcode opcode, cons
 
 /** Fails, and names the place, unless both hold the same. */
 void expectSame(std::span<const std::uint8_t> got, std::span<const std::uint8_t> want, const std::string& what);
+
+/** Posts a receive of one element to a shared receive queue. */
+void postShared(ibv_srq* srq, std::uint64_t id, ibv_sge sge);
 
 } // namespace rdma

@@ -22,6 +22,15 @@ void expectSame(std::span<const std::uint8_t> got, std::span<const std::uint8_t>
       throw test::Failure(test::format("%s: octet %zu of %zu is %02x, want %02x", what.c_str(), i, got.size(), got[i], want[i]));
 }
 
+void postShared(ibv_srq* srq, std::uint64_t id, ibv_sge sge) {
+  ibv_recv_wr wr{}, *bad;
+
+  wr.wr_id = id;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  checkVerbs(ibv_post_srq_recv(srq, &wr, &bad), "ibv_post_srq_recv");
+}
+
 } // namespace rdma
 
 int main(int argc, char** argv) {
@@ -37,7 +46,7 @@ int main(int argc, char** argv) {
               {"server-ns", "N", "network namespace of the server", test::text(place.serverNs)},
               {"client-ns", "N", "network namespace of the client", test::text(place.clientNs)}},
       .cases = test::joined({rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases(),
-                             rdma::hostileCases(), rdma::memoryCases()}),
+                             rdma::hostileCases(), rdma::lateCases(), rdma::memoryCases()}),
       .beforeRun =
           [&] {
             if (place.address.empty())
