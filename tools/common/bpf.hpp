@@ -14,11 +14,17 @@
 #include <sys/syscall.h>
 
 #include "fd.hpp"
+#include "testcase.hpp"
 
 namespace test {
 
+/** The system call. Throws test::Skip on a kernel that does not have it, such as those that look for faults. */
 inline int bpf(bpf_cmd command, bpf_attr& attributes) {
-  return static_cast<int>(syscall(SYS_bpf, command, &attributes, sizeof(attributes)));
+  const long result = syscall(SYS_bpf, command, &attributes, sizeof(attributes));
+
+  if (result < 0 && errno == ENOSYS)
+    throw Skip("no BPF in this kernel");
+  return static_cast<int>(result);
 }
 
 /** Loads a program; throws std::system_error. */
