@@ -9,8 +9,8 @@
  * A program posts by writing to its ring, without a call. So a timer looks into
  * the ring, often at first, and less often the longer the Send has waited. The
  * posts of kernel consumers and the doorbells of programs run the timer at
- * once. They need no barrier: what is posted while a wait begins is found by
- * the timer.
+ * once. They need no barrier: the timer finds what a consumer posts while a
+ * wait begins.
  *
  * The setting receive_wait limits the wait; then the Send ends the stream. It
  * also does when the QP leaves RTS: a consumer that closes posts no receives.

@@ -270,7 +270,7 @@ static void srq_wake_first(struct iwm_srq *srq)
  * @srq: shared receive queue
  * @wait: the wait
  *
- * A post wakes one QP, so the next looks for what is left. Context: any.
+ * A post wakes one QP only, so this QP wakes the next. Context: any.
  */
 void iwm_srq_wait_over(struct iwm_srq *srq, struct iwm_rx_wait *wait)
 {

@@ -11,7 +11,7 @@
  * - when nothing can happen any more, the Send has got the receive, or the
  *   receive direction has ended;
  * - the Send gets one receive, and none after the end was reported;
- * - nobody uses the queue pair, or its connection, after it is freed;
+ * - no context uses the queue pair or its connection after it is freed;
  * - a Send waits only with a timer that looks.
  *
  * The socket lock and the queue pair's lock order all accesses but those to the

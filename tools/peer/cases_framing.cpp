@@ -20,12 +20,6 @@ static void needMarkersIn(const Session& s) {
     throw test::Skip("the device does not ask for Markers");
 }
 
-/** Skips when both sides have C=0. */
-static void needCrc(const Session& s) {
-  if (!s.local.crc && !s.remote.crc)
-    throw test::Skip("CRCs are off");
-}
-
 /* --- the stream cut anywhere --- */
 
 /** Several FPDUs, and the messages that the application must receive from them. */

@@ -50,9 +50,8 @@ private:
 struct Waiting {
   static constexpr std::size_t length = 20000; /* several segments */
 
-  explicit Waiting(const Context& c, const EndOptions& serverOptions = {})
-      : pair(c.place, {}, serverOptions), waits(*pair.server), client(pair.client->pd(), 2 * length),
-        server(pair.server->pd(), 2 * length) {
+  explicit Waiting(const Context& c)
+      : pair(c.place), waits(*pair.server), client(pair.client->pd(), 2 * length), server(pair.server->pd(), 2 * length) {
     test::fill(client.memory.span(), 1);
     pair.client->postSend(1, {client.sge(0, length)});
     waits.reach(1);
@@ -71,7 +70,7 @@ struct Waiting {
   Region client, server;
 };
 
-/** What is sent behind a SEND that waits is placed behind it, and answers to it come behind it. */
+/** The device places a WRITE, and answers a READ, only after the SEND in front of them has got its receive. */
 void lateReceive(Context& c) {
   const unsigned rounds = c.count ? c.count : 20;
   Waiting w(c);
@@ -115,7 +114,7 @@ void lateBothWays(Context& c) {
  */
 void lateStream(Context& c) {
   const unsigned count = c.count ? c.count : 300;
-  Pair pair(c.place, {.cap = {128, 128, 6, 6, 0}}, {.cap = {128, 2, 6, 6, 0}});
+  Pair pair(c.place, {}, {.cap = {128, 2, 6, 6, 0}});
   Region from(pair.client->pd(), count * page), to(pair.server->pd(), page);
   unsigned sent = 0, done = 0;
   const auto send = [&] {
