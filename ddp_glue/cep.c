@@ -3,7 +3,6 @@
  * Ceps: the ends of connections as iw_cm sees them. Their states, the events
  * for iw_cm, requests that wait for a decision, and the removal of a device.
  */
-#include <linux/memcontrol.h>
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <mpa/negotiate.h>
@@ -57,8 +56,7 @@ void iwm_cep_free_fallback(struct cep_fallback *fallback)
 	if (!fallback)
 		return;
 	put_net(fallback->attempt.net);
-	mem_cgroup_put(fallback->memcg);
-	put_cred(fallback->cred);
+	iwm_caller_put(&fallback->caller);
 	kfree(fallback);
 }
 

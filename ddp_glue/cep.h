@@ -22,6 +22,7 @@
 #define IWM_CEP_H
 
 #include <mpa/negotiate.h>
+#include "caller.h"
 #include "types.h"
 
 /*
@@ -42,18 +43,14 @@ enum cep_state {
 
 /**
  * struct cep_fallback - a second attempt to connect, with revision 1
- * @memcg: memory cgroup of the program that connects, with a reference; NULL:
- *	a kernel consumer
- * @cred: credentials of the connecting task, with a reference: the second
- *	socket belongs to the same user as the first, for routing by user
+ * @caller: the program that connects
  * @attempt: its net with a reference, and any local port: the port of the
  *	first attempt may still be in use. Its settings are those of the first
  *	attempt until it is made
  * @pd: Private Data
  */
 struct cep_fallback {
-	struct mem_cgroup *memcg;
-	const struct cred *cred;
+	struct iwm_caller caller;
 	struct mpa_attempt attempt;
 	u8 pd[];
 };

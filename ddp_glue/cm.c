@@ -3,8 +3,6 @@
  * Connection management: iw_cm's connect, accept and reject, and the parameters
  * that startup negotiates.
  */
-#include <linux/cred.h>
-#include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -172,10 +170,8 @@ static void make_plain(struct iwm_cep *cep, struct mpa_attempt *attempt)
 static void fall_back(struct iwm_cep *cep)
 {
 	struct cep_fallback *fallback;
-	struct mem_cgroup *active;
-	const struct cred *own;
+	struct iwm_caller_saved saved;
 	struct iwm_qp *qp;
-	unsigned int noio;
 	int ret;
 
 	fallback = iwm_cep_take_fallback(cep, &qp);
@@ -183,13 +179,9 @@ static void fall_back(struct iwm_cep *cep)
 		return;
 	iwm_count(cep->dev, IWM_STAT_CM_FALLBACKS);
 	make_plain(cep, &fallback->attempt);
-	noio = memalloc_noio_save();	/* as iwm_cm_connect() */
-	active = set_active_memcg(fallback->memcg);
-	own = override_creds(fallback->cred);
+	saved = iwm_caller_begin(&fallback->caller);
 	ret = iwm_qp_fallback(qp, cep, &fallback->attempt);
-	revert_creds(own);
-	set_active_memcg(active);
-	memalloc_noio_restore(noio);
+	iwm_caller_end(&saved);
 	if (ret)
 		iwm_cep_closed(cep, ret);
 	iwm_qp_put(qp);
@@ -271,9 +263,7 @@ static int prepare_fallback(struct iwm_cep *cep,
 		put_net(first->net);
 		return -ENOMEM;
 	}
-	fallback->memcg = first->params.account ? get_mem_cgroup_from_mm(NULL) :
-						  NULL;
-	fallback->cred = get_current_cred();
+	iwm_caller_note(&fallback->caller, first->params.account);
 	fallback->attempt = *first;
 	addr_set_port(&fallback->attempt.local, 0);
 	fallback->attempt.pd = fallback->pd;
