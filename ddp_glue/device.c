@@ -27,6 +27,7 @@
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/if_arp.h>
+#include <linux/inetdevice.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/rtnetlink.h>
@@ -39,6 +40,7 @@
 #include "cm.h"
 #include "cm_addr.h"
 #include "cq.h"
+#include "gids.h"
 #include "mem.h"
 #include "mmap.h"
 #include "netdev.h"
@@ -57,7 +59,7 @@
 #define IWM_TAG_LEN	8
 #define IWM_TAG_MAGIC	"iw"	/* first octets of a tag, to recognise it */
 
-static LIST_HEAD(devices);
+static LIST_HEAD(devices);	/* devices_lock to change; RCU */
 static DEFINE_MUTEX(devices_lock);
 
 static bool addr_tagged(const struct net_device *netdev)
@@ -125,14 +127,16 @@ static void addr_untag_all(void)
 	rtnl_unlock();
 }
 
+/* @gids: of link addresses; those of IP addresses stay in their places */
 static void dev_gids(struct net_device *netdev, union ib_gid *gids)
 {
 	struct net_device *lo = dev_net(netdev)->loopback_dev;
 
-	memset(gids, 0, IWM_NUM_GIDS * sizeof(*gids));
+	memset(gids, 0, IWM_NUM_LINK_GIDS * sizeof(*gids));
 	netdev_gid(netdev, &gids[0]);
 	if (netdev != lo)
 		netdev_gid(lo, &gids[1]);
+	iwm_gids_follow(netdev, gids + IWM_NUM_LINK_GIDS);
 }
 
 static void dev_set_speed(struct iwm_dev *dev, struct net_device *netdev)
@@ -197,7 +201,7 @@ static bool dev_has_gid(const struct iwm_dev *dev, const union ib_gid *gid)
 {
 	int i;
 
-	for (i = 0; i < IWM_NUM_GIDS; i++)
+	for (i = 0; i < IWM_NUM_LINK_GIDS; i++)
 		if (!memcmp(&dev->gids[i], gid, sizeof(*gid)))
 			return true;
 	return false;
@@ -238,7 +242,7 @@ static void drop_taken_gids(const struct iwm_dev *dev, struct net *net,
 	static const union ib_gid none;
 	int i;
 
-	for (i = 0; i < IWM_NUM_GIDS; i++) {
+	for (i = 0; i < IWM_NUM_LINK_GIDS; i++) {
 		if (!memcmp(&gids[i], &none, sizeof(none)) ||
 		    !gid_is_taken(dev, net, &gids[i]))
 			continue;
@@ -301,7 +305,7 @@ static void dev_dealloc(struct ib_device *ibdev)
 
 	/* Last: unload waits for the devices in the list. */
 	mutex_lock(&devices_lock);
-	list_del_init(&dev->entry);
+	list_del_rcu(&dev->entry);	/* the core frees it after RCU */
 	devices_changed();
 	mutex_unlock(&devices_lock);
 }
@@ -355,6 +359,7 @@ static void dev_follow_gids(struct iwm_dev *dev, struct net_device *netdev)
 
 	if (iwm_cma_knows_netdevs(dev))
 		return;
+	memcpy(gids, dev->gids, sizeof(gids));
 	dev_gids(netdev, gids);
 	drop_taken_gids(dev, dev_net(netdev), gids);
 	if (!memcmp(dev->gids, gids, sizeof(gids)))
@@ -550,7 +555,7 @@ static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 	dev_describe(dev, netdev);
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	rcu_assign_pointer(dev->netdev, netdev);
-	list_add_tail(&dev->entry, &devices);
+	list_add_tail_rcu(&dev->entry, &devices);
 	devices_changed();
 out_unlock:
 	mutex_unlock(&devices_lock);
@@ -691,6 +696,74 @@ static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
 
+/* The netdev has got or lost an IP address. Context: any, IPv6 in softirq. */
+static void netdev_addrs_changed(const struct net_device *netdev)
+{
+	struct iwm_dev *dev;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry)
+		if (rcu_access_pointer(dev->netdev) == netdev)
+			dev_queue_change(dev);
+	rcu_read_unlock();
+}
+
+static int addr4_event(struct notifier_block *nb, unsigned long event,
+		       void *info)
+{
+	const struct in_ifaddr *ifa = info;
+
+	netdev_addrs_changed(ifa->ifa_dev->dev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block addr4_notifier = {
+	.notifier_call = addr4_event,
+};
+
+static int addr6_event(struct notifier_block *nb, unsigned long event,
+		       void *info)
+{
+	const struct inet6_ifaddr *ifa = info;
+
+	netdev_addrs_changed(ifa->idev->dev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block addr6_notifier = {
+	.notifier_call = addr6_event,
+};
+
+/* For all three: the chains differ in how they are called. */
+static int notifiers_register(void)
+{
+	int ret;
+
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret)
+		return ret;
+	ret = register_inetaddr_notifier(&addr4_notifier);
+	if (ret)
+		goto err_netdev;
+	ret = register_inet6addr_notifier(&addr6_notifier);
+	if (ret)
+		goto err_addr4;
+	return 0;
+
+err_addr4:
+	unregister_inetaddr_notifier(&addr4_notifier);
+err_netdev:
+	unregister_netdevice_notifier(&netdev_notifier);
+	return ret;
+}
+
+static void notifiers_unregister(void)
+{
+	unregister_inet6addr_notifier(&addr6_notifier);
+	unregister_inetaddr_notifier(&addr4_notifier);
+	unregister_netdevice_notifier(&netdev_notifier);
+}
+
 static struct iwm_dev *dev_first(void)
 {
 	struct iwm_dev *dev;
@@ -724,7 +797,7 @@ static int __init iwmpa_init(void)
 	ret = iwm_gather_module_init();
 	if (ret)
 		goto err_exit_work;
-	ret = register_netdevice_notifier(&netdev_notifier);
+	ret = notifiers_register();
 	if (ret)
 		goto err_exit_gather;
 	rdma_link_register(&link_ops);
@@ -742,7 +815,7 @@ static void __exit iwmpa_exit(void)
 	/* 1. no new devices, 2. remove the present ones, 3. their resources */
 	rdma_link_unregister(&link_ops);
 	dev_remove_all();
-	unregister_netdevice_notifier(&netdev_notifier);
+	notifiers_unregister();
 	iwm_gather_module_exit();
 	iwm_work_exit();
 	addr_untag_all();

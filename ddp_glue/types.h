@@ -74,8 +74,10 @@ enum iwm_setting {
 	IWM_NUM_SETTINGS
 };
 
-/* GIDs of a device: its netdev's, and the loopback netdev's (see device.c) */
-#define IWM_NUM_GIDS		2
+/* GIDs of a device: link addresses (see device.c), then IP addresses (gids.c) */
+#define IWM_NUM_LINK_GIDS	2
+#define IWM_NUM_ADDR_GIDS	30
+#define IWM_NUM_GIDS		(IWM_NUM_LINK_GIDS + IWM_NUM_ADDR_GIDS)
 
 /* Recently used regions, found without a walk through the table */
 #define IWM_RECENT_MRS		256

@@ -72,6 +72,17 @@ static void port_speed(u32 mbit, struct ib_port_attr *attr)
 	attr->active_speed = table[i].speed;
 }
 
+/*
+ * iWARP has no partitions, but rdma_cm looks for a key for 127.0.0.1 in the core's
+ * cache, which is filled at registration. Afterwards an RNIC shows none: libfabric
+ * would take each IPv6 GID, with a key, for an address of InfiniBand's.
+ */
+static u16 num_pkeys(const struct iwm_dev *dev)
+{
+	return READ_ONCE(dev->registered) &&
+	       READ_ONCE(dev->ibdev.node_type) == RDMA_NODE_RNIC ? 0 : 1;
+}
+
 int iwm_query_port(struct ib_device *ibdev, u32 port_num,
 		   struct ib_port_attr *attr)
 {
@@ -96,7 +107,7 @@ int iwm_query_port(struct ib_device *ibdev, u32 port_num,
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->max_msg_sz = IWM_MAX_MSG;
 	attr->gid_tbl_len = IWM_NUM_GIDS;
-	attr->pkey_tbl_len = 1;
+	attr->pkey_tbl_len = num_pkeys(dev);
 	port_speed(READ_ONCE(dev->speed), attr);
 	return 0;
 }
@@ -111,8 +122,8 @@ int iwm_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 }
 
 /*
- * 0: the netdev's GID; 1: lo's, or zero (no GID) for a device on lo.
- * IB_EVENT_GID_CHANGE follows a change.
+ * 0: the netdev's GID; 1: lo's, or zero (no GID) for a device on lo; the others:
+ * the netdev's IP addresses. IB_EVENT_GID_CHANGE follows a change.
  */
 int iwm_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 		  union ib_gid *gid)
@@ -123,7 +134,7 @@ int iwm_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 	return 0;
 }
 
-/* iWARP has no partitions, but rdma_cm looks one up for 127.0.0.1. */
+/* See num_pkeys(). */
 int iwm_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
 {
 	if (index)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A device's GIDs for its netdev's IP addresses. */
+#ifndef IWM_GIDS_H
+#define IWM_GIDS_H
+
+#include "types.h"
+
+void iwm_gids_follow(struct net_device *netdev, union ib_gid *gids);
+
+#endif /* IWM_GIDS_H */
