@@ -13,6 +13,7 @@
 
 #define DECIDE_MAX_MS	60000	/* for the consumer to accept or reject */
 #define WATCH_MS	250	/* between two checks of the device */
+#define HAND_MAX_DOUBLINGS 13	/* of the wait for the next attempt, from 1 ms */
 #define MAX_EVENT_PD	255u	/* octets: iw_cm counts them in 8 bits */
 
 /* All ceps, without a reference: a cep is erased with its last one. */
@@ -112,8 +113,8 @@ static struct workqueue_struct *cep_wq(const struct iwm_cep *cep)
 	return iwm_work_queue(READ_ONCE(cep->user));
 }
 
-/* Run iwm_cm_work() in @ms; the work holds a reference. Context: any. */
-static void cep_queue(struct iwm_cep *cep, unsigned int ms)
+/* Run the work in @ms; the work holds a reference. Context: any. */
+void iwm_cep_queue(struct iwm_cep *cep, unsigned int ms)
 {
 	iwm_cep_get(cep);
 	if (mod_delayed_work(cep_wq(cep), &cep->work, msecs_to_jiffies(ms)))
@@ -182,6 +183,13 @@ static u16 peer_depth(u16 depth, u16 ours)
 	return depth == MPA_ENH_NO_DEPTH ? ours : depth;
 }
 
+static void event_set_addrs(struct iw_cm_event *event,
+			    const struct iw_cm_id *id)
+{
+	event->local_addr = id->m_local_addr;
+	event->remote_addr = id->m_remote_addr;
+}
+
 /* Return: the status that was delivered. An error here becomes that status. */
 static int deliver_reply(struct iwm_cep *cep, int status,
 			 const struct mpa_offer *peer,
@@ -190,10 +198,11 @@ static int deliver_reply(struct iwm_cep *cep, int status,
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
 		.status = status,
-		.local_addr = cep->id->m_local_addr,
-		.remote_addr = cep->id->m_remote_addr,
 	};
 
+	if (!cep->id)
+		return status;
+	event_set_addrs(&event, cep->id);
 	/* RFC 6581 9.1: report the peer's depths to the ULP, too. */
 	if (status) {
 		event.local_addr = cep->id->local_addr;
@@ -220,10 +229,11 @@ static void deliver_established(struct iwm_cep *cep,
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_ESTABLISHED,
-		.local_addr = cep->id->m_local_addr,
-		.remote_addr = cep->id->m_remote_addr,
 	};
 
+	if (!cep->id)
+		return;
+	event_set_addrs(&event, cep->id);
 	event_set_depths(&event, agreed->ord, agreed->ird);
 	deliver_event(cep, &event);
 }
@@ -233,17 +243,19 @@ static void deliver_close(struct iwm_cep *cep, int status)
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CLOSE,
 		.status = status,
-		.local_addr = cep->id->m_local_addr,
-		.remote_addr = cep->id->m_remote_addr,
 	};
 
+	if (!cep->id)
+		return;
+	event_set_addrs(&event, cep->id);
 	deliver_event(cep, &event);
 }
 
 void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp)
 {
 	spin_lock_bh(&cep->lock);
-	id->add_ref(id);
+	if (id)
+		id->add_ref(id);
 	cep->id = id;
 	kref_get(&qp->ref);
 	cep->qp = qp;
@@ -251,18 +263,24 @@ void iwm_cep_bind(struct iwm_cep *cep, struct iw_cm_id *id, struct iwm_qp *qp)
 	spin_unlock_bh(&cep->lock);
 }
 
-/* No event follows. Drops cep->lock. */
+/*
+ * No event follows. Drops cep->lock. When the QP is connected by hand, the work
+ * has to clean up.
+ */
 static void cep_close_and_unlock(struct iwm_cep *cep)
 	__releases(&cep->lock)
 {
 	struct iw_cm_id *id = cep->id;
 	struct iwm_qp *qp = cep->qp;
+	bool by_hand = cep->by_hand;
 
 	lockdep_assert_held(&cep->lock);
 	cep->state = IWM_CEP_CLOSED;
 	cep->id = NULL;
 	cep->qp = NULL;
 	spin_unlock_bh(&cep->lock);
+	if (by_hand)
+		iwm_cep_queue(cep, 0);
 	if (id)
 		id->rem_ref(id);
 	if (qp)
@@ -293,15 +311,20 @@ static int check_private_data(struct iwm_dev *dev, const struct mpa_offer *peer)
 }
 
 /**
- * iwm_cep_check_reply() - can iw_cm carry this Reply?
+ * iwm_cep_check_reply() - can iw_cm carry this Reply, or is it the right peer's?
  * @cep: endpoint
  * @peer: the offer in the Reply
+ * @pd: its Private Data, @peer->pd_len octets
  *
- * Context: any. Return: 0, or -EMSGSIZE for too much Private Data.
+ * Context: any. Return: 0; -EMSGSIZE for more Private Data than iw_cm can carry;
+ * -EPROTO when the QP was connected by hand, and the peer is not its peer.
  */
-int iwm_cep_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer)
+int iwm_cep_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer,
+			const void *pd)
 {
-	return check_private_data(cep->dev, peer);
+	if (!cep->by_hand)
+		return check_private_data(cep->dev, peer);
+	return hand_hello_equal(&cep->hello, pd, peer->pd_len) ? 0 : -EPROTO;
 }
 
 /*
@@ -362,30 +385,47 @@ int iwm_cep_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 	return status;
 }
 
+/* How long to wait for the next attempt, in ms. Counts the last. */
+static unsigned int hand_back_off(struct iwm_cep *cep)
+{
+	lockdep_assert_held(&cep->lock);
+	if (cep->tries < HAND_MAX_DOUBLINGS)
+		cep->tries++;
+	return 1u << cep->tries;
+}
+
 /**
- * iwm_cep_fallback() - the peer has closed in place of a Reply
+ * iwm_cep_retry() - an attempt to connect has failed: is there another?
  * @cep: endpoint
+ * @status: negative errno of the failure; -ECONNRESET: the peer has closed in
+ *	place of a Reply
  *
- * RFC 6581 section 10: a peer that knows only revision 1 does so. A second
+ * RFC 6581 section 10: a peer that knows only revision 1 closes so. A second
  * attempt follows with that revision, on a new connection. iw_cm's consumers
  * cannot require revision 2. In revision 1 they have to agree on the depths and
  * on the first message themselves.
  *
- * Context: any. Return: whether there is a second attempt, which also ends with
- * iwm_cep_reply() or iwm_cep_closed().
+ * When a QP is connected by hand, its peer may not be ready yet. Attempts follow
+ * after any failure.
+ *
+ * Context: any. Return: whether there is another attempt, which also ends with
+ * this function, iwm_cep_reply() or iwm_cep_closed().
  */
-bool iwm_cep_fallback(struct iwm_cep *cep)
+bool iwm_cep_retry(struct iwm_cep *cep, int status)
 {
-	bool fall_back;
+	unsigned int delay = 0;
+	bool retry;
 
 	spin_lock_bh(&cep->lock);
-	fall_back = cep->state == IWM_CEP_CONNECTING && cep->fallback &&
-		    !cep->gone;
-	cep->fall_back = fall_back;
+	retry = cep->state == IWM_CEP_CONNECTING && !cep->gone &&
+		(cep->by_hand || (cep->fallback && status == -ECONNRESET));
+	cep->retry = retry;
+	if (retry && cep->by_hand)
+		delay = hand_back_off(cep);
 	spin_unlock_bh(&cep->lock);
-	if (fall_back)
-		cep_queue(cep, 0);
-	return fall_back;
+	if (retry)
+		iwm_cep_queue(cep, delay);
+	return retry;
 }
 
 /**
@@ -509,13 +549,13 @@ struct cep_fallback *iwm_cep_take_fallback(struct iwm_cep *cep,
 	struct cep_fallback *fallback = NULL;
 
 	spin_lock_bh(&cep->lock);
-	if (cep->fall_back && !cep->gone && cep->state == IWM_CEP_CONNECTING) {
+	if (cep->retry && !cep->gone && cep->state == IWM_CEP_CONNECTING) {
 		fallback = cep->fallback;
 		cep->fallback = NULL;
 		*qp = cep->qp;
 		kref_get(&cep->qp->ref);
 	}
-	cep->fall_back = false;
+	cep->retry = false;
 	spin_unlock_bh(&cep->lock);
 	return fallback;
 }
@@ -550,7 +590,7 @@ struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep)
 /* The connection has ended before the decision. */
 static void undecided_closed(void *consumer, enum mpa_error err, int status)
 {
-	cep_queue(consumer, 0);
+	iwm_cep_queue(consumer, 0);
 }
 
 /* MPA calls nothing else before the decision. */
@@ -594,7 +634,7 @@ int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 	spin_lock_bh(&cep->lock);
 	cep->conn = req->conn;
 	spin_unlock_bh(&cep->lock);
-	cep_queue(cep, fits ? DECIDE_MAX_MS : 0);
+	iwm_cep_queue(cep, fits ? DECIDE_MAX_MS : 0);
 	if (!fits)
 		return 0;
 	ret = deliver_request(cep, listen_id, req);
@@ -620,6 +660,96 @@ void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed)
 	cep_close_and_unlock(cep);
 }
 
+/* ---- Queue pairs that are connected by hand ---- */
+
+/**
+ * iwm_cep_take_peer() - the Request of the QP's peer has arrived
+ * @cep: endpoint of the Responder
+ * @conn: undecided connection; on success the cep owns it
+ * @peer: the offer in the Request
+ *
+ * Context: request upcall.
+ * Return: 0: the work will answer; -EBUSY: the QP does not wait for a peer.
+ */
+int iwm_cep_take_peer(struct iwm_cep *cep, struct mpa_conn *conn,
+		      const struct mpa_offer *peer)
+{
+	bool taken;
+
+	spin_lock_bh(&cep->lock);
+	taken = cep->state == IWM_CEP_CONNECTING && !cep->gone && !cep->conn;
+	if (taken) {
+		cep->conn = conn;
+		cep->peer = *peer;
+		mpa_conn_set_consumer(conn, &undecided_ops, cep);
+	}
+	spin_unlock_bh(&cep->lock);
+	if (!taken)
+		return -EBUSY;
+	iwm_cep_queue(cep, 0);
+	return 0;
+}
+
+/*
+ * Take the peer's connection, for the work. *qp is set to the QP, with a
+ * reference; it is NULL when the QP does not wait for a peer any more. When there
+ * is a QP, iwm_cep_accepted() or iwm_cep_answer_failed() must follow.
+ */
+struct mpa_conn *iwm_cep_begin_answer(struct iwm_cep *cep, struct iwm_qp **qp)
+{
+	struct mpa_conn *conn;
+
+	*qp = NULL;
+	spin_lock_bh(&cep->lock);
+	conn = cep->conn;
+	cep->conn = NULL;
+	if (conn && cep->state == IWM_CEP_CONNECTING && !cep->gone) {
+		cep->state = IWM_CEP_ACCEPTING;
+		*qp = cep->qp;
+		kref_get(&cep->qp->ref);
+	}
+	spin_unlock_bh(&cep->lock);
+	return conn;
+}
+
+/* The accept has failed: wait for the peer's next Request. */
+void iwm_cep_answer_failed(struct iwm_cep *cep)
+{
+	spin_lock_bh(&cep->lock);
+	if (cep->closed) {
+		cep_close_and_unlock(cep);
+		return;
+	}
+	cep->state = IWM_CEP_CONNECTING;
+	spin_unlock_bh(&cep->lock);
+}
+
+/* The QP with a reference while it is CONNECTING, or NULL. */
+struct iwm_qp *iwm_cep_connecting_qp(struct iwm_cep *cep)
+{
+	struct iwm_qp *qp = NULL;
+
+	spin_lock_bh(&cep->lock);
+	if (cep->state == IWM_CEP_CONNECTING && !cep->gone) {
+		qp = cep->qp;
+		kref_get(&qp->ref);
+	}
+	spin_unlock_bh(&cep->lock);
+	return qp;
+}
+
+/* The same if an attempt is due, which the caller makes. */
+struct iwm_qp *iwm_cep_retry_qp(struct iwm_cep *cep)
+{
+	bool retry;
+
+	spin_lock_bh(&cep->lock);
+	retry = cep->retry;
+	cep->retry = false;
+	spin_unlock_bh(&cep->lock);
+	return retry ? iwm_cep_connecting_qp(cep) : NULL;
+}
+
 /* ---- The removal of a device ---- */
 
 /**
@@ -641,7 +771,7 @@ void iwm_cep_dev_gone(struct iwm_dev *dev)
 			spin_lock_bh(&cep->lock);
 			cep->gone = true;
 			spin_unlock_bh(&cep->lock);
-			cep_queue(cep, 0);
+			iwm_cep_queue(cep, 0);
 		}
 		iwm_cep_put(cep);
 	}

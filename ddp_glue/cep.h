@@ -23,11 +23,14 @@
 
 #include <mpa/negotiate.h>
 #include "caller.h"
+#include "hand_hello.h"
 #include "types.h"
 
 /*
  * Active:  CONNECTING -> CONNECTED -> CLOSED, or CONNECTING -> CLOSED; a
  *          second attempt, with revision 1, is made within CONNECTING
+ * By hand: as active, with any number of attempts; and as Responder CONNECTING
+ *          -> ACCEPTING -> CONNECTED or, when the accept fails, CONNECTING
  * Passive: REQUEST -> ACCEPTING -> CONNECTED -> CLOSED; the caller that takes
  *          the cep out of REQUEST becomes responsible for its connection.
  *          REFUSED is for a Request that iw_cm cannot carry.
@@ -65,16 +68,21 @@ struct cep_fallback {
  *	CONNECTING, whether the device is being removed; ends the connection
  *	when the device is removed
  * @user: it is a program's; set when @qp is
+ * @by_hand: the QP's program connects it by hand: see hand.c. iw_cm does not
+ *	know this cep: @id is NULL, and no event is due
+ * @hello: by hand: Private Data that the peer must send
+ * @hand: by hand: what the work needs, which frees it after the end
  * @lock: guards the fields below
  * @state: enum cep_state
  * @gone: the device is being removed
  * @closed: the connection has ended while ACCEPTING, with @status
- * @fall_back: the second attempt is due
+ * @retry: another attempt is due
  * @fallback: the second attempt, NULL once it has been made
  * @status: for the CLOSE event; CONNECTING: why the Reply was refused, or 0
+ * @tries: by hand: attempts that have failed
  * @id: with a reference, until CLOSED
  * @qp: with a reference, until CLOSED
- * @conn: REQUEST and REFUSED: undecided connection
+ * @conn: REQUEST, REFUSED, and CONNECTING by hand: undecided connection
  * @peer: the offer in the Request, or in the Reply that was refused
  */
 struct iwm_cep {
@@ -83,14 +91,18 @@ struct iwm_cep {
 	unsigned long index;
 	struct delayed_work work;
 	bool user;
+	bool by_hand;
+	struct hand_hello hello;
+	struct iwm_hand *hand;
 
 	spinlock_t lock;		/* guards the rest */
 	enum cep_state state;
 	bool gone;
 	bool closed;
-	bool fall_back;
+	bool retry;
 	struct cep_fallback *fallback;
 	int status;
+	u8 tries;
 	struct iw_cm_id *id;
 	struct iwm_qp *qp;
 	struct mpa_conn *conn;
@@ -136,11 +148,21 @@ void iwm_cep_free_fallback(struct cep_fallback *fallback);
 void iwm_cep_look_after_device(struct iwm_cep *cep);
 struct iwm_qp *iwm_cep_gone_qp(struct iwm_cep *cep);
 
+/* Queue pairs that are connected by hand. */
+int iwm_cep_take_peer(struct iwm_cep *cep, struct mpa_conn *conn,
+		      const struct mpa_offer *peer);
+struct mpa_conn *iwm_cep_begin_answer(struct iwm_cep *cep, struct iwm_qp **qp);
+void iwm_cep_answer_failed(struct iwm_cep *cep);
+struct iwm_qp *iwm_cep_retry_qp(struct iwm_cep *cep);
+struct iwm_qp *iwm_cep_connecting_qp(struct iwm_cep *cep);
+void iwm_cep_queue(struct iwm_cep *cep, unsigned int ms);
+
 /* Reports of QPs. Any context that does not hold qp->lock. */
-int iwm_cep_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer);
+int iwm_cep_check_reply(struct iwm_cep *cep, const struct mpa_offer *peer,
+			const void *pd);
 int iwm_cep_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 		  const struct mpa_agreed *agreed, const void *pd);
-bool iwm_cep_fallback(struct iwm_cep *cep);
+bool iwm_cep_retry(struct iwm_cep *cep, int status);
 void iwm_cep_refuse(struct iwm_cep *cep, int status,
 		    const struct mpa_offer *peer);
 void iwm_cep_closed(struct iwm_cep *cep, int status);

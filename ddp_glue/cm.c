@@ -32,6 +32,12 @@ static int check_depths(struct iwm_dev *dev,
 	return -EINVAL;
 }
 
+/*
+ * Counters of startups. Several devices share a listener, so a connection
+ * counts for a device only after accept.
+ */
+DEFINE_PER_CPU(struct mpa_mib, iwm_listen_mib);
+
 const struct mpa_params iwm_cm_listen_params = {
 	.max_rev = MPA_REV_ENHANCED,
 	/* is_served() checks the settings of the device for revision 0. */
@@ -48,7 +54,7 @@ u8 iwm_cm_tos(const struct iw_cm_id *id)
 }
 
 /* Parameters for both connect and accept. */
-static void common_params(struct mpa_params *params, const struct iwm_qp *qp)
+void iwm_cm_params(struct mpa_params *params, const struct iwm_qp *qp)
 {
 	*params = iwm_cm_listen_params;
 	params->settings = iwm_settings(qp->dev);
@@ -59,7 +65,7 @@ static void connect_params(struct mpa_params *params, const struct iwm_qp *qp,
 			   const struct iw_cm_id *id,
 			   const struct iw_cm_conn_param *param)
 {
-	common_params(params, qp);
+	iwm_cm_params(params, qp);
 	params->tos = iwm_cm_tos(id);
 	params->p2p = true;	/* either side may send first */
 	params->memalloc = !qp->user;	/* a kernel Initiator is storage */
@@ -72,7 +78,7 @@ static void accept_params(struct mpa_params *params, const struct iwm_qp *qp,
 			  const struct iw_cm_conn_param *param,
 			  const struct mpa_offer *peer)
 {
-	common_params(params, qp);
+	iwm_cm_params(params, qp);
 	params->ird = param->ird;
 	params->ord = min_t(u32, param->ord, peer->ird);
 	/*
@@ -189,7 +195,7 @@ static void fall_back(struct iwm_cep *cep)
 }
 
 /* End the connection if the device is being removed. */
-static void end_gone_connection(struct iwm_cep *cep)
+void iwm_cm_end_gone(struct iwm_cep *cep)
 {
 	struct iwm_qp *qp = iwm_cep_gone_qp(cep);
 
@@ -209,19 +215,11 @@ void iwm_cm_work(struct work_struct *work)
 	iwm_cep_refuse_request(cep);
 	fall_back(cep);
 	iwm_cep_look_after_device(cep);
-	end_gone_connection(cep);
+	iwm_cm_end_gone(cep);
 	iwm_cep_put(cep);
 }
 
 /* ---- Initiator ---- */
-
-static void addr_set_port(struct sockaddr_storage *addr, __be16 port)
-{
-	if (addr->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)addr)->sin6_port = port;
-	else
-		((struct sockaddr_in *)addr)->sin_port = port;
-}
 
 /*
  * The namespace to connect in. For a loopback address rdma_cm takes the first
@@ -265,7 +263,7 @@ static int prepare_fallback(struct iwm_cep *cep,
 	}
 	iwm_caller_note(&fallback->caller, first->params.account);
 	fallback->attempt = *first;
-	addr_set_port(&fallback->attempt.local, 0);
+	iwm_addr_set_port(&fallback->attempt.local, 0);
 	fallback->attempt.pd = fallback->pd;
 	memcpy(fallback->pd, first->pd, first->pd_len);
 	cep->fallback = fallback;
@@ -320,7 +318,7 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 		return ret;
 	do {
 		ret = iwm_qp_connect(qp, cep, &attempt);
-		addr_set_port(&attempt.local, 0);
+		iwm_addr_set_port(&attempt.local, 0);
 	} while (--tries && (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL));
 	return qp->user ? ret : storage_error(ret);
 }

@@ -37,6 +37,14 @@ bool iwm_addr_is_loopback(const struct sockaddr_storage *addr)
 	return ipv4_is_loopback(a4->sin_addr.s_addr);
 }
 
+void iwm_addr_set_port(struct sockaddr_storage *addr, __be16 port)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = port;
+	else
+		((struct sockaddr_in *)addr)->sin_port = port;
+}
+
 static const struct net_device *addr_owner4(struct net *net,
 					    const struct sockaddr_in *addr)
 {

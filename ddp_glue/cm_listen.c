@@ -80,12 +80,6 @@ static DEFINE_HASHTABLE(ports, 12);
 static DEFINE_MUTEX(ports_mutex);
 static DEFINE_SPINLOCK(subs_lock);
 
-/*
- * Counters of startups. Several devices share a listener, so a connection
- * counts for a device only after accept.
- */
-DEFINE_PER_CPU(struct mpa_mib, iwm_listen_mib);
-
 static bool addr_equal(const struct sockaddr_storage *a,
 		       const struct sockaddr_storage *b)
 {

@@ -45,5 +45,7 @@ IWM_COUNTER(CM_REFUSED, cm_refused,
 	    "connections refused because the peer's Private Data has more than 255 octets")
 IWM_COUNTER(CM_FALLBACKS, cm_fallbacks,
 	    "second attempts to connect, with [revision 1](#peers-of-other-revisions)")
+IWM_COUNTER(HAND_RETRIES, hand_retries,
+	    "further attempts to reach the peer of a queue pair that a program connects by hand")
 
 #undef IWM_COUNTER

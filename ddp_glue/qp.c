@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 #include "cq.h"
+#include "hand.h"
 #include "mmap.h"
 #include "netdev.h"
 #include "qp.h"
@@ -56,6 +57,7 @@ static void init_qp(struct iwm_qp *qp, const struct ib_qp_init_attr *attr,
 	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = IWM_QP_IDLE;
 	qp->attr.qp_state = IB_QPS_RESET;
+	qp->max_ord = U16_MAX;
 	kref_init(&qp->ref);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->lock);
@@ -281,18 +283,80 @@ int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-static int modify_state(struct iwm_qp *qp, enum ib_qp_state state)
+/* The delays that IB_QP_MIN_RNR_TIMER stands for, in units of 10 us. */
+static const u16 rnr_delays[] = {
+	65535, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
+	16384, 24576, 32768, 49152,
+};
+
+#define RNR_RETRY_FOR_EVER	7
+
+/*
+ * How long a Send of the peer waits for a receive. On InfiniBand the sender
+ * repeats it rnr_retry times, as often as the receiver's min_rnr_timer says.
+ * Programs set both alike at both ends, and here both are the receiver's.
+ */
+static u64 rnr_wait_ns(const struct ib_qp_attr *attr)
 {
-	switch (state) {
+	u64 delay = rnr_delays[attr->min_rnr_timer % ARRAY_SIZE(rnr_delays)];
+
+	if (attr->rnr_retry >= RNR_RETRY_FOR_EVER)
+		return U64_MAX;
+	/* Not 0, which stands for the device's setting */
+	return max(attr->rnr_retry * delay * 10 * NSEC_PER_USEC, 1ull);
+}
+
+/* The program has connected the QP by hand, or is about to: RTS for it. */
+static void hand_enter_rts(struct iwm_qp *qp, const struct ib_qp_attr *attr,
+			   int mask)
+{
+	if (mask & IB_QP_RNR_RETRY)
+		WRITE_ONCE(qp->rnr_wait_ns, rnr_wait_ns(&qp->attr));
+	if (!(mask & IB_QP_MAX_QP_RD_ATOMIC))
+		return;
+	spin_lock_bh(&qp->lock);
+	WRITE_ONCE(qp->max_ord, attr->max_rd_atomic);
+	WRITE_ONCE(qp->ord, min_t(u16, qp->ord, attr->max_rd_atomic));
+	spin_unlock_bh(&qp->lock);
+}
+
+static int enter_rtr(struct iwm_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	const int peer = IB_QP_AV | IB_QP_DEST_QPN;
+
+	if (READ_ONCE(qp->state) != IWM_QP_IDLE)
+		return -EINVAL;
+	return (mask & peer) == peer ? iwm_hand_connect(qp, attr) : 0;
+}
+
+/*
+ * Only the connection manager moves a QP to RTS, or its peer if it is connected
+ * by hand: see hand.c.
+ */
+static int enter_rts(struct iwm_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	/* In this order: startup may succeed in between. */
+	if (!iwm_qp_starts_by_hand(qp) && READ_ONCE(qp->state) != IWM_QP_RTS)
+		return -EINVAL;
+	if (READ_ONCE(qp->by_hand))
+		hand_enter_rts(qp, attr, mask);
+	return 0;
+}
+
+static int modify_state(struct iwm_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	switch (attr->qp_state) {
 	case IB_QPS_RESET:
 		iwm_qp_reset(qp);
 		return 0;
 	case IB_QPS_INIT:
-	case IB_QPS_RTR:
 		return READ_ONCE(qp->state) == IWM_QP_IDLE ? 0 : -EINVAL;
+	case IB_QPS_RTR:
+		return enter_rtr(qp, attr, mask);
 	case IB_QPS_RTS:
-		/* Only the connection manager moves a QP to RTS. */
-		return READ_ONCE(qp->state) == IWM_QP_RTS ? 0 : -EINVAL;
+		return enter_rts(qp, attr, mask);
 	case IB_QPS_SQD:
 		return iwm_qp_close(qp);
 	case IB_QPS_SQE:
@@ -303,12 +367,43 @@ static int modify_state(struct iwm_qp *qp, enum ib_qp_state state)
 	return -EINVAL;
 }
 
+/* For query_qp. The QP's address vector is the core's. */
+static void note_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from,
+		      int mask)
+{
+	if (mask & IB_QP_ACCESS_FLAGS)
+		to->qp_access_flags = from->qp_access_flags;
+	if (mask & IB_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & IB_QP_DEST_QPN)
+		to->dest_qp_num = from->dest_qp_num;
+	if (mask & IB_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn;
+	if (mask & IB_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn;
+	if (mask & IB_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer;
+	if (mask & IB_QP_AV) {
+		to->ah_attr = from->ah_attr;
+		to->ah_attr.grh.sgid_attr = NULL;
+	}
+}
+
 /**
  * iwm_modify_qp() - ib_device_ops.modify_qp
  * @ibqp: queue pair
  * @attr: new attributes
  * @mask: IB_QP_* bits of the attributes to change
  * @udata: unused
+ *
+ * RTR with the address and number of a peer connects the QP, without a
+ * connection manager: see hand.c.
  *
  * ERR flushes both queues before it returns. SQD closes in order: it sends
  * posted work requests first, then a FIN, and does not wait for that.
@@ -318,7 +413,7 @@ static int modify_state(struct iwm_qp *qp, enum ib_qp_state state)
  *
  * Context: process, may sleep.
  * Return: 0, -EOPNOTSUPP for unknown bits, -EINVAL for a state that cannot
- * be reached this way.
+ * be reached this way, or an errno of iwm_hand_connect().
  */
 int iwm_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
@@ -328,13 +423,12 @@ int iwm_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	if (mask & IB_QP_ACCESS_FLAGS)
-		qp->attr.qp_access_flags = attr->qp_access_flags;
+	note_attr(&qp->attr, attr, mask);
 	if (!(mask & IB_QP_STATE))
 		return 0;
 	if (!iwm_qp_hold(qp))
 		return -EINVAL;
-	ret = modify_state(qp, attr->qp_state);
+	ret = modify_state(qp, attr, mask);
 	if (!ret)
 		qp->attr.qp_state = attr->qp_state;
 	iwm_qp_put(qp);
@@ -350,6 +444,8 @@ static enum ib_qp_state qp_ib_state(const struct iwm_qp *qp)
 			return IB_QPS_INIT;
 		return qp->attr.qp_state;
 	case IWM_QP_RTS:
+		if (READ_ONCE(qp->by_hand) && qp->attr.qp_state == IB_QPS_RTR)
+			return IB_QPS_RTR;	/* the peer was quicker */
 		return IB_QPS_RTS;
 	case IWM_QP_CLOSING:
 		return IB_QPS_SQD;
@@ -387,12 +483,12 @@ int iwm_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct iwm_qp *qp = to_iwm_qp(ibqp);
 
-	memset(attr, 0, sizeof(*attr));
+	*attr = qp->attr;
 	memset(init_attr, 0, sizeof(*init_attr));
 	attr->qp_state = qp_ib_state(qp);
 	attr->cur_qp_state = attr->qp_state;
-	attr->path_mtu = path_mtu(qp->dev);
-	attr->qp_access_flags = qp->attr.qp_access_flags;
+	if (!READ_ONCE(qp->by_hand))
+		attr->path_mtu = path_mtu(qp->dev);
 	attr->cap = qp->cap;
 	attr->port_num = 1;
 	attr->max_rd_atomic = READ_ONCE(qp->ord);

@@ -56,19 +56,6 @@ static void upcall_idle(void *consumer)
 	iwm_sq_kick(qp);
 }
 
-/* The cep with a reference, or NULL. */
-static struct iwm_cep *qp_cep_get(struct iwm_qp *qp)
-{
-	struct iwm_cep *cep;
-
-	spin_lock_bh(&qp->lock);
-	cep = qp->cep;
-	if (cep)
-		iwm_cep_get(cep);
-	spin_unlock_bh(&qp->lock);
-	return cep;
-}
-
 /* Detach the cep from the QP, if it is still attached. */
 static void unclaim_cep(struct iwm_qp *qp)
 {
@@ -133,7 +120,7 @@ static void abandon_startup(struct iwm_qp *qp)
 static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 			   const struct mpa_offer *peer, const void *pd)
 {
-	if (status == -ECONNRESET && iwm_cep_fallback(cep))
+	if (iwm_cep_retry(cep, status))
 		return;
 	unclaim_cep(qp);	/* the consumer may connect again at once */
 	iwm_cep_reply(cep, status, peer, NULL, pd);
@@ -146,7 +133,7 @@ static void reply_accepted(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 	const struct mpa_agreed *agreed = &qp->agreed;
 
 	if (!status)
-		status = iwm_cep_check_reply(cep, peer);
+		status = iwm_cep_check_reply(cep, peer, pd);
 	if (status) {
 		refuse_reply(qp, cep, status, peer);
 		return;
@@ -162,7 +149,7 @@ static void upcall_reply(void *consumer, int status,
 			 const struct mpa_agreed *agreed, const void *pd)
 {
 	struct iwm_qp *qp = consumer;
-	struct iwm_cep *cep = qp_cep_get(qp);
+	struct iwm_cep *cep = iwm_qp_cep_get(qp);
 
 	if (!cep)
 		return;		/* disconnected meanwhile */
@@ -198,6 +185,14 @@ static struct mpa_consumer consumer_of(struct iwm_qp *qp)
 
 /* ---- Connecting, for cm.c ---- */
 
+static void take_on_cep(struct iwm_qp *qp, struct iwm_cep *cep)
+{
+	lockdep_assert_held(&qp->lock);
+	WRITE_ONCE(qp->by_hand, cep->by_hand);
+	/* Pairs with iwm_qp_starts_by_hand() */
+	smp_store_release(&qp->cep, cep);
+}
+
 /* Attach @cep to the QP, which can have one at a time; NULL only checks. */
 static int attach_cep(struct iwm_qp *qp, struct iwm_cep *cep)
 {
@@ -209,7 +204,7 @@ static int attach_cep(struct iwm_qp *qp, struct iwm_cep *cep)
 	else if (qp->state != IWM_QP_IDLE || qp->used)
 		ret = -EINVAL;
 	else if (cep)
-		WRITE_ONCE(qp->cep, cep);
+		take_on_cep(qp, cep);
 	spin_unlock_bh(&qp->lock);
 	return ret;
 }
@@ -279,12 +274,20 @@ static int start_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
 	struct mpa_consumer consumer = consumer_of(qp);
 	struct mpa_conn *conn = mpa_connect(attempt, &consumer);
 
-	if (IS_ERR(conn)) {
-		unclaim_cep(qp);
+	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	}
 	publish_conn(qp, conn);
 	return 0;
+}
+
+/* As start_conn(), for an attempt that no other follows when it fails at once. */
+static int start_last_conn(struct iwm_qp *qp, const struct mpa_attempt *attempt)
+{
+	int ret = start_conn(qp, attempt);
+
+	if (ret)
+		unclaim_cep(qp);
+	return ret;
 }
 
 /**
@@ -308,20 +311,20 @@ int iwm_qp_connect(struct iwm_qp *qp, struct iwm_cep *cep,
 	ret = claim_cep(qp, cep, &attempt->params);
 	if (!ret) {
 		qp->responder = false;
-		ret = start_conn(qp, attempt);
+		ret = start_last_conn(qp, attempt);
 	}
 	end_begin(qp, !ret);
 	return ret;
 }
 
-/* Is the QP in @cep's startup as Initiator? */
-static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
+/* Does @cep's startup go on? */
+static bool is_starting(struct iwm_qp *qp, const struct iwm_cep *cep)
 {
 	bool ret;
 
 	lockdep_assert_held(&qp->conn_lock);
 	spin_lock_bh(&qp->lock);
-	ret = qp->cep == cep && qp->state == IWM_QP_IDLE && qp->conn;
+	ret = qp->cep == cep && qp->state == IWM_QP_IDLE;
 	spin_unlock_bh(&qp->lock);
 	return ret;
 }
@@ -329,7 +332,7 @@ static bool is_connecting(struct iwm_qp *qp, const struct iwm_cep *cep)
 /**
  * iwm_qp_fallback() - connect a second time, after the first attempt has failed
  * @qp: queue pair
- * @cep: that of iwm_qp_connect(), after iwm_cep_fallback()
+ * @cep: that of iwm_qp_connect(), after iwm_cep_retry()
  * @attempt: addresses and parameters; its startup gets the time that is left of
  *	the first attempt's
  *
@@ -343,7 +346,7 @@ int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 	int ret = 0, bound;
 
 	begin_conn(qp);
-	if (!is_connecting(qp, cep))
+	if (!is_starting(qp, cep) || !qp->conn)
 		goto out;
 	attempt->params.startup_ms = mpa_startup_left(qp->conn);
 	/* No BPF program of the caller's cgroup binds the next socket. */
@@ -352,13 +355,33 @@ int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 		attempt->params.vrf = bound;
 	iwm_qp_drop_conn(qp);
 	if (attempt->params.startup_ms) {
-		ret = start_conn(qp, attempt);
+		ret = start_last_conn(qp, attempt);
 	} else {
 		ret = -ETIMEDOUT;
 		unclaim_cep(qp);
 	}
 out:
 	end_begin(qp, !ret);
+	return ret;
+}
+
+/* @answer's depths are within those of claim_cep(). */
+static int accept_conn(struct iwm_qp *qp, struct mpa_conn *conn,
+		       const struct mpa_answer *answer)
+{
+	struct mpa_consumer consumer = consumer_of(qp);
+	int ret;
+
+	lockdep_assert_held(&qp->conn_lock);
+	qp->responder = true;
+	ret = iwm_qp_enter_rts(qp, answer->params.ird, answer->params.ord, 0);
+	if (ret)
+		return ret;
+	ret = mpa_accept(conn, answer, &consumer, &qp->agreed);
+	if (ret)
+		iwm_qp_leave_rts(qp);
+	else
+		publish_conn(qp, conn);
 	return ret;
 }
 
@@ -380,29 +403,83 @@ out:
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 		  struct mpa_conn *conn, const struct mpa_answer *answer)
 {
-	const struct mpa_params *params = &answer->params;
-	struct mpa_consumer consumer = consumer_of(qp);
+	int ret;
+
+	begin_conn(qp);
+	ret = claim_cep(qp, cep, &answer->params);
+	if (!ret) {
+		ret = accept_conn(qp, conn, answer);
+		if (ret)
+			unclaim_cep(qp);
+	}
+	end_begin(qp, !ret);
+	return ret;
+}
+
+/* ---- Connecting by hand, for hand.c ---- */
+
+/**
+ * iwm_qp_expect() - the program waits for its peer's connection
+ * @qp: queue pair in IDLE
+ * @cep: endpoint; the QP holds a reference until the end is reported
+ * @params: largest IRD and ORD that iwm_qp_answer() may be given
+ *
+ * Context: process, may sleep. Return: 0, -EISCONN, -EINVAL, -ENOMEM.
+ */
+int iwm_qp_expect(struct iwm_qp *qp, struct iwm_cep *cep,
+		  const struct mpa_params *params)
+{
 	int ret;
 
 	begin_conn(qp);
 	ret = claim_cep(qp, cep, params);
-	if (ret)
-		goto out;
-	qp->responder = true;
-	ret = iwm_qp_enter_rts(qp, params->ird, params->ord, 0);
-	if (ret)
-		goto out_unclaim;
-	ret = mpa_accept(conn, answer, &consumer, &qp->agreed);
-	if (ret) {
-		iwm_qp_leave_rts(qp);
-		goto out_unclaim;
-	}
-	publish_conn(qp, conn);
-	goto out;
+	end_begin(qp, false);
+	return ret;
+}
 
-out_unclaim:
-	unclaim_cep(qp);
-out:
+/**
+ * iwm_qp_answer() - as iwm_qp_accept(), after iwm_qp_expect()
+ * @qp: queue pair; it goes on waiting after an error
+ * @cep: that of iwm_qp_expect()
+ * @conn: see iwm_qp_accept()
+ * @answer: see iwm_qp_accept()
+ *
+ * Context: process, may sleep; takes the socket lock.
+ * Return: 0, -ECONNABORTED when the wait has ended, or an errno of mpa_accept():
+ * after an error the caller must destroy @conn.
+ */
+int iwm_qp_answer(struct iwm_qp *qp, struct iwm_cep *cep,
+		  struct mpa_conn *conn, const struct mpa_answer *answer)
+{
+	int ret = -ECONNABORTED;
+
+	begin_conn(qp);
+	if (is_starting(qp, cep))
+		ret = accept_conn(qp, conn, answer);
+	end_begin(qp, !ret);
+	return ret;
+}
+
+/**
+ * iwm_qp_try_again() - connect once more, after a failure
+ * @qp: queue pair
+ * @cep: that of iwm_qp_connect(), after iwm_cep_retry()
+ * @attempt: addresses and parameters
+ *
+ * Context: process, may sleep, does not wait for the network.
+ * Return: 0: iwm_cep_retry() or iwm_cep_reply() follows, or the QP has ended.
+ * Otherwise an errno of mpa_connect(): @cep stays the QP's.
+ */
+int iwm_qp_try_again(struct iwm_qp *qp, struct iwm_cep *cep,
+		     const struct mpa_attempt *attempt)
+{
+	int ret = 0;
+
+	begin_conn(qp);
+	if (is_starting(qp, cep)) {
+		iwm_qp_drop_conn(qp);
+		ret = start_conn(qp, attempt);
+	}
 	end_begin(qp, !ret);
 	return ret;
 }

@@ -15,4 +15,12 @@ int iwm_qp_fallback(struct iwm_qp *qp, struct iwm_cep *cep,
 int iwm_qp_accept(struct iwm_qp *qp, struct iwm_cep *cep,
 		  struct mpa_conn *conn, const struct mpa_answer *answer);
 
+/* For hand.c */
+int iwm_qp_expect(struct iwm_qp *qp, struct iwm_cep *cep,
+		  const struct mpa_params *params);
+int iwm_qp_answer(struct iwm_qp *qp, struct iwm_cep *cep,
+		  struct mpa_conn *conn, const struct mpa_answer *answer);
+int iwm_qp_try_again(struct iwm_qp *qp, struct iwm_cep *cep,
+		     const struct mpa_attempt *attempt);
+
 #endif /* IWM_QP_CONN_H */

@@ -16,6 +16,7 @@
 #include "sq_send.h"
 
 #define DRAIN_POLL_MS		10	/* between checks of a draining SQ */
+#define PEER_LEFT_MS		100	/* for what was sent before to complete */
 
 /*
  * The receive direction has ended. The consumer of an SRQ gets its event after
@@ -185,6 +186,23 @@ static bool close_is_late(const struct iwm_qp *qp)
 }
 
 /*
+ * On InfiniBand a QP does not notice that its peer is gone until it sends. A QP
+ * that was connected by hand behaves so: it stays in RTS, with its receives, and
+ * ends when there is something to send.
+ */
+static void peer_left_step(struct iwm_qp *qp)
+{
+	if (iwm_sq_idle(qp))
+		return;
+	if (!close_is_late(qp)) {
+		iwm_qp_queue_close(qp, DRAIN_POLL_MS);
+		return;
+	}
+	iwm_sq_fail_first(qp);
+	iwm_qp_disconnect(qp, false, -ECONNRESET);
+}
+
+/*
  * The next step of closing: wait for the send queue, send our FIN, and
  * disconnect when the peer has not closed in time.
  */
@@ -193,7 +211,10 @@ static void close_step(struct iwm_qp *qp)
 	/* Pairs with set_state(): the deadline belongs to the state. */
 	enum iwm_qp_state state = smp_load_acquire(&qp->state);
 
-	if (state == IWM_QP_IDLE)
+	/* Pairs with peer_leaves(): the deadline is set */
+	if (state == IWM_QP_RTS && smp_load_acquire(&qp->peer_left))
+		peer_left_step(qp);
+	else if (state == IWM_QP_IDLE)
 		drop_dead_conn(qp);
 	else if (state == IWM_QP_TERMINATE || READ_ONCE(qp->fin_sent))
 		wait_for_peer(qp);
@@ -266,6 +287,18 @@ int iwm_qp_close(struct iwm_qp *qp)
 
 /* ---- Upcalls of MPA. Context: socket lock held, softirq or process. ---- */
 
+/*
+ * The peer of a QP that was connected by hand has closed in order. A step that
+ * follows, and each post, look whether there is anything to send.
+ */
+static void peer_leaves(struct iwm_qp *qp)
+{
+	WRITE_ONCE(qp->deadline, jiffies + msecs_to_jiffies(PEER_LEFT_MS));
+	/* Pairs with peer_left_step(), sq_may_transmit() and iwm_post_send() */
+	smp_store_release(&qp->peer_left, true);
+	iwm_qp_queue_close(qp, 0);
+}
+
 /* TCP's receive direction has ended, or TCP is lost. */
 static void tcp_lost(struct iwm_qp *qp, int status)
 {
@@ -273,6 +306,11 @@ static void tcp_lost(struct iwm_qp *qp, int status)
 
 	if (READ_ONCE(qp->state) == IWM_QP_IDLE) {
 		iwm_qp_tell_cm(qp, status ? status : -ECONNRESET);
+		return;
+	}
+	if (!status && READ_ONCE(qp->by_hand) &&
+	    READ_ONCE(qp->state) == IWM_QP_RTS) {
+		peer_leaves(qp);
 		return;
 	}
 	if (iwm_qp_move(qp, IWM_QP_ERROR, &from))

@@ -90,6 +90,45 @@ bool iwm_qp_move(struct iwm_qp *qp, enum iwm_qp_state to,
 	return moved;
 }
 
+/* The cep with a reference, or NULL. */
+struct iwm_cep *iwm_qp_cep_get(struct iwm_qp *qp)
+{
+	struct iwm_cep *cep;
+
+	spin_lock_bh(&qp->lock);
+	cep = qp->cep;
+	if (cep)
+		iwm_cep_get(cep);
+	spin_unlock_bh(&qp->lock);
+	return cep;
+}
+
+/**
+ * iwm_qp_post_early() - something is posted before the QP is connected
+ * @qp: queue pair
+ *
+ * When the program connects it by hand, it is in RTS for the program. The posts
+ * wait in the ring, for a limited time: see hand.c.
+ *
+ * Context: process. Return: 0, or -ENOTCONN.
+ */
+int iwm_qp_post_early(struct iwm_qp *qp)
+{
+	struct iwm_cep *cep;
+
+	if (!iwm_qp_starts_by_hand(qp))
+		return READ_ONCE(qp->state) == IWM_QP_IDLE ? -ENOTCONN : 0;
+	if (READ_ONCE(qp->posted_early))
+		return 0;
+	cep = iwm_qp_cep_get(qp);
+	if (!cep)
+		return 0;	/* it has just ended */
+	WRITE_ONCE(qp->posted_early, jiffies | 1);
+	iwm_cep_queue(cep, 0);
+	iwm_cep_put(cep);
+	return 0;
+}
+
 /* Take the cep with the QP's reference: the caller reports the end to it. */
 struct iwm_cep *iwm_qp_take_cep(struct iwm_qp *qp)
 {
@@ -320,7 +359,7 @@ int iwm_qp_enter_rts(struct iwm_qp *qp, u16 ird, u16 ord, u8 rtr)
 	if (qp->cep && qp->state == IWM_QP_IDLE) {
 		/* Before the state, which the transmit owner waits for */
 		WRITE_ONCE(qp->ird, ird);
-		WRITE_ONCE(qp->ord, ord);
+		WRITE_ONCE(qp->ord, min(ord, READ_ONCE(qp->max_ord)));
 		WRITE_ONCE(qp->rtr, rtr);
 		move_locked(qp, IWM_QP_RTS);
 		ret = 0;

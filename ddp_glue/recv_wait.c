@@ -12,8 +12,9 @@
  * once. They need no barrier: the timer finds what a consumer posts while a
  * wait begins.
  *
- * The setting receive_wait limits the wait; then the Send ends the stream. It
- * also does when the QP leaves RTS: a consumer that closes posts no receives.
+ * The setting receive_wait limits the wait, or the program, when it connects the
+ * QP by hand; then the Send ends the stream. It also does when the QP leaves RTS:
+ * a consumer that closes posts no receives.
  *
  * The timer only has MPA deliver the Send again. A wait begins and ends in the
  * receive upcall.
@@ -33,11 +34,18 @@ static u64 waited_ns(const struct iwm_qp *qp)
 	return ktime_get_ns() - READ_ONCE(qp->rx_wait.since);
 }
 
+static u64 limit_ns(const struct iwm_qp *qp)
+{
+	u64 own = READ_ONCE(qp->rnr_wait_ns);
+
+	return own ? own :
+		     READ_ONCE(qp->dev->receive_wait) * (u64)NSEC_PER_MSEC;
+}
+
 /* May a Send that has waited for @ns go on waiting? */
 static bool may_wait(const struct iwm_qp *qp, u64 ns)
 {
-	return READ_ONCE(qp->state) == IWM_QP_RTS &&
-	       ns < READ_ONCE(qp->dev->receive_wait) * (u64)NSEC_PER_MSEC;
+	return READ_ONCE(qp->state) == IWM_QP_RTS && ns < limit_ns(qp);
 }
 
 static void look_after(struct iwm_qp *qp, u64 ns)

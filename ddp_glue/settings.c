@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The administrator's settings of one device: /sys/class/infiniband/NAME/iwmpa/.
- * All but receive_wait override the parameters of mpa.ko, and apply to
- * connections that start afterwards.
+ * All but receive_wait and hand_port override the parameters of mpa.ko, and apply
+ * to connections that start afterwards.
  */
 #include <linux/capability.h>
 #include <linux/string.h>
@@ -17,11 +17,16 @@
 #define RECEIVE_WAIT_MS		10000
 #define RECEIVE_WAIT_MAX_MS	600000
 
+/* Where QPs connected by hand wait for their peers. IANA has not assigned it. */
+#define HAND_PORT		299
+#define HAND_PORT_MAX		65535
+
 /* At first mpa.ko's parameters apply. */
 void iwm_settings_init(struct iwm_dev *dev)
 {
 	memset(dev->setting, SETTING_DEFAULT, sizeof(dev->setting));
 	dev->receive_wait = RECEIVE_WAIT_MS;
+	dev->hand_port = HAND_PORT;
 }
 
 static void override_bool(const struct iwm_dev *dev, enum iwm_setting which,
@@ -131,27 +136,56 @@ static ssize_t receive_wait_show(struct device *device,
 	return sysfs_emit(buf, "%u\n", READ_ONCE(dev->receive_wait));
 }
 
-static ssize_t receive_wait_store(struct device *device,
-				  struct device_attribute *attr,
-				  const char *buf, size_t len)
+/* @preset: for SETTING_DEFAULT_NAME */
+static int number_store(u32 *setting, u32 preset, u32 max, const char *buf)
 {
-	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
-	u32 ms = RECEIVE_WAIT_MS;
+	u32 value = preset;
 	int ret = 0;
 
 	if (!capable(CAP_NET_ADMIN))
 		return -EPERM;
 	if (!sysfs_streq(buf, SETTING_DEFAULT_NAME))
-		ret = kstrtou32(buf, 0, &ms);
+		ret = kstrtou32(buf, 0, &value);
 	if (ret)
 		return ret;
-	if (ms > RECEIVE_WAIT_MAX_MS)
+	if (value > max)
 		return -ERANGE;
-	WRITE_ONCE(dev->receive_wait, ms);
-	return len;
+	WRITE_ONCE(*setting, value);
+	return 0;
+}
+
+static ssize_t receive_wait_store(struct device *device,
+				  struct device_attribute *attr,
+				  const char *buf, size_t len)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+	int ret = number_store(&dev->receive_wait, RECEIVE_WAIT_MS,
+			       RECEIVE_WAIT_MAX_MS, buf);
+
+	return ret ? ret : len;
 }
 
 static DEVICE_ATTR_RW(receive_wait);
+
+static ssize_t hand_port_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dev->hand_port));
+}
+
+static ssize_t hand_port_store(struct device *device,
+			       struct device_attribute *attr,
+			       const char *buf, size_t len)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+	int ret = number_store(&dev->hand_port, HAND_PORT, HAND_PORT_MAX, buf);
+
+	return ret ? ret : len;
+}
+
+static DEVICE_ATTR_RW(hand_port);
 
 static struct attribute *settings_attrs[] = {
 #define MPA_SETTING(id, field, name, preset, text)			\
@@ -159,6 +193,7 @@ static struct attribute *settings_attrs[] = {
 #include <mpa/settings.h>
 	&setting_attrs[IWM_SETTING_LARGE].attr,
 	&dev_attr_receive_wait.attr,
+	&dev_attr_hand_port.attr,
 	NULL
 };
 

@@ -72,6 +72,20 @@ void iwm_sq_flush_receives(struct iwm_qp *qp)
 	iwm_sq_defer(qp->sq, SQ_LATE_RECEIVES_NS);
 }
 
+/**
+ * iwm_sq_fail_first() - the QP is about to end because its peer did not come
+ * @qp: QP that was never connected
+ *
+ * The first work request gets an error of its own, as on InfiniBand. libsiw's
+ * ABI does not have IB_WC_RETRY_EXC_ERR.
+ *
+ * Context: any, before the flush begins.
+ */
+void iwm_sq_fail_first(struct iwm_qp *qp)
+{
+	WRITE_ONCE(qp->sq->first_flushed, SIW_WC_GENERAL_ERR);
+}
+
 static enum hrtimer_restart burst_end(struct hrtimer *timer)
 {
 	struct iwm_sq *sq = container_of(timer, struct iwm_sq, burst_timer);
@@ -329,9 +343,10 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 		struct iwm_wqe wqe = {
 			.id = READ_ONCE(sqe->id),
 			.opcode = known_opcode(READ_ONCE(sqe->opcode)),
-			.status = SIW_WC_WR_FLUSH_ERR,
+			.status = READ_ONCE(sq->first_flushed),
 		};
 
+		WRITE_ONCE(sq->first_flushed, SIW_WC_WR_FLUSH_ERR);
 		sq_skip(sq);
 		iwm_sq_release(sq);
 		complete_wqe(qp, &wqe);
@@ -537,6 +552,7 @@ int iwm_sq_create(struct iwm_qp *qp, work_func_t work)
 		return -ENOMEM;
 	sq->qp = qp;
 	sq->num = qp->cap.max_send_wr;
+	sq->first_flushed = SIW_WC_WR_FLUSH_ERR;
 	sq->max_sge = max_sge;
 	if (sq_alloc_entries(sq, gfp)) {
 		sq_free_entries(sq);

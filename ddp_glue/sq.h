@@ -220,6 +220,8 @@ struct tx_msg {
  * @blocked: enum sq_blocked, as last seen by the owner
  * @tries: successive attempts that found no memory (owner)
  * @context: enum sq_context (owner; written with WRITE_ONCE())
+ * @first_flushed: enum siw_wc_status of the next entry that is flushed from the
+ *	ring: see iwm_sq_fail_first()
  * @for_worker: the next work request needs an owner that may sleep (owner)
  * @response_turn: a Response is sent before the next work request (owner)
  * @gather: posts of a kernel consumer that wait
@@ -269,6 +271,7 @@ struct iwm_sq {
 	u8 blocked;
 	u8 tries;
 	u8 context;
+	u8 first_flushed;
 	bool for_worker;
 	bool response_turn;
 	struct iwm_gather gather;
@@ -353,6 +356,7 @@ void iwm_sq_kick(struct iwm_qp *qp);
 void iwm_sq_kick_responses(struct iwm_qp *qp);
 void iwm_sq_flush(struct iwm_qp *qp);
 void iwm_sq_flush_receives(struct iwm_qp *qp);
+void iwm_sq_fail_first(struct iwm_qp *qp);
 void iwm_sq_break(struct iwm_qp *qp);
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);
 

@@ -57,12 +57,14 @@ static void sq_rest(struct iwm_sq *sq, struct mpa_conn *conn)
 
 /*
  * A program may write its ring before its connect has ended. Its posts wait
- * until the depths are agreed on, and are sent after the RTR.
+ * until the depths are agreed on, and are sent after the RTR. What is posted when
+ * the peer has left fails soon: see peer_left_step().
  */
 static bool sq_may_transmit(const struct iwm_qp *qp)
 {
 	/* Pairs with set_state() */
 	return smp_load_acquire(&qp->state) != IWM_QP_IDLE &&
+	       !READ_ONCE(qp->peer_left) &&
 	       !test_bit(IWM_SQ_FLUSH, &qp->sq->flags);
 }
 

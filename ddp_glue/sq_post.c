@@ -171,6 +171,7 @@ static bool in_burst(struct iwm_qp *qp)
 static bool may_collect(const struct iwm_qp *qp)
 {
 	return iwm_qp_is_up(READ_ONCE(qp->state)) &&
+	       !READ_ONCE(qp->peer_left) &&
 	       !test_bit(IWM_SQ_NO_MEMORY, &qp->sq->flags);
 }
 
@@ -182,7 +183,8 @@ static bool may_collect(const struct iwm_qp *qp)
  * @bad_wr: set to the first request that was not posted
  *
  * Context: any for a kernel QP; process for a user QP.
- * Return: 0, -ENOTCONN before the QP is connected, -EINVAL, -ENOMEM.
+ * Return: 0, -ENOTCONN before the QP is connected, unless its program does that
+ * by hand; -EINVAL, -ENOMEM.
  */
 int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr)
@@ -191,9 +193,13 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	struct iwm_sq *sq = qp->sq;
 	int ret = 0;
 
-	if (READ_ONCE(qp->state) == IWM_QP_IDLE || qp->user != !wr) {
+	if (unlikely(qp->user != !wr))
+		ret = -EINVAL;
+	else if (unlikely(READ_ONCE(qp->state) == IWM_QP_IDLE))
+		ret = iwm_qp_post_early(qp);
+	if (unlikely(ret)) {
 		*bad_wr = wr;
-		return qp->user != !wr ? -EINVAL : -ENOTCONN;
+		return ret;
 	}
 	iwm_count(qp->dev, IWM_STAT_DOORBELLS);
 	if (!qp->user) {
@@ -208,5 +214,8 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return 0;
 	}
 	iwm_sq_doorbell(qp);
+	/* After the doorbell's barrier: either this, or peer_leaves()'s step */
+	if (unlikely(READ_ONCE(qp->peer_left)))
+		iwm_qp_queue_close(qp, 0);
 	return 0;
 }

@@ -93,6 +93,8 @@ struct iwm_qp;
  * @speed: of the netdev in Mbit/s, 0 when unknown; written under rtnl
  * @setting: the administrator's; negative: mpa.ko's parameter applies
  * @receive_wait: the administrator's; how many ms a Send waits for a receive
+ * @hand_port: the administrator's; TCP port where QPs that are connected by hand
+ *	wait for their peers, 0: none may be
  * @recent_mrs: by the low bits of their index. A region is entered only by a
  *	holder of a reference, and removed after the last one is dropped: see
  *	mr_withdraw()
@@ -108,6 +110,7 @@ struct iwm_dev {
 	u32 speed;
 	s8 setting[IWM_NUM_SETTINGS];
 	u32 receive_wait;
+	u32 hand_port;
 	enum ib_port_state port_state;	/* as last reported; under rtnl */
 
 	/* QP number -> struct iwm_qp; XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ */
@@ -333,6 +336,13 @@ struct iwm_rx;
  * @agreed: the result of startup; complete before Full Operation begins
  * @owner: process that made the QP; only it may connect the QP. NULL: a kernel
  *	consumer
+ * @by_hand: the consumer connects it by hand: see hand.c
+ * @posted_early: by hand: when something was posted before the connection, in
+ *	jiffies, 0: not yet
+ * @peer_left: by hand: the peer has closed in order; a post ends the QP
+ * @max_ord: by hand: max_rd_atomic
+ * @rnr_wait_ns: by hand: how long a Send waits for a receive, 0: as the device's
+ *	setting says
  * @sq: transmit side, see sq.h
  * @rx: receive side, see recv.c; the socket lock guards it
  */
@@ -346,6 +356,8 @@ struct iwm_qp {
 
 	spinlock_t lock;		/* see above */
 	enum iwm_qp_state state;
+	bool by_hand;
+	bool peer_left;
 	struct mpa_conn *conn;
 	struct iwm_cep *cep;
 
@@ -371,6 +383,9 @@ struct iwm_qp {
 	struct iwm_rx_wait rx_wait;
 
 	struct pid *owner;
+	u16 max_ord;
+	unsigned long posted_early;
+	u64 rnr_wait_ns;
 	bool user;
 	bool sig_all;
 	u16 ird;			/* inbound Reads in force */
