@@ -441,6 +441,7 @@ static const struct ib_device_ops device_ops = {
 	.fill_res_qp_entry = iwm_fill_res_qp_entry,
 	.get_dma_mr = iwm_get_dma_mr,
 	.get_hw_stats = iwm_get_hw_stats,
+	.get_link_layer = iwm_get_link_layer,
 	.get_netdev = iwm_get_netdev,
 	.get_port_immutable = iwm_get_port_immutable,
 	.iw_accept = iwm_cm_accept,

@@ -187,6 +187,43 @@ static ssize_t hand_port_store(struct device *device,
 
 static DEVICE_ATTR_RW(hand_port);
 
+/*
+ * How the device presents itself to programs. Some, written for InfiniBand, use
+ * no RNICs. Kernel consumers look when the device is added, and see an RNIC.
+ */
+static const char *const node_types[] = {
+	[RDMA_NODE_IB_CA] = "ca",
+	[RDMA_NODE_RNIC] = "rnic",
+};
+
+static ssize_t node_type_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
+{
+	struct ib_device *ibdev = rdma_device_to_ibdev(device);
+
+	return sysfs_emit(buf, "%s\n", node_types[READ_ONCE(ibdev->node_type)]);
+}
+
+static ssize_t node_type_store(struct device *device,
+			       struct device_attribute *attr,
+			       const char *buf, size_t len)
+{
+	struct ib_device *ibdev = rdma_device_to_ibdev(device);
+	u8 type = RDMA_NODE_RNIC;
+
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
+	if (sysfs_streq(buf, node_types[RDMA_NODE_IB_CA]))
+		type = RDMA_NODE_IB_CA;
+	else if (!sysfs_streq(buf, node_types[RDMA_NODE_RNIC]) &&
+		 !sysfs_streq(buf, SETTING_DEFAULT_NAME))
+		return -EINVAL;
+	WRITE_ONCE(ibdev->node_type, type);
+	return len;
+}
+
+static DEVICE_ATTR_RW(node_type);
+
 static struct attribute *settings_attrs[] = {
 #define MPA_SETTING(id, field, name, preset, text)			\
 	&setting_attrs[IWM_SETTING_##id].attr,
@@ -194,6 +231,7 @@ static struct attribute *settings_attrs[] = {
 	&setting_attrs[IWM_SETTING_LARGE].attr,
 	&dev_attr_receive_wait.attr,
 	&dev_attr_hand_port.attr,
+	&dev_attr_node_type.attr,
 	NULL
 };
 

@@ -112,6 +112,12 @@ int iwm_query_port(struct ib_device *ibdev, u32 port_num,
 	return 0;
 }
 
+/* Otherwise the core would derive it from the node type: see settings.c. */
+enum rdma_link_layer iwm_get_link_layer(struct ib_device *ibdev, u32 port_num)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
 int iwm_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 			   struct ib_port_immutable *immutable)
 {

@@ -9,6 +9,7 @@ int iwm_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		     struct ib_udata *udata);
 int iwm_query_port(struct ib_device *ibdev, u32 port_num,
 		   struct ib_port_attr *attr);
+enum rdma_link_layer iwm_get_link_layer(struct ib_device *ibdev, u32 port_num);
 int iwm_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 			   struct ib_port_immutable *immutable);
 int iwm_query_gid(struct ib_device *ibdev, u32 port_num, int index,
