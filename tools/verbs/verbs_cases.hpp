@@ -25,6 +25,7 @@ std::span<const VerbsCase> dataCases();
 std::span<const VerbsCase> queueCases();
 std::span<const VerbsCase> errorCases();
 std::span<const VerbsCase> connectionCases();
+std::span<const VerbsCase> handCases();
 std::span<const VerbsCase> hostileCases();
 std::span<const VerbsCase> lateCases();
 std::span<const VerbsCase> memoryCases();

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
               {"port", "P", "the server's port, 0: any (0)", test::text(place.port)},
               {"server-ns", "N", "network namespace of the server", test::text(place.serverNs)},
               {"client-ns", "N", "network namespace of the client", test::text(place.clientNs)}},
-      .cases = test::joined({rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases(),
+      .cases = test::joined({rdma::dataCases(), rdma::queueCases(), rdma::errorCases(), rdma::connectionCases(), rdma::handCases(),
                              rdma::hostileCases(), rdma::lateCases(), rdma::memoryCases()}),
       .beforeRun =
           [&] {
