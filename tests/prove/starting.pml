@@ -8,8 +8,9 @@
  * (next_states[], iwm_qp_enter_rts(), iwm_qp_leave_rts(), iwm_qp_refuse(),
  * iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish()), ddp_glue/sq_owner.c
  * (sq_run(), iwm_sq_stop(), iwm_sq_pause()), ddp_glue/cep.c
- * (iwm_cep_reply(), iwm_cep_fallback(), iwm_cep_closed(), iwm_cep_accepted()),
- * ddp_glue/cm.c (fall_back(), iwm_cm_connect(), iwm_cm_accept()).
+ * (iwm_cep_reply(), iwm_cep_retry(), iwm_cep_closed(), iwm_cep_accepted()),
+ * ddp_glue/cm.c (fall_back(), iwm_cm_connect(), iwm_cm_accept()),
+ * ddp_glue/hand.c (answer_peer()).
  *
  * Properties:
  * - the connection manager learns the end of each attempt once: by the call's
@@ -36,6 +37,8 @@
  * RUN fallback-destroy        -DFALLBACK -DDESTROY
  * RUN accept                  -DACCEPT -DMODIFIERS=2
  * RUN accept-destroy          -DACCEPT -DMODIFIERS=1 -DDESTROY
+ * RUN hand                    -DACCEPT -DHAND -DMODIFIERS=2
+ * RUN hand-destroy            -DACCEPT -DHAND -DMODIFIERS=1 -DDESTROY
  * MUTANT used-again           -DMODIFIERS=2 -DNO_USED
  * MUTANT rts-unchecked        -DMODIFIERS=1 -DNO_RTS_CHECK
  * MUTANT leave-rts-always     -DACCEPT -DMODIFIERS=1 -DLEAVE_ALWAYS
@@ -43,6 +46,8 @@
  * MUTANT reset-without-end    -DMODIFIERS=1 -DRESET_ONLY
  * MUTANT abandoned-lives      -DMODIFIERS=1 -DNO_ABANDON
  * MUTANT end-before-established -DACCEPT -DMODIFIERS=1 -DNO_CLOSED_NOTE
+ * MUTANT answer-unchecked     -DACCEPT -DHAND -DMODIFIERS=1 -DNO_ANSWER_CHECK
+ * MUTANT answer-end-lost      -DACCEPT -DHAND -DMODIFIERS=1 -DNO_EARLY_END
  * MUTANT dead-not-dropped     -DAGAIN -DNO_DEAD_DROP
  * MUTANT dead-dropped-always  -DAGAIN -DDEAD_DROP_ANYWAY
  * MUTANT fallback-unchecked   -DFALLBACK -DMODIFIERS=1 -DNO_FALLBACK_CHECK
@@ -54,7 +59,8 @@
  * -DDESTROY: the consumer destroys the queue pair at any time. -DACCEPT: the
  * queue pair is the Responder's. -DAGAIN: an attempt has just failed, and the
  * consumer may connect again. -DFALLBACK: the peer has just closed in place of
- * its Reply.
+ * its Reply; the attempts of a queue pair that is connected by hand are made in
+ * the same way. -DHAND: its Responder has just got its peer's Request.
  */
 #ifndef MODIFIERS
 #define MODIFIERS	0
@@ -83,7 +89,7 @@ bool close_queued;
 #endif
 
 /* struct iwm_cep, which has a reference to the queue pair */
-#ifdef FALLBACK
+#if defined(FALLBACK) || defined(HAND)
 mtype cep_state = CONNECTING;
 bool cep = true;		/* qp->cep is set */
 byte qp_ref = 2;
@@ -106,6 +112,13 @@ bool dead_alive;
 
 bool called;
 byte modified;
+
+/* The Responder by hand goes on waiting for its peer. */
+#ifdef HAND
+#define WAITS_ON	(cep_state == CONNECTING && cep && state == IDLE)
+#else
+#define WAITS_ON	false
+#endif
 
 #define use_qp		assert(!qp_gone)
 #define take(lock)	atomic { !lock -> lock = true }
@@ -546,7 +559,86 @@ inline get_qp(ok, first)
 	}
 }
 
-#ifdef ACCEPT
+/* iwm_qp_leave_rts(): mpa_accept() has failed. */
+inline leave_rts()
+{
+	d_step {
+		use_qp;
+		if
+#ifdef LEAVE_ALWAYS
+		:: true ->
+#else
+		:: state == RTS ->
+#endif
+			state = IDLE;
+			used = false
+		:: else
+		fi
+	}
+}
+
+inline iwm_cep_accepted()
+{
+	cep_state = CONNECTED;
+	if
+	:: ended_early -> report_end()
+	:: else
+	fi
+}
+
+#ifdef HAND
+/* iwm_hand_work(): answer_peer() */
+active proctype caller()
+{
+	byte dropped = NONE;
+	bool ok;
+
+	/* iwm_cep_begin_answer() */
+	d_step {
+		ok = cep_state == CONNECTING;
+		if
+		:: ok -> cep_state = ACCEPTING; qp_ref++
+		:: else
+		fi
+	};
+	if
+	:: !ok -> goto out
+	:: else
+	fi;
+	begin_conn();
+#ifndef NO_ANSWER_CHECK
+	d_step { use_qp; ok = cep && state == IDLE };
+	if
+	:: ok -> enter_rts(ok)
+	:: else
+	fi;
+#else
+	d_step { use_qp; state = RTS; used = true };
+#endif
+	if
+	:: ok -> alive = true; conn = NEW		/* mpa_accept() */
+	:: ok -> leave_rts(); ok = false
+	:: !ok
+	fi;
+	end_begin();
+	d_step {
+		if
+		:: ok -> iwm_cep_accepted()
+		:: else ->
+			/* iwm_cep_answer_failed() */
+			if
+#ifndef NO_EARLY_END
+			:: ended_early -> report_end()
+#endif
+			:: else -> cep_state = CONNECTING
+			fi
+		fi;
+		qp_ref--;
+		ok = false
+	};
+out:	called = true
+}
+#elif defined(ACCEPT)
 /* iwm_cm_accept() */
 active proctype caller()
 {
@@ -566,36 +658,14 @@ active proctype caller()
 	fi;
 	if
 	:: ok -> alive = true; conn = NEW		/* mpa_accept() */
-	:: ok ->
-		/* It has failed: iwm_qp_leave_rts() */
-		d_step {
-			use_qp;
-			ok = false;
-			if
-#ifdef LEAVE_ALWAYS
-			:: true ->
-#else
-			:: state == RTS ->
-#endif
-				state = IDLE;
-				used = false
-			:: else
-			fi
-		};
-		cep = false
+	:: ok -> leave_rts(); d_step { ok = false; cep = false }
 	:: !ok -> cep = false
 	fi;
 	end_begin();
 	d_step {
 		if
 		:: !ok -> report_end()
-		:: else ->
-			/* iwm_cep_accepted() */
-			cep_state = CONNECTED;
-			if
-			:: ended_early -> report_end()
-			:: else
-			fi
+		:: else -> iwm_cep_accepted()
 		fi;
 		qp_ref--;
 		ok = false
@@ -742,7 +812,8 @@ active proctype check()
 end:	timeout;
 	assert(called && modified == MODIFIERS);
 	/* iw_cm knows of each end, and knows each connection. */
-	assert(!cep_state || told || cep_state == CONNECTED && conn == NEW);
+	assert(!cep_state || told || cep_state == CONNECTED && conn == NEW ||
+	       WAITS_ON);
 	assert(!alive || conn == NEW && cep_state == CONNECTED);
 	assert(!dead_alive);
 	assert(state != RTS || conn == NEW);
