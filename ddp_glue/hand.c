@@ -8,7 +8,8 @@
  * The QP of the lower address, then of the lower number, is the Initiator. It
  * connects again and again, because its peer may be in RTR much later. The other
  * one waits in hand_listen.c. Request and Reply carry both numbers (struct
- * hand_hello).
+ * hand_hello). A QP that is its own peer needs neither: its socket connects to
+ * itself.
  *
  * On InfiniBand a QP in RTS waits for its peer for ever, until it sends. So the
  * first post begins the time that the program allows (timeout, retry_cnt); when
@@ -110,7 +111,7 @@ static struct net *hand_net(struct iwm_qp *qp)
 	return ERR_PTR(-ENETUNREACH);
 }
 
-/* Which side connects? Both sides compare the same. 0: the QP is its own peer. */
+/* Which side connects? Both compare the same. 0: the QP is its own peer. */
 static int compare_ends(const union ib_gid *a, u32 a_qpn,
 			const union ib_gid *b, u32 b_qpn)
 {
@@ -124,9 +125,11 @@ static void set_params(const struct iwm_hand *hand, const struct iwm_qp *qp,
 {
 	iwm_cm_params(params, qp);
 	params->settings.rdmac = false;
-	params->p2p = true;
+	params->self = hand->self;
+	params->p2p = !hand->self;
 	params->ird = hand->ird;
-	params->ord = IWM_MAX_ORD;	/* max_rd_atomic comes with RTS */
+	/* max_rd_atomic comes with RTS */
+	params->ord = hand->self ? hand->ird : IWM_MAX_ORD;
 }
 
 static void set_attempt(const struct iwm_hand *hand, const struct iwm_qp *qp,
@@ -180,9 +183,8 @@ static int hand_begin(struct iwm_hand *hand, struct iwm_qp *qp,
 		return PTR_ERR(net);
 	order = compare_ends(&grh->sgid_attr->gid, qp->qpn, &grh->dgid,
 			     attr->dest_qp_num);
-	if (!order)
-		ret = -EOPNOTSUPP;
-	else if (order < 0)
+	hand->self = !order;
+	if (order <= 0)
 		ret = connect_first(hand, qp, net);
 	else
 		ret = wait_for_peer(hand, qp, net);
@@ -228,9 +230,9 @@ err_free:
  * Context: process, may sleep, does not wait for the network.
  * Return: 0: the connection is being made; -EINVAL for bad attributes, or when
  * the QP was used before; -EISCONN when it is being connected; -EOPNOTSUPP when
- * the device's setting forbids it, and for a QP as its own peer; -ENETUNREACH in
- * another network namespace than the netdev's; -EADDRINUSE when a TCP socket has
- * the port; -ENOMEM, or another errno of bind() or connect().
+ * the device's setting forbids it; -ENETUNREACH in another network namespace
+ * than the netdev's; -EADDRINUSE when a TCP socket has the port; -ENOMEM, or
+ * another errno of bind() or connect().
  */
 int iwm_hand_connect(struct iwm_qp *qp, const struct ib_qp_attr *attr)
 {

@@ -25,6 +25,7 @@ struct hand_port;
  * @local: our address, port 0
  * @remote: the peer's address, and the port of its listener
  * @hello: our Private Data
+ * @self: the QP is its own peer
  * @ird: Reads that the program lets the peer have outstanding
  * @caller: the program
  */
@@ -37,6 +38,7 @@ struct iwm_hand {
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
 	struct hand_hello hello;
+	bool self;
 	u16 ird;
 	struct iwm_caller caller;
 };

@@ -14,6 +14,17 @@ static int addr_len(const struct sockaddr_storage *addr)
 					     sizeof(struct sockaddr_in);
 }
 
+/* The local port is any, and known once the socket is bound. */
+static void set_own_port(const struct sock *sk, struct sockaddr_storage *addr)
+{
+	const __be16 port = inet_sk(sk)->inet_sport;
+
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = port;
+	else
+		((struct sockaddr_in *)addr)->sin_port = port;
+}
+
 /**
  * mpa_connect() - start as Initiator
  * @attempt: addresses, settings and Private Data; not used after the call
@@ -27,6 +38,7 @@ static int addr_len(const struct sockaddr_storage *addr)
 struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			     const struct mpa_consumer *consumer)
 {
+	struct sockaddr_storage remote = attempt->remote;
 	struct mpa_conn *conn;
 	struct socket *sock;
 	int ret;
@@ -50,6 +62,8 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 			  addr_len(&attempt->local));
 	if (ret)
 		goto err_put_conn;
+	if (attempt->params.self)
+		set_own_port(sock->sk, &remote);
 
 	lock_sock(sock->sk);
 	conn->ops = consumer->ops;
@@ -59,8 +73,8 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 	if (attempt->params.memalloc)
 		mpa_sock_use_reserves(sock->sk);
 
-	ret = kernel_connect(sock, (struct sockaddr_unsized *)&attempt->remote,
-			     addr_len(&attempt->remote), O_NONBLOCK);
+	ret = kernel_connect(sock, (struct sockaddr_unsized *)&remote,
+			     addr_len(&remote), O_NONBLOCK);
 	if (ret && ret != -EINPROGRESS)
 		goto err_let_go;
 	/* Not earlier: an attempt that fails above must get no upcall. */

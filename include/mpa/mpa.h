@@ -80,6 +80,10 @@ struct mpa_settings {
  *	parameters of mpa.ko when it starts
  * @settings: the consumer's, with @own_settings
  * @p2p: as Initiator, ask for the peer-to-peer model of RFC 6581
+ * @self: as Initiator: the connection's peer is itself. Its socket connects to
+ *	its own address and port, and gets what it sends. There are no startup
+ *	frames: reply() gets the consumer's own offer and Private Data. @p2p must
+ *	not be set, and @ord not exceed @ird
  * @memalloc: as Initiator: the peer is storage that memory reclaim may write
  *	to. The socket, and allocations for it, may use memory reserves
  * @ird: inbound RDMA Read depth to offer, 0..0x3ffe
@@ -102,6 +106,7 @@ struct mpa_params {
 	bool own_settings;
 	struct mpa_settings settings;
 	bool p2p;
+	bool self;
 	bool memalloc;
 	u16 ird;
 	u16 ord;
