@@ -14,6 +14,8 @@
  */
 #include <linux/cred.h>
 #include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/net.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
@@ -47,6 +49,15 @@ static DEFINE_MUTEX(hand_ports_mutex);
 static DEFINE_HASHTABLE(hands, 10);
 static DEFINE_SPINLOCK(hand_lock);
 
+/* The secret keeps a program from filling one bucket. */
+static u32 hand_key(u32 qpn)
+{
+	static u32 secret __read_mostly;
+
+	net_get_random_once(&secret, sizeof(secret));
+	return jhash_1word(qpn, secret);
+}
+
 /* The queue pair that waits for this peer, or NULL. */
 static struct iwm_hand *hand_find(const struct hand_port *port,
 				  const struct hand_hello *hello,
@@ -56,7 +67,7 @@ static struct iwm_hand *hand_find(const struct hand_port *port,
 	struct iwm_hand *hand;
 
 	lockdep_assert_held(&hand_lock);
-	hash_for_each_possible(hands, hand, entry, qpn)
+	hash_for_each_possible(hands, hand, entry, hand_key(qpn))
 		if (hand->port == port && hand->qpn == qpn &&
 		    hand_hello_equal(&hand->cep->hello, hello,
 				     sizeof(*hello)) &&
@@ -201,7 +212,7 @@ int iwm_hand_listen(struct iwm_hand *hand, struct net *net, int vrf)
 void iwm_hand_wait(struct iwm_hand *hand)
 {
 	spin_lock_bh(&hand_lock);
-	hash_add(hands, &hand->entry, hand->qpn);
+	hash_add(hands, &hand->entry, hand_key(hand->qpn));
 	spin_unlock_bh(&hand_lock);
 }
 
