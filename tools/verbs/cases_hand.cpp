@@ -3,9 +3,9 @@
  * @file cases_hand.cpp
  * @brief Queue pairs that are connected by hand: the rendezvous, its ends, and strangers at its port.
  */
-#include <arpa/inet.h>
+#include <fstream>
+#include <sstream>
 #include <sys/socket.h>
-#include <thread>
 
 #include "hand.hpp"
 #include "verbs_cases.hpp"
@@ -94,12 +94,14 @@ void inAnyOrder(Context& c) {
     Ends e(c);
     HandEnd& first = initiatorFirst ? e.initiator() : e.responder();
     HandEnd& second = initiatorFirst ? e.responder() : e.initiator();
+    const Counter retries(first.device().context(), "hand_retries");
 
     first.connect(second);
     expectEqual(int{first.query().qp_state}, int{IBV_QPS_RTS}, "state before the peer comes");
     first.postRecv(1, half, 1000);
     first.postSend(2, 0, 1000);
-    std::this_thread::sleep_for(test::milliseconds(300)); /* the Initiator tries several times */
+    if (initiatorFirst)
+      retries.reach(3);
     second.postRecv(3, half, 1000);
     second.connect(first);
     Ends::expectMessage(first, second, 1000);
@@ -180,6 +182,30 @@ void givesUp(Context& c) {
   }
 }
 
+/** Has a connection of the rendezvous port got the peer's FIN, in this namespace? */
+bool finHasCome(const std::string& ns) {
+  const InNamespace here(ns);
+
+  for (const char* name : {"/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"}) {
+    std::ifstream table(name);
+    std::string line, slot, local, remote, state;
+
+    while (std::getline(table, line)) {
+      std::istringstream(line) >> slot >> local >> remote >> state;
+      if (state == "08" && (local.ends_with(":012B") || remote.ends_with(":012B"))) /* CLOSE_WAIT, 299 */
+        return true;
+    }
+  }
+  return false;
+}
+
+void expectFin(const std::string& ns) {
+  const Deadline deadline(defaultBudget);
+
+  while (!finHasCome(ns))
+    expect(!deadline.passed(), "no FIN comes");
+}
+
 /** The peer destroys its queue pair: this side notices when it sends. */
 void peerLeaves(Context& c) {
   for (const bool initiator : {true, false}) {
@@ -194,7 +220,7 @@ void peerLeaves(Context& c) {
     peer.destroy();
     expectWc(end.recvs.next(), IBV_WC_SUCCESS, IBV_WC_RECV, "the last message");
     end.postRecv(3, half, 100);
-    std::this_thread::sleep_for(test::milliseconds(300)); /* much longer than the FIN takes */
+    expectFin(&end == &e.server ? c.place.serverNs : c.place.clientNs);
     expect(end.recvs.poll().empty(), "a receive has completed although nothing was sent");
     expectEqual(int{end.query().qp_state}, int{IBV_QPS_RTS}, "state");
     end.postSend(4, 0, 100);
@@ -263,10 +289,11 @@ void badPeers(Context& c) {
 void rnrRetry(Context& c) {
   {
     Ends e(c, {.rnrRetry = 7});
+    const Counter waits(e.server.device().context(), "rx_waits");
 
     e.connect();
     e.client.postSend(1, 0, 100);
-    std::this_thread::sleep_for(test::milliseconds(500)); /* longer than the scenario's receive_wait */
+    waits.reach(1);
     e.server.postRecv(2, half, 100);
     Ends::expectMessage(e.client, e.server, 100);
   }

@@ -3,9 +3,6 @@
  * @file cases_late.cpp
  * @brief A SEND meets no receive: it waits, with all that the peer sends behind it, until a receive comes or the connection ends.
  */
-#include <fstream>
-#include <thread>
-
 #include "verbs_cases.hpp"
 
 namespace rdma {
@@ -16,34 +13,10 @@ using test::format;
 
 namespace {
 
-/** A counter of the device, which the kernel reads anew after 10 ms only. */
-std::uint64_t counter(ibv_context* context, const std::string& name) {
-  std::ifstream file("/sys/class/infiniband/" + std::string(ibv_get_device_name(context->device)) + "/ports/1/hw_counters/" + name);
-  std::uint64_t value = 0;
-
-  expect(static_cast<bool>(file >> value), "the counter " + name + " cannot be read");
-  return value;
-}
-
-/** The waits of a device from now on. */
-class Waits {
+/** The SENDs of a device that wait, or have waited, from now on. */
+class Waits : public Counter {
 public:
-  explicit Waits(const End& end) : context_(end.id->context()), before_(counter(context_, name)) {}
-
-  /** Waits until this many more SENDs wait, or have waited. */
-  void reach(unsigned more) const {
-    const Deadline deadline(defaultBudget);
-
-    while (counter(context_, name) < before_ + more) {
-      expect(!deadline.passed(), format("no %u SENDs have waited", more));
-      std::this_thread::sleep_for(test::milliseconds(1));
-    }
-  }
-
-private:
-  static constexpr auto name = "rx_waits";
-  ibv_context* context_;
-  std::uint64_t before_;
+  explicit Waits(const End& end) : Counter(end.id->context(), "rx_waits") {}
 };
 
 /** A pair whose client has sent a message that waits at the server. */

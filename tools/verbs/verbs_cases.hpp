@@ -19,6 +19,23 @@ struct Context {
   unsigned count = 0; /**< of --count, 0: the case's own choice */
 };
 
+/** A counter of a device, from now on. */
+class Counter {
+public:
+  Counter(ibv_context* context, std::string name) : context_(context), name_(std::move(name)), before_(read()) {}
+
+  /** Waits until it has grown by @p more. */
+  void reach(unsigned more) const;
+
+private:
+  /** The kernel reads it anew after 10 ms only. */
+  std::uint64_t read() const;
+
+  ibv_context* context_;
+  std::string name_;
+  std::uint64_t before_;
+};
+
 using VerbsCase = test::Case<Context>;
 
 std::span<const VerbsCase> dataCases();

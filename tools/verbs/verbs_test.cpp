@@ -3,10 +3,31 @@
  * @file verbs_test.cpp
  * @brief verbs-test: cases for an RDMA device, driven through libibverbs and librdmacm, both ends in one process.
  */
+#include <fstream>
+#include <thread>
+
 #include "../common/case_program.hpp"
 #include "verbs_cases.hpp"
 
 namespace rdma {
+
+std::uint64_t Counter::read() const {
+  std::ifstream file("/sys/class/infiniband/" + std::string(ibv_get_device_name(context_->device)) + "/ports/1/hw_counters/" +
+                     name_);
+  std::uint64_t value = 0;
+
+  test::expect(static_cast<bool>(file >> value), "the counter " + name_ + " cannot be read");
+  return value;
+}
+
+void Counter::reach(unsigned more) const {
+  const Deadline deadline(defaultBudget);
+
+  while (read() < before_ + more) {
+    test::expect(!deadline.passed(), test::format("%s has not grown by %u", name_.c_str(), more));
+    std::this_thread::sleep_for(test::milliseconds(1));
+  }
+}
 
 void expectWc(const ibv_wc& wc, ibv_wc_status status, ibv_wc_opcode opcode, const std::string& what) {
   if (wc.status != status)
