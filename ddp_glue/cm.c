@@ -263,7 +263,7 @@ static int prepare_fallback(struct iwm_cep *cep,
 	}
 	iwm_caller_note(&fallback->caller, first->params.account);
 	fallback->attempt = *first;
-	iwm_addr_set_port(&fallback->attempt.local, 0);
+	mpa_addr_set_port(&fallback->attempt.local, 0);
 	fallback->attempt.pd = fallback->pd;
 	memcpy(fallback->pd, first->pd, first->pd_len);
 	cep->fallback = fallback;
@@ -318,7 +318,7 @@ static int connect_qp(struct iwm_qp *qp, struct iwm_cep *cep,
 		return ret;
 	do {
 		ret = iwm_qp_connect(qp, cep, &attempt);
-		iwm_addr_set_port(&attempt.local, 0);
+		mpa_addr_set_port(&attempt.local, 0);
 	} while (--tries && (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL));
 	return qp->user ? ret : storage_error(ret);
 }

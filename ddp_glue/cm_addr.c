@@ -37,12 +37,20 @@ bool iwm_addr_is_loopback(const struct sockaddr_storage *addr)
 	return ipv4_is_loopback(a4->sin_addr.s_addr);
 }
 
-void iwm_addr_set_port(struct sockaddr_storage *addr, __be16 port)
+bool iwm_addr_equal(const struct sockaddr_storage *a,
+		    const struct sockaddr_storage *b)
 {
-	if (addr->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)addr)->sin6_port = port;
-	else
-		((struct sockaddr_in *)addr)->sin_port = port;
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_port == b4->sin_port &&
+		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a6->sin6_port == b6->sin6_port &&
+	       a6->sin6_scope_id == b6->sin6_scope_id &&
+	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
 }
 
 static const struct net_device *addr_owner4(struct net *net,

@@ -7,7 +7,8 @@
 
 bool iwm_addr_is_any(const struct sockaddr_storage *addr);
 bool iwm_addr_is_loopback(const struct sockaddr_storage *addr);
-void iwm_addr_set_port(struct sockaddr_storage *addr, __be16 port);
+bool iwm_addr_equal(const struct sockaddr_storage *a,
+		    const struct sockaddr_storage *b);
 const struct net_device *
 iwm_addr_owner(struct net *net, const struct sockaddr_storage *addr);
 bool iwm_cma_knows_netdevs(struct iwm_dev *dev);

@@ -80,22 +80,6 @@ static DEFINE_HASHTABLE(ports, 12);
 static DEFINE_MUTEX(ports_mutex);
 static DEFINE_SPINLOCK(subs_lock);
 
-static bool addr_equal(const struct sockaddr_storage *a,
-		       const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
-	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return a4->sin_port == b4->sin_port &&
-		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return a6->sin6_port == b6->sin6_port &&
-	       a6->sin6_scope_id == b6->sin6_scope_id &&
-	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
-}
-
 /* The bucket's key of a port: see struct iwm_port. */
 static u32 port_key(const struct net *net, const struct sockaddr_storage *addr)
 {
@@ -128,7 +112,7 @@ static struct iwm_listen *port_listen(const struct iwm_port *port,
 
 static bool same_but_for_vrf(const struct iwm_port *a, const struct iwm_port *b)
 {
-	return net_eq(a->net, b->net) && addr_equal(&a->addr, &b->addr);
+	return net_eq(a->net, b->net) && iwm_addr_equal(&a->addr, &b->addr);
 }
 
 /*
@@ -224,7 +208,7 @@ static struct iwm_port *port_find(struct net *net, int vrf,
 	lockdep_assert_held(&ports_mutex);
 	hash_for_each_possible(ports, port, entry, port_key(net, addr))
 		if (net_eq(port->net, net) && port_has_vrf(port, vrf) &&
-		    addr_equal(&port->addr, addr))
+		    iwm_addr_equal(&port->addr, addr))
 			return port;
 	return NULL;
 }

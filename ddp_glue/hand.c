@@ -89,7 +89,7 @@ static int describe(struct iwm_hand *hand, struct iwm_qp *qp,
 		ret = gid_to_addr(qp->dev, &grh->dgid, &hand->remote);
 	if (!ret && hand->local.ss_family != hand->remote.ss_family)
 		ret = -EINVAL;
-	iwm_addr_set_port(&hand->remote,
+	mpa_addr_set_port(&hand->remote,
 			  cpu_to_be16(READ_ONCE(qp->dev->hand_port)));
 	return ret;
 }

@@ -103,15 +103,6 @@ static const struct mpa_consumer_ops hand_port_ops = {
 	.request = hand_request,
 };
 
-static bool same_addr(const struct sockaddr_storage *a,
-		      const struct sockaddr_storage *b)
-{
-	/* rdma_gid2ip() clears what the address does not use. */
-	return !memcmp(a, b, a->ss_family == AF_INET6 ?
-				     sizeof(struct sockaddr_in6) :
-				     sizeof(struct sockaddr_in));
-}
-
 static struct hand_port *port_find(const struct net *net, int vrf,
 				   const struct sockaddr_storage *addr)
 {
@@ -120,7 +111,7 @@ static struct hand_port *port_find(const struct net *net, int vrf,
 	lockdep_assert_held(&hand_ports_mutex);
 	list_for_each_entry(port, &hand_ports, entry)
 		if (net_eq(port->net, net) && port->vrf == vrf &&
-		    same_addr(&port->addr, addr))
+		    iwm_addr_equal(&port->addr, addr))
 			return port;
 	return NULL;
 }
@@ -192,7 +183,7 @@ int iwm_hand_listen(struct iwm_hand *hand, struct net *net, int vrf)
 	struct sockaddr_storage addr = hand->local;
 	struct hand_port *port;
 
-	iwm_addr_set_port(&addr, remote->sin_port);
+	mpa_addr_set_port(&addr, remote->sin_port);
 	mutex_lock(&hand_ports_mutex);
 	port = port_find(net, vrf, &addr);
 	if (!port)

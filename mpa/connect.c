@@ -14,17 +14,6 @@ static int addr_len(const struct sockaddr_storage *addr)
 					     sizeof(struct sockaddr_in);
 }
 
-/* The local port is any, and known once the socket is bound. */
-static void set_own_port(const struct sock *sk, struct sockaddr_storage *addr)
-{
-	const __be16 port = inet_sk(sk)->inet_sport;
-
-	if (addr->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)addr)->sin6_port = port;
-	else
-		((struct sockaddr_in *)addr)->sin_port = port;
-}
-
 /**
  * mpa_connect() - start as Initiator
  * @attempt: addresses, settings and Private Data; not used after the call
@@ -63,7 +52,7 @@ struct mpa_conn *mpa_connect(const struct mpa_attempt *attempt,
 	if (ret)
 		goto err_put_conn;
 	if (attempt->params.self)
-		set_own_port(sock->sk, &remote);
+		mpa_addr_set_port(&remote, inet_sk(sock->sk)->inet_sport);
 
 	lock_sock(sock->sk);
 	conn->ops = consumer->ops;

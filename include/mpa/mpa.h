@@ -16,6 +16,8 @@
 #ifndef MPA_MPA_H
 #define MPA_MPA_H
 
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/percpu.h>
 #include <linux/socket.h>
 #include <linux/types.h>
@@ -335,6 +337,15 @@ struct mpa_conn_info {
 	u64 tx_blocked;
 	u64 tx_blocked_ns;
 };
+
+/* Set the port of an address of either family. */
+static inline void mpa_addr_set_port(struct sockaddr_storage *addr, __be16 port)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = port;
+	else
+		((struct sockaddr_in *)addr)->sin_port = port;
+}
 
 /* The settings of a connection that starts now and has none of its own */
 struct mpa_settings mpa_default_settings(void);
