@@ -542,6 +542,26 @@ void iwm_cep_refuse_request(struct iwm_cep *cep)
 	iwm_cep_put(cep);
 }
 
+/* The QP with a reference while it is CONNECTING, or NULL. */
+static struct iwm_qp *connecting_qp(struct iwm_cep *cep)
+{
+	lockdep_assert_held(&cep->lock);
+	if (cep->state != IWM_CEP_CONNECTING || cep->gone)
+		return NULL;
+	kref_get(&cep->qp->ref);
+	return cep->qp;
+}
+
+/* The same if another attempt is due, which the caller makes. */
+static struct iwm_qp *take_retry(struct iwm_cep *cep)
+{
+	bool retry = cep->retry;
+
+	lockdep_assert_held(&cep->lock);
+	cep->retry = false;
+	return retry ? connecting_qp(cep) : NULL;
+}
+
 /* Take the second attempt, if one is due. */
 struct cep_fallback *iwm_cep_take_fallback(struct iwm_cep *cep,
 					   struct iwm_qp **qp)
@@ -549,13 +569,11 @@ struct cep_fallback *iwm_cep_take_fallback(struct iwm_cep *cep,
 	struct cep_fallback *fallback = NULL;
 
 	spin_lock_bh(&cep->lock);
-	if (cep->retry && !cep->gone && cep->state == IWM_CEP_CONNECTING) {
+	*qp = take_retry(cep);
+	if (*qp) {
 		fallback = cep->fallback;
 		cep->fallback = NULL;
-		*qp = cep->qp;
-		kref_get(&cep->qp->ref);
 	}
-	cep->retry = false;
 	spin_unlock_bh(&cep->lock);
 	return fallback;
 }
@@ -699,15 +717,12 @@ struct mpa_conn *iwm_cep_begin_answer(struct iwm_cep *cep, struct iwm_qp **qp)
 {
 	struct mpa_conn *conn;
 
-	*qp = NULL;
 	spin_lock_bh(&cep->lock);
 	conn = cep->conn;
 	cep->conn = NULL;
-	if (conn && cep->state == IWM_CEP_CONNECTING && !cep->gone) {
+	*qp = conn ? connecting_qp(cep) : NULL;
+	if (*qp)
 		cep->state = IWM_CEP_ACCEPTING;
-		*qp = cep->qp;
-		kref_get(&cep->qp->ref);
-	}
 	spin_unlock_bh(&cep->lock);
 	return conn;
 }
@@ -724,30 +739,24 @@ void iwm_cep_answer_failed(struct iwm_cep *cep)
 	spin_unlock_bh(&cep->lock);
 }
 
-/* The QP with a reference while it is CONNECTING, or NULL. */
 struct iwm_qp *iwm_cep_connecting_qp(struct iwm_cep *cep)
 {
-	struct iwm_qp *qp = NULL;
+	struct iwm_qp *qp;
 
 	spin_lock_bh(&cep->lock);
-	if (cep->state == IWM_CEP_CONNECTING && !cep->gone) {
-		qp = cep->qp;
-		kref_get(&qp->ref);
-	}
+	qp = connecting_qp(cep);
 	spin_unlock_bh(&cep->lock);
 	return qp;
 }
 
-/* The same if an attempt is due, which the caller makes. */
 struct iwm_qp *iwm_cep_retry_qp(struct iwm_cep *cep)
 {
-	bool retry;
+	struct iwm_qp *qp;
 
 	spin_lock_bh(&cep->lock);
-	retry = cep->retry;
-	cep->retry = false;
+	qp = take_retry(cep);
 	spin_unlock_bh(&cep->lock);
-	return retry ? iwm_cep_connecting_qp(cep) : NULL;
+	return qp;
 }
 
 /* ---- The removal of a device ---- */
