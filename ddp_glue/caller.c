@@ -27,11 +27,12 @@ void iwm_caller_put(struct iwm_caller *caller)
  */
 struct iwm_caller_saved iwm_caller_begin(const struct iwm_caller *caller)
 {
-	return (struct iwm_caller_saved) {
-		.noio = memalloc_noio_save(),
-		.memcg = set_active_memcg(caller->memcg),
-		.cred = override_creds(caller->cred),
-	};
+	struct iwm_caller_saved saved;
+
+	saved.noio = memalloc_noio_save();
+	saved.memcg = set_active_memcg(caller->memcg);
+	saved.cred = override_creds(caller->cred);
+	return saved;
 }
 
 void iwm_caller_end(const struct iwm_caller_saved *saved)

@@ -20,7 +20,6 @@ struct hand_port;
  * @entry: among the queue pairs that wait for their peers (hand_lock)
  * @cep: the endpoint, which is freed later
  * @port: Responder: the listener that it shares, or NULL
- * @qpn: number of the QP
  * @dgid: the peer's address
  * @local: our address, port 0
  * @remote: the peer's address, and the port of its listener
@@ -33,7 +32,6 @@ struct iwm_hand {
 	struct hlist_node entry;
 	struct iwm_cep *cep;
 	struct hand_port *port;
-	u32 qpn;
 	union ib_gid dgid;
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where queue pairs that are connected by hand wait for their peers. There is
- * one listener for each network namespace, VRF and address, as long as a queue
- * pair waits there.
+ * A queue pair that is connected by hand waits here for its peer. Those of one
+ * network namespace, VRF and address share a listener, and the last one to leave
+ * closes it.
  *
  * A Request is taken only when a queue pair waits for it: the connection comes
  * from the address that the program has named, and its Private Data names both
@@ -50,12 +50,12 @@ static DEFINE_HASHTABLE(hands, 10);
 static DEFINE_SPINLOCK(hand_lock);
 
 /* The secret keeps a program from filling one bucket. */
-static u32 hand_key(u32 qpn)
+static u32 hand_key(__be32 qpn)
 {
 	static u32 secret __read_mostly;
 
 	net_get_random_once(&secret, sizeof(secret));
-	return jhash_1word(qpn, secret);
+	return jhash_1word((__force u32)qpn, secret);
 }
 
 /* The queue pair that waits for this peer, or NULL. */
@@ -63,12 +63,11 @@ static struct iwm_hand *hand_find(const struct hand_port *port,
 				  const struct hand_hello *hello,
 				  const union ib_gid *from)
 {
-	u32 qpn = be32_to_cpu(hello->to);
 	struct iwm_hand *hand;
 
 	lockdep_assert_held(&hand_lock);
-	hash_for_each_possible(hands, hand, entry, hand_key(qpn))
-		if (hand->port == port && hand->qpn == qpn &&
+	hash_for_each_possible(hands, hand, entry, hand_key(hello->to))
+		if (hand->port == port &&
 		    hand_hello_equal(&hand->cep->hello, hello,
 				     sizeof(*hello)) &&
 		    !memcmp(&hand->dgid, from, sizeof(*from)))
@@ -203,7 +202,7 @@ int iwm_hand_listen(struct iwm_hand *hand, struct net *net, int vrf)
 void iwm_hand_wait(struct iwm_hand *hand)
 {
 	spin_lock_bh(&hand_lock);
-	hash_add(hands, &hand->entry, hand_key(hand->qpn));
+	hash_add(hands, &hand->entry, hand_key(hand->hello.from));
 	spin_unlock_bh(&hand_lock);
 }
 

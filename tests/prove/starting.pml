@@ -587,7 +587,7 @@ inline iwm_cep_accepted()
 }
 
 #ifdef HAND
-/* iwm_hand_work(): answer_peer() */
+/* hand_work(): answer_peer() */
 active proctype caller()
 {
 	byte dropped = NONE;
