@@ -34,6 +34,7 @@
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
 #include <net/rtnetlink.h>
+#include <rdma/ib_cache.h>
 #include <rdma/iw_portmap.h>
 #include <rdma/rdma_netlink.h>
 #include "cep.h"
@@ -197,16 +198,6 @@ static struct iwm_dev *dev_find(const struct net_device *netdev)
 	return NULL;
 }
 
-static bool dev_has_gid(const struct iwm_dev *dev, const union ib_gid *gid)
-{
-	int i;
-
-	for (i = 0; i < IWM_NUM_LINK_GIDS; i++)
-		if (!memcmp(&dev->gids[i], gid, sizeof(*gid)))
-			return true;
-	return false;
-}
-
 /*
  * An rdma_cm that compares GIDs takes the first device that has the right one,
  * of whatever namespace. Root of a container may choose link addresses, and so
@@ -230,7 +221,7 @@ static bool gid_is_taken(const struct iwm_dev *dev, struct net *net,
 			older = false;
 		else if (netdev && !net_eq(dev_net(netdev), net) &&
 			 (older || dev_net(netdev)->user_ns == &init_user_ns) &&
-			 dev_has_gid(other, gid))
+			 iwm_has_gid(other->gids, IWM_NUM_LINK_GIDS, gid))
 			return true;
 	}
 	return false;
@@ -239,16 +230,15 @@ static bool gid_is_taken(const struct iwm_dev *dev, struct net *net,
 static void drop_taken_gids(const struct iwm_dev *dev, struct net *net,
 			    union ib_gid *gids)
 {
-	static const union ib_gid none;
 	int i;
 
 	for (i = 0; i < IWM_NUM_LINK_GIDS; i++) {
-		if (!memcmp(&gids[i], &none, sizeof(none)) ||
+		if (rdma_is_zero_gid(&gids[i]) ||
 		    !gid_is_taken(dev, net, &gids[i]))
 			continue;
 		pr_warn_ratelimited("%s: a device of another network namespace has the same link address, so rdma_cm will not use this one\n",
 				    dev->ibdev.name);
-		gids[i] = none;
+		gids[i] = zgid;
 	}
 }
 

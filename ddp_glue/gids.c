@@ -9,9 +9,10 @@
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 #include <net/ipv6.h>
+#include <rdma/ib_cache.h>
 #include "gids.h"
 
-/* The addresses of a netdev, as far as there is room for their GIDs. */
+/* The GIDs of a netdev's first addresses: those that the table has room for */
 struct addr_gids {
 	unsigned int num;
 	union ib_gid gid[IWM_NUM_ADDR_GIDS];
@@ -53,8 +54,9 @@ static void find_addrs6(struct net_device *netdev, struct addr_gids *found)
 #endif
 }
 
-static bool has_gid(const union ib_gid *gids, unsigned int num,
-		    const union ib_gid *gid)
+/* Is @gid one of @num? Context: any. */
+bool iwm_has_gid(const union ib_gid *gids, unsigned int num,
+		 const union ib_gid *gid)
 {
 	unsigned int i;
 
@@ -74,7 +76,6 @@ static bool has_gid(const union ib_gid *gids, unsigned int num,
  */
 void iwm_gids_follow(struct net_device *netdev, union ib_gid *gids)
 {
-	static const union ib_gid none;
 	struct addr_gids found = { };
 	unsigned int i, slot = 0;
 
@@ -82,12 +83,12 @@ void iwm_gids_follow(struct net_device *netdev, union ib_gid *gids)
 	find_addrs4(netdev, &found);
 	find_addrs6(netdev, &found);
 	for (i = 0; i < IWM_NUM_ADDR_GIDS; i++)
-		if (!has_gid(found.gid, found.num, &gids[i]))
-			gids[i] = none;
+		if (!iwm_has_gid(found.gid, found.num, &gids[i]))
+			gids[i] = zgid;
 	for (i = 0; i < found.num; i++) {
-		if (has_gid(gids, IWM_NUM_ADDR_GIDS, &found.gid[i]))
+		if (iwm_has_gid(gids, IWM_NUM_ADDR_GIDS, &found.gid[i]))
 			continue;
-		while (memcmp(&gids[slot], &none, sizeof(none)))
+		while (!rdma_is_zero_gid(&gids[slot]))
 			slot++;
 		gids[slot] = found.gid[i];
 	}

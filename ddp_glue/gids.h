@@ -5,6 +5,8 @@
 
 #include "types.h"
 
+bool iwm_has_gid(const union ib_gid *gids, unsigned int num,
+		 const union ib_gid *gid);
 void iwm_gids_follow(struct net_device *netdev, union ib_gid *gids);
 
 #endif /* IWM_GIDS_H */
