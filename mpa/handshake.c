@@ -83,28 +83,6 @@ static void startup_fail(struct mpa_conn *conn, int status)
 	startup_end(conn, status, true);
 }
 
-static void enter_full(struct mpa_conn *conn, int status, const u8 *pd);
-
-/*
- * See mpa_params.self. Our Request, which is not sent, is the Reply at the same
- * time: what one side wants, the other one does.
- */
-static void meet_oneself(struct mpa_conn *conn)
-{
-	u8 *frame = conn->frame;
-	int ret;
-
-	conn->frame = NULL;
-	conn->peer = conn->offer;
-	ret = mpa_startup_conclude(&conn->offer, &conn->peer, &conn->agreed);
-	if (WARN_ON_ONCE(ret))
-		startup_fail(conn, ret);
-	else
-		enter_full(conn, 0, frame + conn->frame_len -
-				    conn->offer.pd_len);
-	kfree(frame);
-}
-
 static void send_request(struct mpa_conn *conn)
 {
 	int ret = mpa_handshake_send(conn, conn->frame, conn->frame_len);
@@ -126,24 +104,6 @@ static void send_request(struct mpa_conn *conn)
 static int unasked_status(const struct mpa_conn *conn)
 {
 	return conn->sock ? -ECONNREFUSED : -ECONNRESET;
-}
-
-static void step_connecting(struct mpa_conn *conn)
-{
-	const int state = conn->sk->sk_state;
-
-	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
-		return;
-	if (state == TCP_ESTABLISHED && conn->params.self) {
-		meet_oneself(conn);
-		return;
-	}
-	/* A program may send a Request after the peer's FIN. */
-	if (state == TCP_ESTABLISHED ||
-	    (state == TCP_CLOSE_WAIT && !conn->sock))
-		send_request(conn);
-	else
-		startup_fail(conn, unasked_status(conn));
 }
 
 /*
@@ -311,6 +271,44 @@ static void enter_full(struct mpa_conn *conn, int status, const u8 *pd)
 	mpa_conn_begin_full(conn);
 	if (conn->ops->writable)
 		conn->ops->writable(conn->consumer);
+}
+
+/*
+ * See mpa_params.self. Our Request, which is not sent, is the Reply at the same
+ * time: what one side wants, the other one does.
+ */
+static void meet_oneself(struct mpa_conn *conn)
+{
+	u8 *frame = conn->frame;
+	int ret;
+
+	conn->frame = NULL;
+	conn->peer = conn->offer;
+	ret = mpa_startup_conclude(&conn->offer, &conn->peer, &conn->agreed);
+	if (WARN_ON_ONCE(ret))
+		startup_fail(conn, ret);
+	else
+		enter_full(conn, 0, frame + conn->frame_len -
+				    conn->offer.pd_len);
+	kfree(frame);
+}
+
+static void step_connecting(struct mpa_conn *conn)
+{
+	const int state = conn->sk->sk_state;
+
+	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
+		return;
+	if (state == TCP_ESTABLISHED && conn->params.self) {
+		meet_oneself(conn);
+		return;
+	}
+	/* A program may send a Request after the peer's FIN. */
+	if (state == TCP_ESTABLISHED ||
+	    (state == TCP_CLOSE_WAIT && !conn->sock))
+		send_request(conn);
+	else
+		startup_fail(conn, unasked_status(conn));
 }
 
 static void step_wait_reply(struct mpa_conn *conn)
