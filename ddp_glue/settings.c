@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The administrator's settings of one device: /sys/class/infiniband/NAME/iwmpa/.
- * All but receive_wait and hand_port override the parameters of mpa.ko, and apply
- * to connections that start afterwards.
+ * All but receive_wait, hand_port and node_type override the parameters of mpa.ko,
+ * and apply to connections that start afterwards.
  */
 #include <linux/capability.h>
 #include <linux/string.h>
@@ -13,20 +13,83 @@
 #define SETTING_DEFAULT		(-1)
 #define SETTING_DEFAULT_NAME	"default"
 
-/* How long a Send waits for a receive: see recv_wait.c */
-#define RECEIVE_WAIT_MS		10000
-#define RECEIVE_WAIT_MAX_MS	600000
+/* ---- Numbers ---- */
+
+/**
+ * struct number_setting - a setting that is a number, and has no parameter
+ * @attr: its file
+ * @offset: of the u32 in struct iwm_dev
+ * @preset: at first, and for SETTING_DEFAULT_NAME
+ * @max: the largest
+ */
+struct number_setting {
+	struct device_attribute attr;
+	size_t offset;
+	u32 preset;
+	u32 max;
+};
+
+static u32 *number_of(const struct number_setting *number, struct iwm_dev *dev)
+{
+	return (void *)dev + number->offset;
+}
+
+static ssize_t number_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+	const struct number_setting *number =
+		container_of(attr, struct number_setting, attr);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(*number_of(number, dev)));
+}
+
+static ssize_t number_store(struct device *device,
+			    struct device_attribute *attr, const char *buf,
+			    size_t len)
+{
+	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
+	const struct number_setting *number =
+		container_of(attr, struct number_setting, attr);
+	u32 value = number->preset;
+	int ret = 0;
+
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
+	if (!sysfs_streq(buf, SETTING_DEFAULT_NAME))
+		ret = kstrtou32(buf, 0, &value);
+	if (ret)
+		return ret;
+	if (value > number->max)
+		return -ERANGE;
+	WRITE_ONCE(*number_of(number, dev), value);
+	return len;
+}
+
+/* How many ms a Send waits for a receive: see recv_wait.c */
+static struct number_setting receive_wait = {
+	.attr = __ATTR(receive_wait, 0644, number_show, number_store),
+	.offset = offsetof(struct iwm_dev, receive_wait),
+	.preset = 10000,
+	.max = 600000,
+};
 
 /* Where QPs connected by hand wait for their peers. IANA has not assigned it. */
-#define HAND_PORT		299
-#define HAND_PORT_MAX		65535
+static struct number_setting hand_port = {
+	.attr = __ATTR(hand_port, 0644, number_show, number_store),
+	.offset = offsetof(struct iwm_dev, hand_port),
+	.preset = 299,
+	.max = 65535,
+};
+
+/* ---- Settings that override parameters ---- */
 
 /* At first mpa.ko's parameters apply. */
 void iwm_settings_init(struct iwm_dev *dev)
 {
 	memset(dev->setting, SETTING_DEFAULT, sizeof(dev->setting));
-	dev->receive_wait = RECEIVE_WAIT_MS;
-	dev->hand_port = HAND_PORT;
+	dev->receive_wait = receive_wait.preset;
+	dev->hand_port = hand_port.preset;
 }
 
 static void override_bool(const struct iwm_dev *dev, enum iwm_setting which,
@@ -128,64 +191,7 @@ static struct device_attribute setting_attrs[IWM_NUM_SETTINGS] = {
 		__ATTR(large_fpdus, 0644, setting_show, setting_store),
 };
 
-static ssize_t receive_wait_show(struct device *device,
-				 struct device_attribute *attr, char *buf)
-{
-	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
-
-	return sysfs_emit(buf, "%u\n", READ_ONCE(dev->receive_wait));
-}
-
-/* @preset: for SETTING_DEFAULT_NAME */
-static int number_store(u32 *setting, u32 preset, u32 max, const char *buf)
-{
-	u32 value = preset;
-	int ret = 0;
-
-	if (!capable(CAP_NET_ADMIN))
-		return -EPERM;
-	if (!sysfs_streq(buf, SETTING_DEFAULT_NAME))
-		ret = kstrtou32(buf, 0, &value);
-	if (ret)
-		return ret;
-	if (value > max)
-		return -ERANGE;
-	WRITE_ONCE(*setting, value);
-	return 0;
-}
-
-static ssize_t receive_wait_store(struct device *device,
-				  struct device_attribute *attr,
-				  const char *buf, size_t len)
-{
-	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
-	int ret = number_store(&dev->receive_wait, RECEIVE_WAIT_MS,
-			       RECEIVE_WAIT_MAX_MS, buf);
-
-	return ret ? ret : len;
-}
-
-static DEVICE_ATTR_RW(receive_wait);
-
-static ssize_t hand_port_show(struct device *device,
-			      struct device_attribute *attr, char *buf)
-{
-	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
-
-	return sysfs_emit(buf, "%u\n", READ_ONCE(dev->hand_port));
-}
-
-static ssize_t hand_port_store(struct device *device,
-			       struct device_attribute *attr,
-			       const char *buf, size_t len)
-{
-	struct iwm_dev *dev = to_iwm_dev(rdma_device_to_ibdev(device));
-	int ret = number_store(&dev->hand_port, HAND_PORT, HAND_PORT_MAX, buf);
-
-	return ret ? ret : len;
-}
-
-static DEVICE_ATTR_RW(hand_port);
+/* ---- How it looks to programs ---- */
 
 /*
  * How the device presents itself to programs. Some, written for InfiniBand, use
@@ -229,8 +235,8 @@ static struct attribute *settings_attrs[] = {
 	&setting_attrs[IWM_SETTING_##id].attr,
 #include <mpa/settings.h>
 	&setting_attrs[IWM_SETTING_LARGE].attr,
-	&dev_attr_receive_wait.attr,
-	&dev_attr_hand_port.attr,
+	&receive_wait.attr.attr,
+	&hand_port.attr.attr,
 	&dev_attr_node_type.attr,
 	NULL
 };
