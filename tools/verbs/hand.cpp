@@ -128,33 +128,19 @@ ibv_qp_attr HandEnd::query() const {
   return attr;
 }
 
-static void post(ibv_qp* qp, std::uint64_t id, ibv_wr_opcode opcode, ibv_sge sge, std::uint64_t address, std::uint32_t rkey) {
-  ibv_send_wr wr{}, *bad;
-
-  wr.wr_id = id;
-  wr.opcode = opcode;
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  wr.wr.rdma = {address, rkey};
-  checkVerbs(ibv_post_send(qp, &wr, &bad), "ibv_post_send");
-}
-
 void HandEnd::postSend(std::uint64_t id, std::size_t offset, std::size_t length) {
-  post(qp(), id, IBV_WR_SEND, memory.sge(offset, length), 0, 0);
+  post(qp(), workRequest(id, IBV_WR_SEND), {memory.sge(offset, length)});
 }
 
 void HandEnd::postRdma(std::uint64_t id, ibv_wr_opcode opcode, const HandEnd& peer, std::size_t length) {
-  post(qp(), id, opcode, memory.sge(0, length), peer.memory.memory.address(), peer.memory.rkey());
+  ibv_send_wr wr = workRequest(id, opcode);
+
+  wr.wr.rdma = {peer.memory.memory.address(), peer.memory.rkey()};
+  post(qp(), wr, {memory.sge(0, length)});
 }
 
 void HandEnd::postRecv(std::uint64_t id, std::size_t offset, std::size_t length) {
-  ibv_sge sge = memory.sge(offset, length);
-  ibv_recv_wr wr{}, *bad;
-
-  wr.wr_id = id;
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  checkVerbs(ibv_post_recv(qp(), &wr, &bad), "ibv_post_recv");
+  rdma::postRecv(qp(), id, {memory.sge(offset, length)});
 }
 
 } // namespace rdma

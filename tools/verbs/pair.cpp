@@ -31,6 +31,38 @@ InNamespace::~InNamespace() {
     std::abort(); /* the process cannot go on in the wrong namespace */
 }
 
+/* --- posting --- */
+
+ibv_send_wr workRequest(std::uint64_t id, ibv_wr_opcode opcode, unsigned flags) {
+  ibv_send_wr wr{};
+
+  wr.wr_id = id;
+  wr.opcode = opcode;
+  wr.send_flags = flags;
+  return wr;
+}
+
+int tryPost(ibv_qp* qp, ibv_send_wr wr, std::vector<ibv_sge> sges) {
+  ibv_send_wr* bad;
+
+  wr.sg_list = sges.data();
+  wr.num_sge = static_cast<int>(sges.size());
+  return ibv_post_send(qp, &wr, &bad);
+}
+
+void post(ibv_qp* qp, ibv_send_wr wr, std::vector<ibv_sge> sges) {
+  checkVerbs(tryPost(qp, wr, std::move(sges)), "ibv_post_send");
+}
+
+void postRecv(ibv_qp* qp, std::uint64_t id, std::vector<ibv_sge> sges) {
+  ibv_recv_wr wr{}, *bad;
+
+  wr.wr_id = id;
+  wr.sg_list = sges.data();
+  wr.num_sge = static_cast<int>(sges.size());
+  checkVerbs(ibv_post_recv(qp, &wr, &bad), "ibv_post_recv");
+}
+
 /* --- one end --- */
 
 End::End(std::unique_ptr<Id> i, const EndOptions& o) : sharedPd_(o.pd), sharedCq_(o.cq), id(std::move(i)) {
@@ -51,27 +83,6 @@ End::End(std::unique_ptr<Id> i, const EndOptions& o) : sharedPd_(o.pd), sharedCq
   attr.qp_type = IBV_QPT_RC;
   attr.sq_sig_all = o.signalAll;
   id->createQp(pd(), attr);
-}
-
-int End::tryPost(ibv_send_wr wr, std::vector<ibv_sge> sges) {
-  ibv_send_wr* bad;
-
-  wr.sg_list = sges.data();
-  wr.num_sge = static_cast<int>(sges.size());
-  return ibv_post_send(qp(), &wr, &bad);
-}
-
-void End::post(ibv_send_wr wr, std::vector<ibv_sge> sges) {
-  checkVerbs(tryPost(wr, std::move(sges)), "ibv_post_send");
-}
-
-static ibv_send_wr workRequest(std::uint64_t id, ibv_wr_opcode opcode, unsigned flags) {
-  ibv_send_wr wr{};
-
-  wr.wr_id = id;
-  wr.opcode = opcode;
-  wr.send_flags = flags;
-  return wr;
 }
 
 void End::postSend(std::uint64_t id, std::vector<ibv_sge> sges, unsigned flags) {
@@ -106,14 +117,9 @@ void End::postRead(std::uint64_t id, std::vector<ibv_sge> sges, std::uint32_t rk
 }
 
 void End::postRecv(std::uint64_t wrId, std::vector<ibv_sge> sges) {
-  ibv_recv_wr wr{}, *bad;
-
   if (sges.empty()) /* the user library takes no receive without an SGE */
     sges.push_back(nothing_->sge(0, 0));
-  wr.wr_id = wrId;
-  wr.sg_list = sges.data();
-  wr.num_sge = static_cast<int>(sges.size());
-  checkVerbs(ibv_post_recv(qp(), &wr, &bad), "ibv_post_recv");
+  rdma::postRecv(qp(), wrId, std::move(sges));
 }
 
 void End::disconnect() {

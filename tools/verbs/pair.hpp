@@ -28,6 +28,15 @@ private:
   test::Fd before_;
 };
 
+/** A work request without elements and addresses. */
+ibv_send_wr workRequest(std::uint64_t id, ibv_wr_opcode opcode, unsigned flags = IBV_SEND_SIGNALED);
+/** Posts one work request with these elements; returns the errno value. */
+int tryPost(ibv_qp* qp, ibv_send_wr wr, std::vector<ibv_sge> sges);
+/** As tryPost(), but throws. */
+void post(ibv_qp* qp, ibv_send_wr wr, std::vector<ibv_sge> sges);
+/** Posts a receive into these elements. */
+void postRecv(ibv_qp* qp, std::uint64_t id, std::vector<ibv_sge> sges);
+
 /** Properties of an end. */
 struct EndOptions {
   ibv_qp_cap cap = {128, 128, 6, 6, 0};
@@ -48,10 +57,9 @@ public:
   Cq& sends() { return sharedCq_ ? *sharedCq_ : *sendCq_; }
   Cq& recvs() { return sharedCq_ ? *sharedCq_ : *recvCq_; }
 
-  /** Posts one work request; its id is taken from @p wr. */
-  void post(ibv_send_wr wr, std::vector<ibv_sge> sges);
-  /** As post(), but returns the errno value. */
-  int tryPost(ibv_send_wr wr, std::vector<ibv_sge> sges);
+  /** As the functions of these names, to this end's QP. */
+  void post(ibv_send_wr wr, std::vector<ibv_sge> sges) { rdma::post(qp(), wr, std::move(sges)); }
+  int tryPost(ibv_send_wr wr, std::vector<ibv_sge> sges) { return rdma::tryPost(qp(), wr, std::move(sges)); }
   void postSend(std::uint64_t id, std::vector<ibv_sge> sges, unsigned flags = IBV_SEND_SIGNALED);
   /** Posts a signalled SEND of each element in one call, so that the peer gets them at once. Their ids count from 0. */
   void postSends(std::vector<ibv_sge> sges);
