@@ -13,7 +13,12 @@ load_modules || finish
 # rxe and siw do not support namespaces as iwmpa does, so they run on one host; pyverbs.known has iwmpa's results only.
 # iwmpa's GIDs 0 and 1 are link addresses, by which nobody can connect.
 device=rd1 in_host=(ip netns exec h1) gid=2 of_known=y
-if [ "$LINKTYPE" = iwmpa ]; then two_hosts || finish; else device=rd0 in_host=() gid=0 of_known='' && one_host || finish; fi
+if [ "$LINKTYPE" = iwmpa ]; then
+  two_hosts || finish
+else
+  device=rd0 in_host=() gid=0 of_known=''
+  one_host || finish
+fi
 mkdir "$WORK/pyverbs"
 cp -r $tests "$WORK/pyverbs"
 gunzip "$WORK"/pyverbs/tests/*.gz
@@ -26,7 +31,8 @@ sed -i 's/selected = sample(supp_flags)/selected = []/' "$WORK/pyverbs/tests/uti
 
 # Ignore the exit status, because some tests are known to fail.
 run_tests() {
-  (cd "$WORK/pyverbs" && bounded 500 "${in_host[@]}" /usr/bin/python3 tests/run_tests.py --dev $device --gid $gid -v) >"$WORK/log" 2>&1
+  (cd "$WORK/pyverbs" && bounded 500 "${in_host[@]}" \
+    /usr/bin/python3 tests/run_tests.py --dev $device --gid $gid -v) >"$WORK/log" 2>&1
   grep -E '^Ran [1-9][0-9]* tests' "$WORK/log"
 }
 # Prints unittest's results as TEST<tab>ok|skip|fail<tab>REASON. A test's verdict is behind its name or behind its first line of text,

@@ -49,16 +49,23 @@ if [ "$LINKTYPE" = iwmpa ]; then
   check "hand_port: 299 at first" grep -qx 299 $chosen/hand_port
   for choice in 0 65535 5003; do check "hand_port: $choice" set_device rd0 hand_port $choice; done
   for choice in 65536 -1 "" ssh; do
-    refused "hand_port: not '$choice'" "Invalid argument|out of range" bash -c "echo '$choice' >$chosen/hand_port"
+    refused "hand_port: not '$choice'" "Invalid argument|out of range" \
+      bash -c "echo '$choice' >$chosen/hand_port"
   done
-  check "hand_port: default" eval "echo default >$chosen/hand_port && grep -qx 299 $chosen/hand_port"
+  check "hand_port: default" \
+    eval "echo default >$chosen/hand_port && grep -qx 299 $chosen/hand_port"
   check "node_type: an RNIC at first" grep -qx rnic $chosen/node_type
   check "node_type: ca" set_device rd0 node_type ca
   check "... and rdma says so" eval "rdma dev show rd0 | grep -w ca"
-  for choice in "" switch; do refused "node_type: not '$choice'" "Invalid argument" bash -c "echo '$choice' >$chosen/node_type"; done
-  check "node_type: default" eval "echo default >$chosen/node_type && grep -qx rnic $chosen/node_type"
+  for choice in "" switch; do
+    refused "node_type: not '$choice'" "Invalid argument" \
+      bash -c "echo '$choice' >$chosen/node_type"
+  done
+  check "node_type: default" \
+    eval "echo default >$chosen/node_type && grep -qx rnic $chosen/node_type"
   for setting in hand_port node_type; do
-    refused "$setting: not without CAP_NET_ADMIN" "not permitted" capsh --drop=cap_net_admin -- -c "echo default >$chosen/$setting"
+    refused "$setting: not without CAP_NET_ADMIN" "not permitted" \
+      capsh --drop=cap_net_admin -- -c "echo default >$chosen/$setting"
   done
   check "there are no other settings" test "$(ls $chosen | wc -l)" = 9
 fi
