@@ -71,6 +71,11 @@ transfer() {
     --client-ns "${4:-h1}" --seed 7 --count 4
 }
 
+# transfer_by_hand ADDRESS: between queue pairs that are connected by hand, and find each other in either order.
+transfer_by_hand() {
+  check "... also by hand" bounded 120 verbs-test run hand-connect hand-order hand-many --addr "$1" --server-ns h2 --client-ns h1 --count 8
+}
+
 # start_stream ADDRESS [OPTION...]: starts a stream from h1 to h2, which compares the data on arrival. Options are the sender's.
 start_stream() {
   ip netns exec h2 rdma-stream listen "$1" 7480 >"$WORK/server" 2>&1 &

@@ -18,6 +18,7 @@ macvlan() {
   done
   transfer 10.9.4.2
   transfer fd09:4::2
+  transfer_by_hand 10.9.4.2
   transfer 10.9.0.2
   check "the macvlan carried the data" carried 1 mv
 }
@@ -47,6 +48,7 @@ qinq() {
   done
   transfer 10.9.5.2
   transfer fd09:5::2
+  transfer_by_hand fd09:5::2
   check "the inner VLAN carried the data" carried 1 inner
 }
 
@@ -99,6 +101,7 @@ wireguard() {
   done
   transfer 10.10.0.2
   transfer fd10::2
+  transfer_by_hand fd10::2
   check "WireGuard carried the data" carried 1 wg0
 }
 

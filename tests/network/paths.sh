@@ -51,6 +51,7 @@ conntrack() {
   filtered || return
   transfer 10.9.0.2
   transfer fd09::2
+  transfer_by_hand 10.9.0.2
   check "conntrack knew the packets" eval '[ "$(in2 nft list chain inet fw in | awk "/established/ { print \$6 }")" -ge 100 ]'
 }
 

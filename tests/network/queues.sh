@@ -13,6 +13,7 @@ through() {
   qdiscs "${@:2}" || return
   transfer 10.9.0.2
   transfer fd09::2
+  transfer_by_hand 10.9.0.2
   check "the qdisc has sent the data" eval '[ "$(sent_by_qdisc 1)" -ge 1048576 ]'
 }
 tbf() { through sch_tbf tbf rate 100mbit burst 64k limit 1m; }

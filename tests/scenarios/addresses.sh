@@ -98,6 +98,9 @@ pings "link-local, wildcard listener, and another link has it" h2 "-a ::" h1 "-a
 pings "beside it, wildcard listener" h2 "" h1 "-a 10.9.2.2"
 pings "a client in it, IPv4" h1 "-a 10.9.0.1" h2 "-a 10.9.0.1 -I 10.9.0.2"
 pings "a client in it, IPv6" h1 "-a fd09::1" h2 "-a fd09::1 -I fd09::2"
+by_hand() { bounded 60 verbs-test run hand-connect hand-order --client-ns h1 --server-ns h2 --addr "$1"; }
+cases "queue pairs by hand, IPv4" by_hand 10.9.0.2
+cases "queue pairs by hand, IPv6" by_hand fd09::2
 pings "a client in it, link-local" h1 "-a fe80::99:1%wire" h2 "-a fe80::99:1%wire"
 check "a device on lo" in2 rdma link add rd_lo type iwmpa netdev lo
 pings "127.0.0.1" h2 "-a 127.0.0.1" h2 "-a 127.0.0.1"
