@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Open MPI between two hosts, a rank on each, over libfabric's verbs;ofi_rxm: collectives and messages compared, then NetPIPE.
+# Open MPI between two hosts: over libfabric's verbs;ofi_rxm, a rank on each, collectives and messages compared, then NetPIPE; and over UCX,
+# which connects queue pairs by hand, two ranks on each, of which one is killed in the end.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -18,12 +19,13 @@ host=$1; shift
 exec ip netns exec "$host" unshare --uts bash -c "hostname $host; $*"
 END
 chmod +x "$WORK/on_host"
-printf 'h1 slots=1\nh2 slots=1\n' >"$WORK/hosts"
-mpi() {
-  bounded 150 ip netns exec h1 mpirun -np 2 --hostfile "$WORK/hosts" --mca plm_rsh_agent "$WORK/on_host" \
-    --mca oob_tcp_if_include wire --mca mpi_yield_when_idle 1 \
-    --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm' "$@"
+# start RANKS OPTION... PROGRAM...: half of the ranks on each host
+start() {
+  printf 'h%d slots='$(($1 / 2))'\n' 1 2 >"$WORK/hosts"
+  bounded 150 ip netns exec h1 mpirun -np "$1" --hostfile "$WORK/hosts" --mca plm_rsh_agent "$WORK/on_host" \
+    --mca oob_tcp_if_include wire --mca mpi_yield_when_idle 1 "${@:2}"
 }
+mpi() { start 2 --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm' "$@"; }
 sent() { counter rd1 tx_octets; }
 # sent_more_than OCTETS: whether the ranks have sent more than that over the device, so that no data took another way.
 sent_more_than() {
@@ -59,4 +61,28 @@ if has NPopenmpi; then
   check "NetPIPE: bandwidth" bandwidth
   grep Mbps "$WORK/np"
 fi
+
+say "over UCX"
+ucx=$(dpkg-query -Wf '${Version}' libucx0)
+if dpkg --compare-versions "$ucx" lt 1.18; then # Documentation/applications/by-hand.md
+  say "not run: UCX $ucx cannot carry its own handshake over TCP"
+  finish
+fi
+set_device rd1 node_type ca && set_device rd2 node_type ca || fail "node_type"
+# Without han: in Debian 13's Open MPI it uses a pointer that is not set, before it has sent anything.
+over_ucx() {
+  # shellcheck disable=SC2016 # for the rank's shell
+  start 4 --mca pml ucx --mca coll ^han -x UCX_IB_GID_INDEX=2 -x UCX_TLS=rc_verbs,tcp,self \
+    bash -c 'UCX_NET_DEVICES=rd${HOSTNAME#h}:1,wire exec "$@"' - "$@"
+}
+octets=$(sent)
+cases "four ranks: collectives and messages, compared" over_ucx mpi-test
+check "... and they went over RDMA" sent_more_than 20000000
+over_ucx mpi-test endless >"$WORK/endless" 2>&1 &
+pid=$!
+check "four ranks send without end" until_true 60 grep -q running "$WORK/endless"
+check "one of them is killed" pkill -KILL -n -x mpi-test
+world_ends() { local status=0; wait $pid || status=$?; cat "$WORK/endless"; return $status; }
+refused "the others end" "signal 9" world_ends
+check "nothing is left" until_true 20 eval '! rdma resource show | grep -E "(qp|mr) [1-9]"'
 finish
