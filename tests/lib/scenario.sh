@@ -7,9 +7,15 @@
 #
 #   IWMPA_DIR   the checkout (given by the runner)     TOOLS      where the tools were built (default: IWMPA_DIR/build/tools)
 #   LINKTYPE    link type to test (default: iwmpa)     MODULES    module files in loading order (default: mpa.ko iwmpa.ko)
+#   HOST=1      run on this kernel, outside a guest
 # shellcheck shell=bash
 
 set -u
+if [ ! -e /run/vm/command ] && [ -z "${HOST:-}" ]; then
+  echo "$0: kills the processes of all network namespaces and deletes all RDMA links of this machine, and so belongs into a guest:" >&2
+  echo "make test SUITE=scenarios T=$(basename "$0" .sh) (HOST=1 runs it here)" >&2
+  exit 2
+fi
 IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)}
 . "$IWMPA_DIR/scripts/perftest-lib.sh"
 LINKTYPE=${LINKTYPE:-iwmpa}

@@ -29,3 +29,10 @@ refused() {
 @test "unknown words are refused, except by scripts that take commands or files of any name" {
   for script in $(bash_scripts | grep -vxE '.*/run|vm/check-log'); do refused "$script" nosuch; done
 }
+
+@test "scenarios refuse to run outside a guest" {
+  run env -u HOST bash -c '. ../tests/lib/scenario.sh; echo "goes on"' scenario
+  [ "$status" = 2 ] && [[ $output == scenario:*guest* ]]
+  HOST=1 run bash -c '. ../tests/lib/scenario.sh; echo "goes on"' scenario
+  [ "$output" = "goes on" ]
+}
