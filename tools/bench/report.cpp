@@ -283,24 +283,44 @@ void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results&
   writeRemarks(out, rows, results);
 }
 
-void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results) {
+void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Record& record) {
   const auto orDash = [](double value) { return value > 0 ? fixed(value, 4) : "-"; };
+  const auto write = [&](const Line& fields) {
+    for (const std::string& field : fields)
+      out << field << (&field == &fields.back() ? '\n' : '\t');
+  };
 
-  out << "transport\tmtu\tcrc\tmarkers\tcpus\tlarge\top\tvalue\tmin\tmax\tunit\tratio_siw\tratio_"
-         "tcp\tuser\tidle\tdelay\tslot\tlatency\tsegments\n";
-  for (const Row& row : rows) {
-    const Result* const result = find(results, row.text());
-    if (!result)
-      continue;
-    const Configuration& c = row.configuration;
-    const int decimals = row.operation->perOctet ? 4 : 1;
-    out << c.transport << '\t' << c.mtu << '\t' << setting(c.crc) << '\t' << setting(c.markers) << '\t' << c.cpus << '\t'
-        << (c.large ? "on" : "-") << '\t' << row.operation->name << '\t' << fixed(result->value, decimals) << '\t'
-        << fixed(result->min, decimals) << '\t' << fixed(result->max, decimals) << '\t' << row.operation->table->quantity << "/"
-        << row.operation->unit << '\t' << orDash(ratio(row, results, "siw")) << '\t' << orDash(ratio(row, results, "tcp")) << '\t'
-        << fixed(result->user, 4) << '\t' << fixed(result->idle, 4) << '\t' << (c.delay ? std::to_string(*c.delay) : "-") << '\t'
-        << (c.slot ? std::to_string(c.slot) : "-") << '\t' << orDash(result->latency) << '\t' << orDash(result->segments) << '\n';
-  }
+  write({"kernel", "transport", "mtu",       "crc",       "markers", "cpus", "large", "op",   "value",   "min",
+         "max",    "unit",      "ratio_siw", "ratio_tcp", "user",    "idle", "delay", "slot", "latency", "segments"});
+  for (const auto& [series, results] : record)
+    for (const Row& row : rows) {
+      const Result* const result = find(results, row.text());
+      if (!result)
+        continue;
+      const Configuration& c = row.configuration;
+      const Operation& operation = *row.operation;
+      const int decimals = operation.perOctet ? 4 : 1;
+      write({series,
+             c.transport,
+             std::to_string(c.mtu),
+             setting(c.crc),
+             setting(c.markers),
+             std::to_string(c.cpus),
+             c.large ? "on" : "-",
+             std::string(operation.name),
+             fixed(result->value, decimals),
+             fixed(result->min, decimals),
+             fixed(result->max, decimals),
+             std::string(operation.table->quantity) + "/" + std::string(operation.unit),
+             orDash(ratio(row, results, "siw")),
+             orDash(ratio(row, results, "tcp")),
+             fixed(result->user, 4),
+             fixed(result->idle, 4),
+             c.delay ? std::to_string(*c.delay) : "-",
+             c.slot ? std::to_string(c.slot) : "-",
+             orDash(result->latency),
+             orDash(result->segments)});
+    }
 }
 
 void writeShortTable(std::ostream& out, const Results& results) {

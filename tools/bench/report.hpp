@@ -25,8 +25,8 @@ double ratio(const Row& row, const Results& results, const std::string& transpor
 /** All tables: the figures, the ratios, and remarks on them. */
 void writeTables(std::ostream& out, const std::vector<Row>& rows, const Results& results, const Notes& notes, Format format);
 
-/** One line per row with a value: tab-separated, with a header. */
-void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Results& results);
+/** One line per kernel series and row with a value: tab-separated, with a header. */
+void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Record& record);
 
 /** One table with its ratios, without remarks. No output when no row of it has a value. */
 void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format);

@@ -86,16 +86,11 @@ public:
   TsvLine(const std::filesystem::path& file, const std::vector<std::string>& heading, const std::vector<std::string>& fields)
       : file_(file), heading_(heading), fields_(fields) {}
 
-  /** "-" without the column: older tables may lack it. */
-  const std::string& orDash(const std::string& name) const {
-    static const std::string dash = "-";
-    const auto found = std::ranges::find(heading_, name);
-    return found == heading_.end() ? dash : fields_[static_cast<std::size_t>(found - heading_.begin())];
-  }
   const std::string& operator[](const std::string& name) const {
-    if (!std::ranges::count(heading_, name))
+    const auto found = std::ranges::find(heading_, name);
+    if (found == heading_.end())
       throw std::runtime_error(file_.string() + ": there is no column " + name);
-    return orDash(name);
+    return fields_[static_cast<std::size_t>(found - heading_.begin())];
   }
 
 private:
@@ -247,8 +242,8 @@ Result summarize(const Row& row, const RowRepeats& measured) {
   return result;
 }
 
-Results readTsv(const std::filesystem::path& file) {
-  Results results;
+Record readTsv(const std::filesystem::path& file) {
+  Record record;
   std::ifstream in(file);
   std::string line;
   std::getline(in, line);
@@ -259,11 +254,11 @@ Results readTsv(const std::filesystem::path& file) {
       throw std::runtime_error(file.string() + ": a line has " + std::to_string(fields.size()) + " fields: " + line);
     const TsvLine at(file, heading, fields);
     const auto setting = [&](const char* name) { return at[name] == "-" ? std::optional<bool>{} : at[name] == "on"; };
-    const auto numberOr0 = [&](const char* name) { return at.orDash(name) == "-" ? 0 : std::stod(at[name]); };
+    const auto numberOr0 = [&](const char* name) { return at[name] == "-" ? 0 : std::stod(at[name]); };
 
     Configuration configuration{at["transport"],    std::stoi(at["mtu"]),  setting("crc"),
                                 setting("markers"), std::stoi(at["cpus"]), at["large"] == "on"};
-    if (at.orDash("delay") != "-")
+    if (at["delay"] != "-")
       configuration.delay = std::stoi(at["delay"]);
     configuration.slot = static_cast<int>(numberOr0("slot"));
     Result result;
@@ -275,9 +270,9 @@ Results readTsv(const std::filesystem::path& file) {
     result.latency = numberOr0("latency");
     result.segments = numberOr0("segments");
     result.measured = false;
-    results[configuration.text() + " " + at["op"]] = result;
+    record[at["kernel"]][configuration.text() + " " + at["op"]] = result;
   }
-  return results;
+  return record;
 }
 
 } // namespace bench

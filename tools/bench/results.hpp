@@ -52,6 +52,9 @@ struct Result {
 /** Results by the text of their row. */
 using Results = std::map<std::string, Result>;
 
+/** Results by the series of their kernel, such as "6.12". */
+using Record = std::map<std::string, Results>;
+
 /** The result of a row; nullptr without a value. */
 const Result* find(const Results& results, const std::string& row);
 
@@ -99,10 +102,7 @@ std::vector<RowRepeats> readGuest(const std::filesystem::path& console, const st
 /** The figures of a row. */
 Result summarize(const Row& row, const RowRepeats& measured);
 
-/**
- * Reads back a table of writeTsv(); every value is marked as not measured. A missing file is an empty table. Columns are found by
- * their headings; delay, slot, latency and segments may be missing.
- */
-Results readTsv(const std::filesystem::path& file);
+/** Reads back a table of writeTsv(); every value is marked as not measured. A missing file is an empty table. */
+Record readTsv(const std::filesystem::path& file);
 
 } // namespace bench

@@ -5,7 +5,6 @@
  * and makes tables, a plot and profiles from the files that the guests have left in one folder.
  */
 #include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
@@ -146,24 +145,15 @@ Results collect(const Options& options, const std::vector<Row>& rows) {
 
 /** The current measurements: written to DIR/bench.tsv, and read again by compare and record. */
 Results measuredNow(const Options& options) {
-  Results results = readTsv(options.dir / "bench.tsv");
+  Results results = readTsv(options.dir / "bench.tsv")[options.series];
   for (auto& [row, result] : results)
     result.measured = true;
   return results;
 }
 
-/** The committed figures of a series of kernels. */
-fs::path committedTable(const Options& options, const std::string& series) {
-  return options.committed / (series == firstSeries ? "performance.tsv" : "performance." + series + ".tsv");
-}
-
-/** The committed figures of all series. */
-std::map<std::string, Results> bySeries(const Options& options) {
-  std::map<std::string, Results> result{{std::string(firstSeries), readTsv(committedTable(options, std::string(firstSeries)))}};
-  for (const fs::directory_entry& entry : fs::directory_iterator(options.committed))
-    if (const std::string name = entry.path().filename(); name.starts_with("performance.") && std::isdigit(name[12]))
-      result[entry.path().stem().string().substr(12)] = readTsv(entry.path());
-  return result;
+/** The committed figures of all kernels. */
+fs::path recordFile(const Options& options) {
+  return options.committed / "performance.tsv";
 }
 
 /** @return 0, or 1 when a row failed. */
@@ -172,12 +162,12 @@ int report(const Options& options) {
   const Results measured = collect(options, rows);
   const fs::path table = options.dir / "bench.tsv";
   std::ofstream tsv = create(table);
-  writeTsv(tsv, rows, measured);
+  writeTsv(tsv, rows, {{options.series, measured}});
   close(tsv, table);
 
   Results results = measured;
   if (!options.committed.empty()) {
-    Results known = readTsv(committedTable(options, options.series));
+    Results known = readTsv(recordFile(options))[options.series];
     std::erase_if(known, [](const auto& entry) { return entry.first.starts_with("iwmpa "); });
     results.merge(known);
   }
@@ -214,8 +204,8 @@ void profile(const Options& options) {
 
 /** @return 0, or 1 when a row got worse. */
 int compare(const Options& options) {
-  return writeWorse(std::cout, options.rows(), readTsv(committedTable(options, options.series)), measuredNow(options), tolerated) >
-         0;
+  const Results before = readTsv(recordFile(options))[options.series];
+  return writeWorse(std::cout, options.rows(), before, measuredNow(options), tolerated) > 0;
 }
 
 std::string readAll(const fs::path& file) {
@@ -259,25 +249,26 @@ std::map<std::string, LayerCosts> recordLayers(const Options& options) {
 
 /** Merges the new measurements with the committed figures, and regenerates the documents. */
 void record(const Options& options) {
-  const fs::path table = committedTable(options, options.series);
   const std::vector<Row> rows = everyRow();
   const Layers layers = readLayers(options);
   const std::map<std::string, LayerCosts> costs = recordLayers(options);
+  Record known = readTsv(recordFile(options));
   Results measured = measuredNow(options);
-  measured.merge(readTsv(table));
-  std::ofstream tsv = create(table);
-  writeTsv(tsv, rows, measured);
-  close(tsv, table);
+  measured.merge(known[options.series]);
+  known[options.series] = std::move(measured);
+  std::ofstream tsv = create(recordFile(options));
+  writeTsv(tsv, rows, known);
+  close(tsv, recordFile(options));
 
-  const auto resultsOf = [&](const std::string& series) { return readTsv(committedTable(options, series)); };
+  known = readTsv(recordFile(options)); // the documents show what is recorded
   const fs::path plot = options.dir / "bench.gp";
   std::ofstream gnuplot = create(plot);
-  writePlots(gnuplot, resultsOf(std::string(firstSeries)), bySeries(options));
+  writePlots(gnuplot, known.at(std::string(firstSeries)), known);
   close(gnuplot, plot);
 
   const auto make = [&](const std::string& part) {
     const auto& [name, series] = PartName(part);
-    const Results results = resultsOf(series);
+    const Results& results = known.at(series);
     std::ostringstream out;
     if (name == "short")
       writeShortTable(out, results);
@@ -321,9 +312,8 @@ Options:
        {"repeats", "N", "measure each row N times (default 3; table cpus: 5)", test::number(o.repeats, 1, 1000), 'n'},
        {"kernel", "RELEASE", "the kernel release, for the report", test::text(o.kernel), 'k'},
        {"committed", "FOLDER",
-        "where performance*.tsv are: siw and TCP for the ratios of rows that were measured alone; what compare compares with; what "
-        "record "
-        "joins",
+        "where performance.tsv is: siw and TCP for the ratios of rows that were measured alone; what compare compares with; what "
+        "record joins",
         test::text(o.committed), 'c'},
        {"series", "SERIES", "the kernel series of the figures (default 6.1)", test::text(o.series), 's'},
        {"layers", "FILE", "the table of functions and their layers, for profile and record", test::text(o.layerTable), 'L'},
