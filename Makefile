@@ -113,11 +113,13 @@ intree: ## lay mpa and iwmpa into Debian's kernel source (KERNEL=7, 6.12) as pat
 faults: ## every allocation under the modules fails once, in User Mode Linux with KASAN and kmemleak; a table
 	@scripts/faults
 
-.PHONY: bench bench-compare bench-cpus bench-link bench-link-commit bench-veth bench-veth-commit bench-native bench-commit
+.PHONY: bench bench-compare bench-tables bench-cpus bench-link bench-link-commit bench-veth bench-veth-commit bench-native bench-commit
 bench: ## instructions per octet, round trip and I/O: iwmpa, siw, TCP (ROWS="nvme tcp,nfs": part of it)
 	@scripts/bench/run
 bench-compare: ## the same, and list the rows that cost over 3 % more than in the committed table
 	@scripts/bench/run --compare
+bench-tables: ## the tables of the committed figures, without measuring (KERNEL, ROWS)
+	@scripts/bench/run --tables
 bench-cpus: ## the ratio to TCP with 1, 2 and 4 CPUs and 1 to 8 connections, and of NVMe with each end on its own CPUs
 	@ROWS=cpus scripts/bench/run
 bench-link: ## NVMe and NFS over a link with a delay: time, latency and TCP segments for each I/O (KERNEL, ROWS="nvme delay=20")

@@ -40,7 +40,7 @@ struct Options {
   int repeats = 0;
   std::string kernel;
   fs::path committed;
-  std::string series{firstSeries};
+  std::string series;
   fs::path layerTable;
   std::size_t functions = 40;
   Format format = Format::Text;
@@ -215,12 +215,32 @@ std::string readAll(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/** Every row of every table, not only those measured by default. */
-std::vector<Row> everyRow() {
-  std::vector<std::string> names;
+/** The rows that match any of the selections, of every table: not only of those measured by default. */
+std::vector<Row> everyRow(std::vector<std::string> selections = {}) {
+  std::vector<std::string> named;
+  if (selections.empty())
+    selections = {""};
   for (const Table& table : tables())
-    names.emplace_back(table.name);
-  return selectRows(names);
+    for (const std::string& selection : selections)
+      named.push_back(selection + ' ' + std::string(table.name));
+  return selectRows(named);
+}
+
+/** Prints the recorded figures of a kernel series, or of those that begin with it ("7": 7.3); without one, of all. */
+void showTables(const Options& options) {
+  const std::vector<Row> rows = everyRow(options.selections);
+  const std::string& wanted = options.series;
+  bool known = false;
+  for (const auto& [series, results] : readTsv(recordFile(options))) {
+    if (!wanted.empty() && series != wanted && !series.starts_with(wanted + '.'))
+      continue;
+    known = true;
+    std::cout << (options.format == Format::Markdown ? "## " : "") << "Linux " << series << "\n\n";
+    for (const Table& table : tables())
+      writeTable(std::cout, table, rows, results, options.format);
+  }
+  if (!known)
+    throw std::runtime_error("the record has no figures of Linux " + wanted);
 }
 
 /** The name of a generated part: a table, and the series of kernels unless it is the first. */
@@ -302,6 +322,7 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   report GUEST...    print the tables; write DIR/bench.tsv and DIR/bench.gp
   profile GUEST...   print the instructions of each row by layer and by function; write DIR/layers.tsv
   compare            print the rows of DIR/bench.tsv that cost over 3 % more than in the committed table; 1 when there are any
+  tables             print the tables of the committed figures: with --series, of that kernel only
   record FILE...     join DIR/bench.tsv and DIR/layers.tsv with the committed tables; write DIR/bench.gp, and the tables in
                      each document anew
 Options:
@@ -312,10 +333,10 @@ Options:
        {"repeats", "N", "measure each row N times (default 3; table cpus: 5)", test::number(o.repeats, 1, 1000), 'n'},
        {"kernel", "RELEASE", "the kernel release, for the report", test::text(o.kernel), 'k'},
        {"committed", "FOLDER",
-        "where performance.tsv is: siw and TCP for the ratios of rows that were measured alone; what compare compares with; what "
-        "record joins",
+        "where performance.tsv is: siw and TCP for the ratios of rows that were measured alone; what compare compares with, what "
+        "tables shows, what record joins",
         test::text(o.committed), 'c'},
-       {"series", "SERIES", "the kernel series of the figures (default 6.1)", test::text(o.series), 's'},
+       {"series", "SERIES", "the series of the kernel that was measured, such as 6.12", test::text(o.series), 's'},
        {"layers", "FILE", "the table of functions and their layers, for profile and record", test::text(o.layerTable), 'L'},
        {"functions", "N", "length of a profile (default 40)", test::number(o.functions, 1, 1000), 'f'},
        {"markdown", nullptr, "tables in Markdown", [&](const std::string&) { o.format = Format::Markdown; }, 'M'},
@@ -344,6 +365,8 @@ int run(const Options& options) {
     profile(options);
   else if (options.command == "compare")
     return compare(options);
+  else if (options.command == "tables")
+    showTables(options);
   else if (options.command == "record")
     record(options);
   else
