@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iomanip>
 #include <ostream>
+#include <set>
 #include <sstream>
 
 #include <fnmatch.h>
@@ -193,19 +194,41 @@ std::map<std::string, LayerCosts> writeProfile(std::ostream& out, const std::vec
 }
 
 void writeLayersTsv(std::ostream& out, const std::map<std::string, LayerCosts>& costs) {
-  out << "row\tlayer\tinstructions\n" << std::fixed << std::setprecision(4);
+  std::set<std::string> layers;
   for (const auto& [row, byLayer] : costs)
     for (const auto& [layer, count] : byLayer)
-      out << row << '\t' << layer << '\t' << count << '\n';
+      layers.insert(layer);
+  out << "row" << std::fixed << std::setprecision(4);
+  for (const std::string& layer : layers)
+    out << '\t' << layer;
+  out << '\n';
+  for (const auto& [row, byLayer] : costs) {
+    out << row;
+    for (const std::string& layer : layers)
+      if (const auto found = byLayer.find(layer); found == byLayer.end())
+        out << "\t-";
+      else
+        out << '\t' << found->second;
+    out << '\n';
+  }
 }
 
 std::map<std::string, LayerCosts> readLayersTsv(const std::filesystem::path& file) {
   std::map<std::string, LayerCosts> costs;
   std::ifstream in(file);
-  std::string row, layer, count;
-  std::getline(in, row);
-  while (std::getline(in, row, '\t') && std::getline(in, layer, '\t') && std::getline(in, count))
-    costs[row][layer] = std::stod(count);
+  std::string line, row, cell;
+  std::getline(in, line);
+  std::istringstream heading(line);
+  std::vector<std::string> layers;
+  for (std::getline(heading, cell, '\t'); std::getline(heading, cell, '\t');)
+    layers.push_back(cell);
+  while (std::getline(in, line)) {
+    std::istringstream cells(line);
+    std::getline(cells, row, '\t');
+    for (const std::string& layer : layers)
+      if (std::getline(cells, cell, '\t') && cell != "-")
+        costs[row][layer] = std::stod(cell);
+  }
   return costs;
 }
 

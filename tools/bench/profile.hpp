@@ -53,7 +53,7 @@ using LayerCosts = std::map<std::string, double>;
 std::map<std::string, LayerCosts> writeProfile(std::ostream& out, const std::vector<Row>& rows, const ProfileFiles& files,
                                                std::size_t functions, const Layers& layers);
 
-/** One line per row and layer: row, layer, instructions per unit. */
+/** One line per row, one column per layer. */
 void writeLayersTsv(std::ostream& out, const std::map<std::string, LayerCosts>& costs);
 /** Reads the output of writeLayersTsv(); a missing file is an empty table. */
 std::map<std::string, LayerCosts> readLayersTsv(const std::filesystem::path& file);

@@ -279,6 +279,17 @@ TEST(Layers, TheFirstLineThatFitsCounts) {
   EXPECT_EQ(layers.names(), (std::vector<std::string>{"iwmpa", "copy", "tcp", "other"}));
 }
 
+TEST(Layers, ATableComesBackAsItWasWritten) {
+  const Folder folder;
+  const std::map<std::string, LayerCosts> costs{{"tcp 1500 send", {{"TCP/IP", 0.3261}, {"copy", 0.5}}},
+                                                {"iwmpa 1500 crc=1 markers=0 write", {{"CRC", 0.25}, {"copy", 0}}}};
+  std::ostringstream tsv;
+  writeLayersTsv(tsv, costs);
+  EXPECT_TRUE(tsv.str().starts_with("row\tCRC\tTCP/IP\tcopy\niwmpa 1500 crc=1 markers=0 write\t0.2500\t-\t0.0000\n")) << tsv.str();
+  EXPECT_EQ(readLayersTsv(folder.write("layers.tsv", tsv.str())), costs);
+  EXPECT_TRUE(readLayersTsv(folder / "none").empty());
+}
+
 TEST(Report, ATableComesBackAsItWasWritten) {
   const Folder folder;
   const std::vector<Row> rows = selectRows({"tcp", "iwmpa markers=1", "iwmpa large=1", "cpus iwmpa cpus=4"});
