@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /**
  * @file
- * The results as plots.
+ * The tables of a link as plots.
  */
 #pragma once
 
 #include <iosfwd>
-#include <map>
-#include <string>
 
 #include "results.hpp"
 
 namespace bench {
 
-/** Whether writePlots() makes a plot of a table alone. The link tables' plots show all kernels. */
-bool hasPlot(const Table& table);
-
 /**
- * Writes a gnuplot script that holds its data and writes TABLE.png and TABLE.svg for each table with values.
- * @param results the figures of all tables but those of a link
- * @param links the figures of the link tables, by kernel series
+ * Writes a gnuplot script that holds its data and writes TABLE.svg for each table of a link: what an I/O costs over iwmpa, divided
+ * by its cost over TCP, on the two kernels of the page that shows the plots.
  */
-void writePlots(std::ostream& out, const Results& results, const std::map<std::string, Results>& links);
+void writePlots(std::ostream& out, const Record& record);
 
 } // namespace bench

@@ -2,7 +2,7 @@
 /**
  * @file
  * bench_tool: the host's part of the benchmark. It writes the plans for the guests, shows their progress,
- * and makes tables, a plot and profiles from the files that the guests have left in one folder.
+ * and makes tables, plots and profiles from the files that the guests have left in one folder.
  */
 #include <algorithm>
 #include <fstream>
@@ -171,11 +171,6 @@ int report(const Options& options) {
     std::erase_if(known, [](const auto& entry) { return entry.first.starts_with("iwmpa "); });
     results.merge(known);
   }
-  const fs::path plot = options.dir / "bench.gp";
-  std::ofstream gnuplot = create(plot);
-  writePlots(gnuplot, results, {{options.series, results}});
-  close(gnuplot, plot);
-
   writeTables(std::cout, rows, results, {options.kernel}, options.format);
   return std::ranges::any_of(results, [](const auto& entry) { return !entry.second.failure.empty(); });
 }
@@ -283,7 +278,7 @@ void record(const Options& options) {
   known = readTsv(recordFile(options)); // the documents show what is recorded
   const fs::path plot = options.dir / "bench.gp";
   std::ofstream gnuplot = create(plot);
-  writePlots(gnuplot, known.at(std::string(firstSeries)), known);
+  writePlots(gnuplot, known);
   close(gnuplot, plot);
 
   const auto make = [&](const std::string& part) {
@@ -298,8 +293,6 @@ void record(const Options& options) {
       writeLayersTable(out, rows, costs, layers);
     else if (const auto found = std::ranges::find(tables(), name, &Table::name); found != tables().end()) {
       writeTable(out, *found, rows, results, Format::Markdown);
-      if (out.tellp() > 0 && hasPlot(*found)) // a table without values has no plot
-        out << "![" << name << "](performance/" << name << ".svg)\n";
     } else if (!writeScale(out, name, results))
       throw std::runtime_error("there is no table '" + name + "'");
     return out.str();
@@ -319,7 +312,7 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   plan               write DIR/GUEST.plan, the commands for each guest that has rows to run; print those guests
   list               print the selected rows
   progress GUEST     copy a guest's output from stdin to DIR/GUEST.console, and show each row's result when it arrives
-  report GUEST...    print the tables; write DIR/bench.tsv and DIR/bench.gp
+  report GUEST...    print the tables; write DIR/bench.tsv
   profile GUEST...   print the instructions of each row by layer and by function; write DIR/layers.tsv
   compare            print the rows of DIR/bench.tsv that cost over 3 % more than in the committed table; 1 when there are any
   tables             print the tables of the committed figures: with --series, of that kernel only

@@ -383,49 +383,27 @@ TEST(Report, OnlyALinkHasLatencyInItsTable) {
   EXPECT_EQ(plain.find("delay"), std::string::npos);
 }
 
-TEST(Plot, LabelsAreInWordsAndOneLegendHasAllTransports) {
-  Results results;
-  results["tcp 1500 send"].value = 0.5;
-  results["iwmpa 1500 crc=1 markers=0 k64"].value = 4000;
-  results["siw 1500 crc=1 nvme-read-4k-32"].value = 9000;
-  std::ostringstream out;
-  writePlots(out, results, {});
-  const auto has = [&](const char* text) { return out.str().find(text) != std::string::npos; };
-  EXPECT_TRUE(has("\"SEND 64 KiB\" 0.5000 ?\n")) << out.str();
-  EXPECT_TRUE(has("\"SEND,\\nkernel\" ? 4000.0000\n")) << out.str();
-  EXPECT_TRUE(has("\"4 KiB read\\ndepth 32\" 9000.0000\n")) << out.str();
-  EXPECT_TRUE(has("NaN with boxes lc rgb '#999999' title 'TCP', \\\n  NaN with boxes lc rgb '#1b9e77' title 'iwmpa, CRC'\n"))
-      << out.str();
-  EXPECT_FALSE(has("link-nvme"));
-}
-
 TEST(Plot, ALinkHasAPanelForEachKernelWithItsRatiosToTcp) {
-  std::map<std::string, Results> links;
+  Record record;
   for (const std::string kernel : {"6.1", "6.12", "7.3"}) {
-    if (kernel != "6.1")
-      links[kernel]["iwmpa 1500 crc=1 markers=0 delay=100 link-nvme-read-4k-32"].value = 30;
-    links[kernel]["tcp 1500 crc=1 delay=100 link-nvme-read-4k-32"].value = 40;
+    record[kernel]["iwmpa 1500 crc=1 markers=0 delay=100 link-nvme-read-4k-32"].value = 30;
+    record[kernel]["tcp 1500 crc=1 delay=100 link-nvme-read-4k-32"].value = 40;
   }
-  std::ostringstream out;
-  writePlots(out, {}, links);
-  EXPECT_NE(out.str().find("$link_nvme1 << EOD\n\"4 KiB read\\ndepth 1\" ?\n\"4 KiB read\\ndepth 32\" 0.7500\n"), std::string::npos)
-      << out.str();
-  EXPECT_NE(out.str().find("set multiplot layout 1,2\n"), std::string::npos);
-  EXPECT_NE(out.str().find("title '100 µs each way'"), std::string::npos);
-  EXPECT_EQ(out.str().find("20 µs"), std::string::npos);
-  EXPECT_EQ(out.str().find("Linux 6.1:"), std::string::npos);
-  EXPECT_NE(out.str().find("size 1600,520"), std::string::npos);
-}
-
-TEST(Plot, EachLabelHasRoom) {
-  std::map<std::string, Results> links;
-  for (const std::string kernel : {"6.1", "6.12", "7.3"}) {
-    links[kernel]["iwmpa 1500 crc=1 markers=0 delay=100 link-nvme-read-4k-32"].value = 30;
-    links[kernel]["tcp 1500 crc=1 delay=100 link-nvme-read-4k-32"].value = 40;
-  }
-  std::ostringstream out;
-  writePlots(out, {}, links);
-  EXPECT_NE(out.str().find("svg size 2340,520"), std::string::npos) << out.str(); // 18 labels
+  const auto plotsOf = [](const Record& figures) {
+    std::ostringstream out;
+    writePlots(out, figures);
+    return out.str();
+  };
+  const auto has = [](const std::string& plots, const char* text) { return plots.find(text) != std::string::npos; };
+  const std::string both = plotsOf(record);
+  EXPECT_TRUE(has(both, "$chart1 << EOD\n\"4 KiB read\\ndepth 1\" ?\n\"4 KiB read\\ndepth 32\" 0.7500\n")) << both;
+  EXPECT_TRUE(has(both, "set multiplot layout 1,2\n"));
+  EXPECT_TRUE(has(both, "title '100 µs each way'"));
+  EXPECT_FALSE(has(both, "20 µs")); // without a figure
+  EXPECT_FALSE(has(both, "link-nfs.svg"));
+  EXPECT_FALSE(has(both, "Linux 7.3"));
+  record.erase("6.1");
+  EXPECT_TRUE(has(plotsOf(record), "set multiplot layout 1,1\n"));
 }
 
 TEST(Report, RatiosAreToWhatDoesTheSame) {
