@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iomanip>
+#include <iterator>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -234,26 +235,27 @@ std::map<std::string, LayerCosts> readLayersTsv(const std::filesystem::path& fil
 
 void writeLayersTable(std::ostream& out, const std::vector<Row>& rows, const std::map<std::string, LayerCosts>& costs,
                       const Layers& layers) {
-  out << "| row |";
-  for (const std::string& layer : layers.names())
-    out << ' ' << layer << " |";
-  out << " all |\n|---|";
-  for (std::size_t i = 0; i <= layers.names().size(); ++i)
-    out << "--:|";
-  out << '\n';
+  std::vector<std::string> used; // no column for a layer without costs
+  std::ranges::copy_if(layers.names(), std::back_inserter(used), [&](const std::string& layer) {
+    return std::ranges::any_of(costs, [&](const auto& row) { return row.second.contains(layer); });
+  });
+  std::vector<Line> lines{{"row"}};
+  std::ranges::copy(used, std::back_inserter(lines.front()));
+  lines.front().emplace_back("all");
   for (const Row& row : rows) {
     const auto found = costs.find(row.text());
     if (found == costs.end())
       continue;
     double all = 0;
-    out << "| " << row.text() << " |";
-    for (const std::string& layer : layers.names()) {
+    lines.push_back({row.text()});
+    for (const std::string& layer : used) {
       const auto count = found->second.find(layer);
-      out << ' ' << (count == found->second.end() ? "-" : formatValue(*row.operation, count->second)) << " |";
+      lines.back().push_back(count == found->second.end() ? "-" : formatValue(*row.operation, count->second));
       all += count == found->second.end() ? 0 : count->second;
     }
-    out << ' ' << formatValue(*row.operation, all) << " |\n";
+    lines.back().push_back(formatValue(*row.operation, all));
   }
+  writeFigures(out, lines);
 }
 
 } // namespace bench

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
@@ -15,9 +16,6 @@ namespace {
 
 constexpr double toleratedSpread = 0.01; // plus or minus 0.5 %
 constexpr double notableIdle = 0.02;
-constexpr int headlineDelay = 20; // microseconds each way
-
-using Line = std::vector<std::string>;
 
 std::string fixed(double value, int decimals) {
   std::ostringstream out;
@@ -77,7 +75,8 @@ void writeText(std::ostream& out, const std::vector<Line>& lines) {
   }
 }
 
-void writeMarkdown(std::ostream& out, const std::vector<Line>& lines) {
+/** @param isRight whether the column with this index is aligned to the right */
+void writeMarkdown(std::ostream& out, const std::vector<Line>& lines, const std::function<bool(std::size_t)>& isRight) {
   const auto write = [&](const Line& line) {
     for (const std::string& cell : line)
       out << "| " << cell << ' ';
@@ -85,7 +84,7 @@ void writeMarkdown(std::ostream& out, const std::vector<Line>& lines) {
   };
   write(lines.front());
   for (std::size_t i = 0; i < lines.front().size(); ++i)
-    out << (isFigure(lines.front(), i) ? "|--:" : "|---");
+    out << (isRight(i) ? "|--:" : "|---");
   out << "|\n";
   std::for_each(lines.begin() + 1, lines.end(), write);
 }
@@ -94,7 +93,10 @@ void writeGrid(std::ostream& out, const std::string& title, const std::vector<Li
   if (lines.size() < 2)
     return;
   out << (format == Format::Markdown ? "**" + title + "**\n\n" : title + "\n");
-  format == Format::Markdown ? writeMarkdown(out, lines) : writeText(out, lines);
+  if (format == Format::Markdown)
+    writeMarkdown(out, lines, [&](std::size_t column) { return isFigure(lines.front(), column); });
+  else
+    writeText(out, lines);
   out << '\n';
 }
 
@@ -163,30 +165,57 @@ void writeRemarks(std::ostream& out, const std::vector<Row>& rows, const Results
     out << "The repeats of a row lie at most " << fixed(100 * spread, 2) << " % apart (" << widest->text() << ").\n";
 }
 
-struct ShortLine {
-  std::string_view operation;
-  std::string_view heading = {}; ///< empty: the operation in words
+/** A column of the comparison with TCP: a transport, and the kernel and the path on which it was measured beside TCP. */
+struct ComparedColumn {
+  std::string_view transport;
+  std::string_view series;
+  std::string_view path; ///< what the names of its tables begin with
 };
 
-/** The README's lines. */
-constexpr std::array shortLines{
-    ShortLine{"write", "RDMA WRITE, 64 KiB, per octet"},
-    ShortLine{"read", "RDMA READ, 64 KiB, per octet"},
-    ShortLine{"send", "SEND, 64 KiB, per octet"},
-    ShortLine{"send64", "SEND, 64 B, 32 at once"},
-    ShortLine{"rtt64", "round trip of 64 B"},
-    ShortLine{"connect", "a connection"},
-    ShortLine{"register", "a registration of 4 KiB"},
-    ShortLine{"nvme-read-4k-1"},
-    ShortLine{"nvme-read-4k-32"},
-    ShortLine{"nvme-write-4k-32"},
-    ShortLine{"nvme-read-128k-8"},
-    ShortLine{"nvme-write-128k-8"},
-    ShortLine{"nfs-read-4k-16"},
-    ShortLine{"nfs-write-4k-16"},
-    ShortLine{"nfs-read-1m-4"},
-    ShortLine{"nfs-write-1m-4"},
+/** rxe has no device on lo, and siw was measured there only. */
+constexpr std::array comparedColumns{
+    ComparedColumn{"iwmpa", "6.12", "veth-"}, ComparedColumn{"rxe", "6.12", "veth-"}, ComparedColumn{"iwmpa", "6.1", "veth-"},
+    ComparedColumn{"rxe", "6.1", "veth-"},    ComparedColumn{"siw", "6.1", ""},
 };
+
+/** A line of a table of transports. */
+struct TransportLine {
+  std::string_view operation;  ///< its name without the path
+  bool brief = false;          ///< also in the brief table
+  std::string_view title = {}; ///< empty: the operation in words
+};
+
+constexpr std::array comparedLines{
+    TransportLine{"nvme-read-4k-1", true},
+    TransportLine{"nvme-read-4k-32", true},
+    TransportLine{"nvme-read-128k-8", true},
+    TransportLine{"nvme-write-4k-1"},
+    TransportLine{"nvme-write-4k-32", true},
+    TransportLine{"nvme-write-128k-8"},
+    TransportLine{"nfs-read-4k-1"},
+    TransportLine{"nfs-read-4k-16", true},
+    TransportLine{"nfs-read-1m-4", true},
+    TransportLine{"nfs-write-4k-1"},
+    TransportLine{"nfs-write-4k-16"},
+    TransportLine{"nfs-write-1m-4", true},
+    TransportLine{"write", true, "RDMA WRITE of 64 KiB"},
+    TransportLine{"read", false, "RDMA READ of 64 KiB"},
+    TransportLine{"send64", true, "SEND of 64 B, 32 at once"},
+    TransportLine{"rtt64", true, "round trip of 64 B"},
+    TransportLine{"loss-0.1", false, "RDMA WRITE of 64 KiB, 0.1 % loss"},
+    TransportLine{"loss-1", true, "RDMA WRITE of 64 KiB, 1 % loss"},
+};
+
+/** The row of an operation over a transport with MTU 1500, CRC, no Markers and FPDUs that fit a segment; empty if there is none. */
+std::optional<Row> plainRow(const std::string& name, std::string_view transport) {
+  const auto operation = std::ranges::find(operations(), name, &Operation::name);
+  if (operation == operations().end())
+    return {};
+  for (const Configuration& c : configurations(*operation->table, transport))
+    if (c.mtu == 1500 && c.crc.value_or(false) && !c.markers.value_or(false) && !c.large)
+      return Row{0, c, &*operation};
+  return {};
+}
 
 } // namespace
 
@@ -323,55 +352,28 @@ void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Record& rec
     }
 }
 
-void writeShortTable(std::ostream& out, const Results& results) {
-  out << "| | TCP | siw | iwmpa | iwmpa / TCP |\n|---|--:|--:|--:|--:|\n";
-  for (const ShortLine& line : shortLines) {
-    const auto operation = std::ranges::find(operations(), line.operation, &Operation::name);
-    const std::string name(line.operation);
-    const Result* const iwmpa = find(results, Configuration{"iwmpa", 1500, true, false}.text() + " " + name);
-    if (!iwmpa)
-      continue;
-    const Row row{0, {"iwmpa", 1500, true, false}, &*operation};
-    const double overTcp = ratio(row, results, "tcp");
-    const Result* const siw = find(results, Configuration{"siw", 1500, true, {}}.text() + " " + name);
-    out << "| " << (line.heading.empty() ? inWords(*operation) : std::string(line.heading)) << " | "
-        << (overTcp > 0 ? formatValue(*operation, iwmpa->value / overTcp) : "-") << " | "
-        << (siw ? formatValue(*operation, siw->value) : "-") << " | " << formatValue(*operation, iwmpa->value) << " | "
-        << (overTcp > 0 ? fixed(overTcp, 2) : "-") << " |\n";
-  }
+void writeFigures(std::ostream& out, const std::vector<Line>& lines) {
+  writeMarkdown(out, lines, [](std::size_t column) { return column > 0; });
 }
 
-void writeShortLinkTable(std::ostream& out, const Results& results, const std::string& kernel) {
-  std::ostringstream lines;
-  for (const auto& [delay, where] : {std::pair(headlineDelay, ""), std::pair(0, ", `lo` without delay")})
-    for (const Table& table : tables())
-      for (const Operation& operation : operations()) {
-        if (operation.table != &table || table.group != "link")
-          continue;
-        const auto figure = [&](const char* transport, std::optional<bool> crc, std::optional<bool> markers) {
-          return find(results,
-                      Configuration{transport, 1500, crc, markers, 1, false, delay}.text() + " " + std::string(operation.name));
-        };
-        const auto cell = [&](const Result* result) { return result ? formatValue(operation, result->value) : "-"; };
-        const Row row{0, {"iwmpa", 1500, true, false, 1, false, delay}, &operation};
-        const Result *const iwmpa = figure("iwmpa", true, false), *const digests = figure("tcp", true, {});
-        if (!iwmpa)
-          continue;
-        const double overTcp = ratio(row, results, "tcp");
-        lines << "| " << inWords(operation) << where << " | "
-              << cell(figure("tcp", digests ? std::optional(false) : std::nullopt, {})) << " | " << cell(digests) << " | "
-              << cell(iwmpa) << " | " << (overTcp > 0 ? fixed(overTcp, 2) : "-") << " | "
-              << (iwmpa->segments > 0 ? fixed(iwmpa->segments, 1) : "-") << " |\n";
-      }
-  if (lines.str().empty())
-    return;
-  out << "Storage over a link that takes " << microseconds(headlineDelay)
-      << " each way: nanoseconds for each I/O, both ends on one emulated CPU of an instruction a nanosecond,\nby `make "
-         "bench-link`. "
-         "Fewer is better. MTU 1500, CRC on, no Markers, FPDUs that fit a segment; NVMe/TCP is compared with digests.\n\n| Linux "
-      << kernel << ", " << microseconds(headlineDelay)
-      << " each way | TCP | TCP, digests | iwmpa | iwmpa / TCP | TCP segments, iwmpa |\n|---|--:|--:|--:|--:|--:|\n"
-      << lines.str();
+void writeCompared(std::ostream& out, const Record& record, bool brief) {
+  std::vector<Line> lines{{"TCP = 1"}};
+  for (const ComparedColumn& column : comparedColumns)
+    lines.front().push_back(std::string(column.transport) + ", " + std::string(column.series));
+  for (const TransportLine& line : comparedLines) {
+    if (brief && !line.brief)
+      continue;
+    const std::string name(line.operation);
+    lines.push_back(
+        {line.title.empty() ? inWords(*std::ranges::find(operations(), name, &Operation::name)) : std::string(line.title)});
+    for (const ComparedColumn& column : comparedColumns) {
+      const auto results = record.find(std::string(column.series));
+      const auto row = plainRow(std::string(column.path) + name, column.transport);
+      const double r = row && results != record.end() ? ratio(*row, results->second, "tcp") : 0;
+      lines.back().push_back(r > 0 ? fixed(r, 2) : "-");
+    }
+  }
+  writeFigures(out, lines);
 }
 
 std::size_t writeWorse(std::ostream& out, const std::vector<Row>& rows, const Results& before, const Results& now,

@@ -31,18 +31,17 @@ void writeTsv(std::ostream& out, const std::vector<Row>& rows, const Record& rec
 /** One table with its ratios, without remarks. No output when no row of it has a value. */
 void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& rows, const Results& results, Format format);
 
-/**
- * The summary of all tables: a line for each operation, MTU 1500, CRC on, no Markers.
- * TCP has digests where its protocol offers them.
- */
-void writeShortTable(std::ostream& out, const Results& results);
+/** The cells of a line. */
+using Line = std::vector<std::string>;
+
+/** Writes a table in Markdown: the heading, then lines of a text and figures. */
+void writeFigures(std::ostream& out, const std::vector<Line>& lines);
 
 /**
- * The summary of the link tables: a line for each operation with the headline's delay, packets one by one, MTU 1500, CRC on, and
- * then the same over lo, without delay. No output when no row is known.
- * @param kernel the kernel series of the figures, for the heading
+ * The cost over iwmpa, rxe and siw, divided by TCP's over the same path: a line for each operation, MTU 1500, CRC on, no Markers.
+ * @param brief only the lines of the README
  */
-void writeShortLinkTable(std::ostream& out, const Results& results, const std::string& kernel);
+void writeCompared(std::ostream& out, const Record& record, bool brief);
 
 /**
  * The rows that cost more than in an earlier table.

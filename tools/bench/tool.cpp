@@ -285,10 +285,8 @@ void record(const Options& options) {
     const auto& [name, series] = PartName(part);
     const Results& results = known.at(series);
     std::ostringstream out;
-    if (name == "short")
-      writeShortTable(out, results);
-    else if (name == "link-short")
-      writeShortLinkTable(out, results, series);
+    if (name == "compared" || name == "compared-all")
+      writeCompared(out, known, name == "compared");
     else if (name == "layers")
       writeLayersTable(out, rows, costs, layers);
     else if (const auto found = std::ranges::find(tables(), name, &Table::name); found != tables().end()) {

@@ -340,29 +340,32 @@ TEST(Report, ATableWithoutAColumnIsRefused) {
   EXPECT_THROW(readTsv(folder.write("strange.tsv", "kernel\ttransport\n6.1\tiwmpa\n")), std::runtime_error);
 }
 
-TEST(Report, TheShortTableOfALinkLeadsWithTheDelay) {
-  Results results;
-  std::ostringstream none, out;
-  writeShortLinkTable(none, results, "6.12");
-  EXPECT_EQ(none.str(), "");
-  const auto set = [&](const std::string& row, double value, double segments) {
-    results[row].value = value;
-    results[row].segments = segments;
+TEST(Report, TheComparisonHasEachTransportOverItsOwnPath) {
+  Record record;
+  const auto set = [&](const std::string& kernel, const std::string& row, double value) { record[kernel][row].value = value; };
+  set("6.12", "tcp 1500 crc=1 delay=20 veth-nvme-read-4k-32", 50);
+  set("6.12", "iwmpa 1500 crc=1 markers=0 delay=20 veth-nvme-read-4k-32", 25);
+  set("6.12", "rxe 1500 crc=1 delay=20 veth-nvme-read-4k-32", 75);
+  set("6.12", "tcp 1500 delay=20 veth-loss-1", 10);
+  set("6.12", "iwmpa 1500 crc=1 markers=0 delay=20 veth-loss-1", 15);
+  set("6.1", "tcp 1500 veth-send", 2);
+  set("6.1", "iwmpa 1500 crc=1 markers=0 veth-write", 3);
+  set("6.1", "iwmpa 1500 crc=1 markers=0 write", 300);
+  set("6.1", "tcp 1500 send", 1);
+  set("6.1", "siw 1500 crc=1 write", 8);
+  set("6.1", "siw 1500 crc=1 read", 9);
+  const auto table = [&](bool brief) {
+    std::ostringstream out;
+    writeCompared(out, record, brief);
+    return out.str();
   };
-  set("tcp 1500 crc=0 delay=20 link-nvme-read-4k-32", 40000, 8);
-  set("tcp 1500 crc=1 delay=20 link-nvme-read-4k-32", 50000, 8);
-  set("iwmpa 1500 crc=1 markers=0 delay=20 link-nvme-read-4k-32", 25000, 3.24);
-  set("iwmpa 1500 crc=1 markers=0 delay=0 link-nvme-read-4k-32", 20000, 3);
-  set("tcp 1500 delay=20 link-nfs-write-1m-4", 1000, 0);
-  set("iwmpa 1500 crc=1 markers=0 delay=20 link-nfs-write-1m-4", 2000, 0);
-  writeShortLinkTable(out, results, "6.12");
-  ASSERT_NE(out.str().find("\n\n|"), std::string::npos);
-  EXPECT_EQ(out.str().substr(out.str().find("\n\n|") + 2),
-            "| Linux 6.12, 20 µs each way | TCP | TCP, digests | iwmpa | iwmpa / TCP | TCP segments, iwmpa |\n"
-            "|---|--:|--:|--:|--:|--:|\n"
-            "| NVMe, read of 4 KiB, depth 32 | 40,000 | 50,000 | 25,000 | 0.50 | 3.2 |\n"
-            "| NFS, write of 1 MiB, depth 4 | 1,000 | - | 2,000 | 2.00 | - |\n"
-            "| NVMe, read of 4 KiB, depth 32, `lo` without delay | - | - | 20,000 | - | 3.0 |\n");
+  const std::string brief = table(true);
+  EXPECT_TRUE(brief.starts_with("| TCP = 1 | iwmpa, 6.12 | rxe, 6.12 | iwmpa, 6.1 | rxe, 6.1 | siw, 6.1 |\n|---|--:|")) << brief;
+  EXPECT_NE(brief.find("\n| NVMe, read of 4 KiB, depth 32 | 0.50 | 1.50 | - | - | - |\n"), std::string::npos) << brief;
+  EXPECT_NE(brief.find("\n| RDMA WRITE of 64 KiB | - | - | 1.50 | - | 8.00 |\n"), std::string::npos) << brief;
+  EXPECT_NE(brief.find("1 % loss | 1.50 | - | - | - | - |\n"), std::string::npos) << brief;
+  EXPECT_EQ(brief.find("RDMA READ"), std::string::npos);
+  EXPECT_NE(table(false).find("\n| RDMA READ of 64 KiB | - | - | - | - | 9.00 |\n"), std::string::npos);
 }
 
 TEST(Report, OnlyALinkHasLatencyInItsTable) {
