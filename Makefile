@@ -124,15 +124,15 @@ bench-cpus: ## the ratio to TCP with 1, 2 and 4 CPUs and 1 to 8 connections, and
 	@ROWS=cpus scripts/bench/run
 bench-link: ## NVMe and NFS over a link with a delay: time, latency and TCP segments for each I/O (KERNEL, ROWS="nvme delay=20")
 	@scripts/bench/run --link
-bench-link-commit: ## the same, and put the figures into Documentation/performance* and README.md (KERNEL, ROWS)
+bench-link-commit: ## the same, and put the figures into Documentation/performance.tsv and the pages (KERNEL, ROWS)
 	@scripts/bench/run --link --record
 bench-veth: ## iwmpa, TCP and rxe (Soft RoCE) over a veth pair: verbs, NVMe, NFS, and loss of packets (KERNEL, ROWS="veth rxe nvme")
 	@ROWS="$(or $(ROWS),veth)" scripts/bench/run
-bench-veth-commit: ## the same, and put the figures into Documentation/performance* (KERNEL, ROWS)
+bench-veth-commit: ## the same, and put the figures into Documentation/performance.tsv and the pages (KERNEL, ROWS)
 	@ROWS="$(or $(ROWS),veth)" scripts/bench/run --record
 bench-native: ## the ratios in time, on this machine's own CPU (User Mode Linux without the fault checkers)
 	@scripts/bench/native
-bench-commit: ## measure (ROWS), profile, and put the results into Documentation/performance*, README.md and the plots
+bench-commit: ## measure (ROWS), profile, and put the results into Documentation/performance*.tsv and the pages
 	@scripts/bench/run --record
 	@ROWS= scripts/bench/run --record -P -L >build/bench/profile.txt
 

@@ -206,6 +206,13 @@ constexpr std::array comparedLines{
     TransportLine{"loss-1", true, "RDMA WRITE of 64 KiB, 1 % loss"},
 };
 
+/** Lines with the figures themselves, because TCP has no counterpart. */
+constexpr std::array connectionLines{
+    TransportLine{"connect", false, "connect"},         TransportLine{"disconnect", false, "disconnect"},
+    TransportLine{"register", false, "register 4 KiB"}, TransportLine{"deregister", false, "deregister 4 KiB"},
+    TransportLine{"idle", false, "memory of one end"},  TransportLine{"half-open", false, "memory of both ends, half-open"},
+};
+
 /** The row of an operation over a transport with MTU 1500, CRC, no Markers and FPDUs that fit a segment; empty if there is none. */
 std::optional<Row> plainRow(const std::string& name, std::string_view transport) {
   const auto operation = std::ranges::find(operations(), name, &Operation::name);
@@ -371,6 +378,19 @@ void writeCompared(std::ostream& out, const Record& record, bool brief) {
       const auto row = plainRow(std::string(column.path) + name, column.transport);
       const double r = row && results != record.end() ? ratio(*row, results->second, "tcp") : 0;
       lines.back().push_back(r > 0 ? fixed(r, 2) : "-");
+    }
+  }
+  writeFigures(out, lines);
+}
+
+void writeConnections(std::ostream& out, const Results& results) {
+  std::vector<Line> lines{{"", "iwmpa", "siw"}};
+  for (const TransportLine& line : connectionLines) {
+    lines.push_back({std::string(line.title)});
+    for (const std::string_view transport : {"iwmpa", "siw"}) {
+      const Row row = plainRow(std::string(line.operation), transport).value();
+      const Result* const result = find(results, row.text());
+      lines.back().push_back(result ? formatValue(*row.operation, result->value) : "-");
     }
   }
   writeFigures(out, lines);

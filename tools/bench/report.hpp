@@ -43,6 +43,9 @@ void writeFigures(std::ostream& out, const std::vector<Line>& lines);
  */
 void writeCompared(std::ostream& out, const Record& record, bool brief);
 
+/** What a connection costs and takes of memory, over iwmpa and siw. */
+void writeConnections(std::ostream& out, const Results& results);
+
 /**
  * The rows that cost more than in an earlier table.
  * @param tolerated as a share, such as 0.03

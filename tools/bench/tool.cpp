@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double tolerated = 0.03;
-constexpr std::string_view firstSeries = "6.1"; // the kernels of the tables that name no series
+constexpr std::string_view firstSeries = "6.1"; // the only kernel of some tables: it has siw, and a profile by layer
 
 struct Options {
   std::string command;
@@ -238,18 +238,6 @@ void showTables(const Options& options) {
     throw std::runtime_error("the record has no figures of Linux " + wanted);
 }
 
-/** The name of a generated part: a table, and the series of kernels unless it is the first. */
-struct PartName {
-  explicit PartName(const std::string& part) {
-    std::istringstream in(part);
-    if (in >> table; !(in >> series))
-      series = firstSeries;
-  }
-  std::string table;
-  std::string series;
-};
-
-/** The profile by layer exists for the first series only. */
 std::map<std::string, LayerCosts> recordLayers(const Options& options) {
   const fs::path file = options.committed / "performance.layers.tsv";
   std::map<std::string, LayerCosts> costs;
@@ -281,17 +269,16 @@ void record(const Options& options) {
   writePlots(gnuplot, known);
   close(gnuplot, plot);
 
-  const auto make = [&](const std::string& part) {
-    const auto& [name, series] = PartName(part);
-    const Results& results = known.at(series);
+  const Results& first = known[std::string(firstSeries)];
+  const auto make = [&](const std::string& name) {
     std::ostringstream out;
     if (name == "compared" || name == "compared-all")
       writeCompared(out, known, name == "compared");
+    else if (name == "connections")
+      writeConnections(out, first);
     else if (name == "layers")
       writeLayersTable(out, rows, costs, layers);
-    else if (const auto found = std::ranges::find(tables(), name, &Table::name); found != tables().end()) {
-      writeTable(out, *found, rows, results, Format::Markdown);
-    } else if (!writeScale(out, name, results))
+    else if (!writeScale(out, name, first))
       throw std::runtime_error("there is no table '" + name + "'");
     return out.str();
   };

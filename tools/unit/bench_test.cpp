@@ -368,6 +368,16 @@ TEST(Report, TheComparisonHasEachTransportOverItsOwnPath) {
   EXPECT_NE(table(false).find("\n| RDMA READ of 64 KiB | - | - | - | - | 9.00 |\n"), std::string::npos);
 }
 
+TEST(Report, AConnectionCostsOfSiwStandBesideOurs) {
+  Results results;
+  results["siw 1500 crc=1 connect"].value = 300000;
+  results["iwmpa 1500 crc=1 markers=0 idle"].value = 20000;
+  std::ostringstream out;
+  writeConnections(out, results);
+  EXPECT_NE(out.str().find("\n| connect | - | 300,000 |\n"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("\n| memory of one end | 20,000 | - |\n"), std::string::npos) << out.str();
+}
+
 TEST(Report, OnlyALinkHasLatencyInItsTable) {
   const auto tableOf = [](const std::string& selection) {
     const std::vector<Row> rows = selectRows({selection});
