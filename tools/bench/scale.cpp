@@ -45,8 +45,9 @@ const std::array columns{
     Column{"iwmpa, no CRC", {"iwmpa", 1500, false, false}},
 };
 
-constexpr std::array links{25, 100, 400};
-constexpr std::array connectionCounts{10, 1000, 100000};
+/** The columns of a link. */
+const std::array linked{&columns[0], &columns[2]};
+constexpr double link = 100; // Gbit/s
 
 std::optional<double> valueOf(const Results& results, const Configuration& configuration, std::string_view operation) {
   const Result* const result = find(results, configuration.text() + " " + std::string(operation));
@@ -92,124 +93,57 @@ double gigabits(double octets) {
   return octets * 8 / 1e9;
 }
 
-/** Writes the heading and the line of dashes below it: a first column of text and others of figures. */
-void writeHeading(std::ostream& out, const std::string& first, const std::vector<std::string>& rest) {
-  out << "| " << first << " |";
-  for (const std::string& title : rest)
-    out << ' ' << title << " |";
-  out << "\n|---|";
-  for (std::size_t i = 0; i < rest.size(); ++i)
-    out << "--:|";
-  out << '\n';
+/** Operations or octets a second of one core, and the octets in Gbit. */
+std::string carried(const Load& load, double perSecond) {
+  const std::string octets = rounded(gigabits(perSecond * load.octets)) + " Gbit";
+  return load.octets > 1 ? rounded(perSecond) + ", " + octets : octets;
 }
 
-void writeCore(std::ostream& out, const Results& results, const Machine& machine) {
+void writeCores(std::ostream& out, const Results& results, const Machine& machine) {
   out << "A core executes " << rounded(machine.instructionsPerSecond / 1e9) << " · 10⁹ instructions a second.\n\n";
-  std::vector<std::string> titles;
+  std::vector<Line> lines{{"one end on one core, per second"}};
   for (const Column& column : columns)
-    titles.emplace_back(column.title);
-  writeHeading(out, "one end on one core, per second", titles);
+    lines.front().emplace_back(column.title);
+  for (const Column* column : linked)
+    lines.front().push_back("cores for " + rounded(link) + " GbE, " + std::string(column->title));
   for (const Load& load : loads) {
-    out << "| " << load.title << " |";
+    lines.push_back({std::string(load.title)});
     for (const Column& column : columns) {
       const auto cost = costOf(results, column, load);
-      out << ' ';
-      if (!cost)
-        out << "-";
-      else if (load.octets > 1)
-        out << rounded(rate(*cost, machine)) << ", " << rounded(gigabits(rate(*cost, machine) * load.octets)) << " Gbit";
-      else
-        out << rounded(gigabits(rate(*cost, machine))) << " Gbit";
-      out << " |";
+      lines.back().push_back(cost ? carried(load, rate(*cost, machine)) : "-");
     }
-    out << '\n';
-  }
-}
-
-void writeLink(std::ostream& out, const Results& results, const Machine& machine) {
-  const std::array compared{columns[0], columns[2]};
-  std::vector<std::string> titles;
-  for (const int link : links)
-    for (const Column& column : compared)
-      titles.push_back(std::to_string(link) + " GbE, " + std::string(column.title));
-  writeHeading(out, "cores of one end that fill a link", titles);
-  for (const Load& load : loads) {
-    out << "| " << load.title << " |";
-    for (const int link : links)
-      for (const Column& column : compared) {
-        const auto cost = costOf(results, column, load);
-        if (!cost)
-          out << " - |";
-        else
-          out << ' ' << rounded(link * machine.wireShare / gigabits(rate(*cost, machine) * load.octets)) << " |";
-      }
-    out << '\n';
-  }
-  out << "| memory bandwidth, GB/s |";
-  for (const int link : links)
-    for (std::size_t i = 0; i < compared.size(); ++i)
-      out << ' ' << rounded(link * machine.wireShare / 8 * machine.passes) << " |";
-  out << '\n';
-}
-
-void writeConnections(std::ostream& out, const Results& results, const Machine& machine) {
-  std::vector<std::string> titles;
-  for (const int count : connectionCounts)
-    titles.push_back(std::to_string(count) + " connections");
-  writeHeading(out, "one end", titles);
-  for (const Column& column : {columns[1], columns[2]}) {
-    struct Line {
-      std::string_view operation;
-      std::string_view title;
-      double scale;
-      std::string_view unit;
-    };
-    const std::array lines{
-        Line{"connect", "to connect all, one core", machine.shareOfAnEnd / machine.instructionsPerSecond, " s"},
-        Line{"idle", "kernel memory, idle", 1.0 / (1 << 20), " MiB"},
-        Line{"once-busy", "kernel memory, each once busy", 1.0 / (1 << 20), " MiB"},
-        Line{"register", "to register 4 KiB for each, one core", 1 / machine.instructionsPerSecond, " s"},
-    };
-    for (const Line& line : lines) {
-      const auto cost = valueOf(results, column.configuration, line.operation);
-      if (!cost)
-        continue;
-      out << "| " << column.title << ": " << line.title << " |";
-      for (const int count : connectionCounts)
-        out << ' ' << rounded(*cost * line.scale * count) << line.unit << " |";
-      out << '\n';
+    for (const Column* column : linked) {
+      const auto cost = costOf(results, *column, load);
+      lines.back().push_back(cost ? rounded(link * machine.wireShare / gigabits(rate(*cost, machine) * load.octets)) : "-");
     }
   }
+  writeFigures(out, lines);
 }
 
 /** The ratio to TCP as the instruction counts predict it for one CPU, and as measured in guests with several. */
 void writeCheck(std::ostream& out, const Results& results) {
-  writeHeading(out, "iwmpa / TCP, no CRC", {"by instructions", "1 CPU", "2 CPUs", "4 CPUs", "4 CPUs, 8 connections"});
+  std::vector<Line> lines{{"iwmpa / TCP, no CRC", "by instructions", "1 CPU", "2 CPUs", "4 CPUs", "4 CPUs, 8 connections"}};
   const Configuration iwmpa{"iwmpa", 1500, false, false}, tcp{"tcp", 1500, {}, {}};
+  const auto quotient = [](std::optional<double> own, std::optional<double> theirs) {
+    return own && theirs ? rounded(*own / *theirs) : "-";
+  };
   for (const std::string operation : {"write", "send"}) {
-    const auto own = valueOf(results, iwmpa, operation), theirs = valueOf(results, tcp, "send");
-    out << "| " << operation << " | " << (own && theirs ? rounded(*own / *theirs) : "-") << " |";
+    lines.push_back({operation, quotient(valueOf(results, iwmpa, operation), valueOf(results, tcp, "send"))});
     for (const auto& [count, connections] : {std::pair(1, "1"), {2, "1"}, {4, "1"}, {4, "8"}}) {
       Configuration mine = iwmpa, other = tcp;
       mine.cpus = other.cpus = count;
-      const auto time = valueOf(results, mine, "cpus-" + operation + "-" + connections);
-      const auto tcpTime = valueOf(results, other, std::string("cpus-send-") + connections);
-      out << ' ' << (time && tcpTime ? rounded(*time / *tcpTime) : "-") << " |";
+      lines.back().push_back(quotient(valueOf(results, mine, "cpus-" + operation + "-" + connections),
+                                      valueOf(results, other, std::string("cpus-send-") + connections)));
     }
-    out << '\n';
   }
+  writeFigures(out, lines);
 }
 
 } // namespace
 
 bool writeScale(std::ostream& out, std::string_view name, const Results& results, const Machine& assumed) {
-  const Machine machine = calibrated(results, assumed);
-  if (name == "scale-core")
-    writeCore(out, results, machine);
-  else if (name == "scale-link")
-    writeLink(out, results, machine);
-  else if (name == "scale-connections")
-    writeConnections(out, results, machine);
+  if (name == "scale")
+    writeCores(out, results, calibrated(results, assumed));
   else if (name == "scale-check")
     writeCheck(out, results);
   else

@@ -18,11 +18,11 @@ struct Machine {
   double instructionsPerSecond = 0;   ///< of one core; 0: as many as these Gbit/s take by our count of TCP's instructions
   double shareOfAnEnd = 0.5;          ///< one end's share of the cost of both
   double wireShare = 1428.0 / 1538.0; ///< share of payload in a full frame on the wire, at MTU 1500
-  double passes = 4;                  ///< over memory, for each octet that is sent or received
 };
 
 /**
- * Writes one table in Markdown: "scale-core", "scale-link", "scale-connections" or "scale-check".
+ * Writes one table in Markdown: "scale", what a core carries and how many fill a link, or "scale-check", whether guests with
+ * several CPUs confirm it.
  * @return false when the table does not exist
  * @throws std::runtime_error when neither @p assumed nor the results tell the speed of a core
  */

@@ -467,24 +467,34 @@ TEST(Scale, CoresAreTheLinkByWhatOneCarries) {
   results["tcp 1500 crc=0 nvme-read-4k-32"].value = 1;
   results["tcp 1500 crc=1 nvme-read-4k-32"].value = 4000; // 500,000 a second, 16.384 Gbit/s
   const Machine machine{.instructionsPerSecond = 1e9, .wireShare = 1};
-  std::ostringstream core, link;
-  EXPECT_TRUE(writeScale(core, "scale-core", results, machine));
-  EXPECT_TRUE(writeScale(link, "scale-link", results, machine));
-  EXPECT_NE(core.str().find("| WRITE, 64 KiB | - | - | 8.00 Gbit | - |"), std::string::npos) << core.str();
-  EXPECT_NE(core.str().find("| NVMe read, 4 KiB, depth 32 | 500 k, 16.4 Gbit | - |"), std::string::npos) << core.str();
-  EXPECT_NE(link.str().find("| WRITE, 64 KiB | - | 3.12 | - | 12.5 | - | 50.0 |"), std::string::npos) << link.str();
-  EXPECT_FALSE(writeScale(link, "scale", results, machine));
+  std::ostringstream out;
+  EXPECT_TRUE(writeScale(out, "scale", results, machine));
+  EXPECT_NE(out.str().find("| WRITE, 64 KiB | - | - | 8.00 Gbit | - | - | 12.5 |"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("| NVMe read, 4 KiB, depth 32 | 500 k, 16.4 Gbit | - | - | - | 6.10 | - |"), std::string::npos)
+      << out.str();
+  EXPECT_FALSE(writeScale(out, "scale-core", results, machine));
 }
 
 TEST(Scale, ACoreIsAsFastAsItsTcp) {
   Results results;
   std::ostringstream out;
-  EXPECT_THROW(writeScale(out, "scale-core", results), std::runtime_error);
+  EXPECT_THROW(writeScale(out, "scale", results), std::runtime_error);
   results["tcp 1500 send"].value = 0.8; // one end: 0.4; 10 Gbit/s are 1.25e9 octets a second
   results["iwmpa 1500 crc=1 markers=0 write"].value = 1.6;
-  EXPECT_TRUE(writeScale(out, "scale-core", results, {.tcpGigabits = 10}));
+  EXPECT_TRUE(writeScale(out, "scale", results, {.tcpGigabits = 10}));
   EXPECT_NE(out.str().find("A core executes 0.50 · 10⁹ instructions a second."), std::string::npos) << out.str();
-  EXPECT_NE(out.str().find("| WRITE, 64 KiB | 10.0 Gbit | - | 5.00 Gbit | - |"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("| WRITE, 64 KiB | 10.0 Gbit | - | 5.00 Gbit | - | 9.28 | 18.6 |"), std::string::npos) << out.str();
+}
+
+TEST(Scale, TheCheckDividesTheTimesOfEqualNumbersOfCpus) {
+  Results results;
+  results["iwmpa 1500 crc=0 markers=0 write"].value = 3;
+  results["tcp 1500 send"].value = 2;
+  results["iwmpa 1500 crc=0 markers=0 cpus=4 cpus-write-8"].value = 4;
+  results["tcp 1500 cpus=4 cpus-send-8"].value = 5;
+  std::ostringstream out;
+  EXPECT_TRUE(writeScale(out, "scale-check", results));
+  EXPECT_NE(out.str().find("| write | 1.50 | - | - | - | 0.80 |"), std::string::npos) << out.str();
 }
 
 TEST(Document, OnlyTheGeneratedPartsChange) {
