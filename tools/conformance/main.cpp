@@ -30,7 +30,7 @@ const char* const introduction = R"(<!-- SPDX-License-Identifier: GPL-2.0 -->
 # Conformance
 
 The requirements of RFC 5044, of RFC 6581 and of the drafts culley-iwarp-mpa-01 and elzur-iwarp-mpa-tcp-analysis-00, how
-the modules meet them, and which tests carry their IDs. The RFC's text is the authority. `make conformance` runs the tests
+the modules meet them, and which tests carry their IDs. The RFC's text is the authority. Suite `conformance` runs the tests
 and prints for each row whether it has passed; `build/conformance.tsv` names every single test.
 
 - **level**: M must, S should, O optional, I informative, – test vector.

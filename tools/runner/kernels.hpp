@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/** @file kernels.hpp @brief The table of `make kernels`: what each stage has shown on each kernel. */
+/** @file kernels.hpp @brief The table of `make test SUITE=kernels`: what each stage has shown on each kernel. */
 #pragma once
 
 #include <iosfwd>
