@@ -364,7 +364,7 @@ static int cq_share(struct iwm_cq *cq, struct ib_udata *udata)
 /**
  * iwm_create_cq() - make a completion queue
  * @ibcq: object that the core has allocated
- * @attr: size and completion vector
+ * @attr: size
  * @attrs: struct siw_uresp_create_cq out; NULL for kernel consumers
  *
  * Context: process.
@@ -400,7 +400,7 @@ int iwm_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	/* A kernel CQ stays armed when its ring is replaced. */
 	cq->ctrl = udata ? (struct siw_cq_ctrl *)&cq->ring[cq->num_cqe] :
 			   &cq->own_ctrl;
-	iwm_notify_init(cq, attr->comp_vector);
+	iwm_notify_init(cq);
 
 	if (udata) {
 		ret = cq_share(cq, udata);

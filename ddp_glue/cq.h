@@ -37,7 +37,7 @@ int iwm_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
 int iwm_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /* notify.c */
-void iwm_notify_init(struct iwm_cq *cq, u32 vector);
+void iwm_notify_init(struct iwm_cq *cq);
 int iwm_notify_stop(struct ib_cq *ibcq);
 bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc);
 void iwm_notify(struct iwm_cq *cq, bool posting);

@@ -512,7 +512,7 @@ static void dev_describe(struct iwm_dev *dev, struct net_device *netdev)
 
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = num_online_cpus();	/* see notify.c */
+	ibdev->num_comp_vectors = num_online_cpus();
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	/* The doorbell of user space */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);

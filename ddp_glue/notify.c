@@ -1,66 +1,74 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Notification of completions: when the consumer's handler is called, and on
- * which CPU.
+ * Notification of completions: when the consumer's handler is called, and where.
  *
- * Each completion vector belongs to a CPU that was online when the queue was
- * made. A kernel consumer's handler is called there from an inter-processor
- * interrupt, as from an RNIC's interrupt: consumers that spread their queues
- * over the vectors spread their work over the CPUs. The handler of a user CQ
- * only wakes a process, and is called on the current CPU.
+ * The handler is called on the CPU that has written the completion, just as an
+ * RNIC's interrupt calls it where it arrives. That CPU is awake and has the data
+ * in its caches. A call on another CPU makes that CPU wake up, and disturbs one
+ * that is isolated or runs a real-time task. So a completion vector does not
+ * choose a CPU: the network's receive queues do, by RSS or RPS.
+ *
+ * As verbs require, one CPU at a time calls the handler of a queue. Interrupts
+ * are off, so that posts within the handler wait: see may_send().
  *
  * With PREEMPT_RT a handler may take locks that sleep, as verbs do. There the
- * interrupt only wakes the CPU's thread of irq_work, which calls the handler.
+ * CPU's thread of irq_work calls the handler.
  */
+#include <linux/bottom_half.h>
 #include <linux/completion.h>
-#include <linux/cpumask.h>
 #include "cq.h"
 
-/* Context: interrupts off; on RT the thread of irq_work. */
-static void notify_call(struct iwm_cq *cq)
+static void calls_put(struct iwm_cq *cq)
 {
-	/* Cleared first: a later completion queues a new call. */
-	clear_bit_unlock(IWM_CQ_CALLED, &cq->flags);
-	/* Pairs with test_and_set_bit() in iwm_notify() */
-	smp_mb__after_atomic();
-	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	/* Not wake_up_var(), whose lock sleeps on RT: this is an interrupt. */
 	if (atomic_dec_and_test(&cq->calls))
 		complete(&cq->calls_ended);
 }
 
-/* Context: interrupts off; on the vector's CPU if that is online. */
-static void notify_arrive(void *arg)
+/* Have an interrupt call the handler. Takes over a count of @cq->calls. */
+static void notify_interrupt(struct iwm_cq *cq)
 {
-	struct iwm_cq *cq = arg;
-
-	if (IS_ENABLED(CONFIG_PREEMPT_RT))
-		irq_work_queue(&cq->work);
-	else
-		notify_call(cq);
+	if (!irq_work_queue(&cq->work))
+		calls_put(cq);	/* another call of this function has queued it */
 }
 
-/* If this is the vector's CPU, the handler is called directly. */
-static void notify_send(struct iwm_cq *cq)
+/*
+ * Call the handler, unless another CPU has done so. Takes over a count of
+ * @cq->calls. Context: interrupts off; on RT the thread of irq_work.
+ */
+static void notify_call(struct iwm_cq *cq)
 {
-	unsigned long flags;
-
-	if (likely(!smp_call_function_single_async(cq->cpu, &cq->csd)))
-		return;
-	/* The CPU is offline. Interrupts off here, too: see may_send(). */
-	local_irq_save(flags);
-	notify_arrive(cq);
-	local_irq_restore(flags);
+	if (!test_and_set_bit_lock(IWM_CQ_CALLING, &cq->flags)) {
+		/* Cleared first: a later completion wants a new call. */
+		if (test_and_clear_bit(IWM_CQ_CALLED, &cq->flags))
+			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		clear_bit_unlock(IWM_CQ_CALLING, &cq->flags);
+		/* Pairs with test_and_set_bit() in iwm_notify() */
+		smp_mb__after_atomic();
+		/* Another CPU may have left its call to this one. */
+		if (unlikely(test_bit(IWM_CQ_CALLED, &cq->flags))) {
+			notify_interrupt(cq);
+			return;
+		}
+	}
+	calls_put(cq);
 }
 
 static void notify_work(struct irq_work *work)
 {
-	struct iwm_cq *cq = container_of(work, struct iwm_cq, work);
+	notify_call(container_of(work, struct iwm_cq, work));
+}
 
-	if (IS_ENABLED(CONFIG_PREEMPT_RT))
-		notify_call(cq);
-	else
-		notify_send(cq);
+/* As notify_call(). Softirqs that the handler raises run when it has ended. */
+static void notify_here(struct iwm_cq *cq)
+{
+	unsigned long flags;
+
+	local_bh_disable();
+	local_irq_save(flags);
+	notify_call(cq);
+	local_irq_restore(flags);
+	local_bh_enable();
 }
 
 /**
@@ -69,7 +77,8 @@ static void notify_work(struct irq_work *work)
  * @posting: the consumer is within ib_post_send(), and may hold a lock that its
  *	handler takes: the handler is called from an interrupt
  *
- * A pending call that has not begun serves this notification, too.
+ * A pending call that has not begun serves this notification, too. The handler
+ * of a program's queue only wakes a process.
  *
  * Context: any that does not hold cq->lock.
  */
@@ -84,10 +93,10 @@ void iwm_notify(struct iwm_cq *cq, bool posting)
 	if (test_and_set_bit(IWM_CQ_CALLED, &cq->flags))
 		return;
 	atomic_inc(&cq->calls);
-	if (unlikely(posting) && !IS_ENABLED(CONFIG_PREEMPT_RT))
-		irq_work_queue(&cq->work);
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || posting || irqs_disabled())
+		notify_interrupt(cq);
 	else
-		notify_send(cq);
+		notify_here(cq);
 }
 
 /*
@@ -183,34 +192,14 @@ int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
 	return 0;
 }
 
-/*
- * The CPU of a completion vector. This does not take the CPU hotplug lock: its
- * holders allocate memory, and memory reclaim may wait for this queue to be
- * made, when storage reconnects. A stale answer does no harm: iwm_notify()
- * calls the handler on another CPU when this one is offline.
- */
-static int vector_cpu(u32 vector)
-{
-	int cpu;
-
-	vector %= num_online_cpus();
-	for_each_online_cpu(cpu)
-		if (!vector--)
-			return cpu;
-	return cpumask_first(cpu_online_mask);
-}
-
 /**
  * iwm_notify_init() - prepare a new queue for notification
  * @cq: completion queue with its lock and @cq->ctrl
- * @vector: completion vector, of ib_device.num_comp_vectors
  *
  * Context: process.
  */
-void iwm_notify_init(struct iwm_cq *cq, u32 vector)
+void iwm_notify_init(struct iwm_cq *cq)
 {
-	cq->cpu = vector_cpu(vector);
-	INIT_CSD(&cq->csd, notify_arrive, cq);
 	init_irq_work(&cq->work, notify_work);
 	atomic_set(&cq->calls, 1);	/* until iwm_notify_stop() */
 	init_completion(&cq->calls_ended);

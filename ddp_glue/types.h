@@ -18,7 +18,6 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/refcount.h>
-#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -189,7 +188,8 @@ struct iwm_mr {
 
 /* Bits of iwm_cq.flags */
 enum {
-	IWM_CQ_CALLED,	/* a call of the handler is pending */
+	IWM_CQ_CALLED,	/* a call of the handler is due */
+	IWM_CQ_CALLING,	/* a CPU calls the handler */
 	IWM_CQ_STOPPED,	/* the last call has ended, or is waited for */
 };
 
@@ -202,10 +202,8 @@ enum {
  * @own_ctrl: a kernel CQ's @ctrl
  * @put: next entry to write (@lock)
  * @get: next entry to poll, kernel CQ only (@lock)
- * @cpu: CPU of the completion vector: kernel consumers' handlers run there
- * @csd: calls the handler there; IWM_CQ_CALLED prevents concurrent use
- * @work: sends @csd from an interrupt; IWM_CQ_CALLED guards it in the same way
- * @calls: calls of the handler that have not ended, and one until it is stopped
+ * @work: calls the handler from an interrupt
+ * @calls: users of @work and the handler, and one until these are stopped
  * @calls_ended: @calls is 0
  * @mod_count: completions that a notification may wait for, 0: none (@lock)
  * @mod_usec: longest wait of a notification (@lock)
@@ -227,9 +225,7 @@ struct iwm_cq {
 	bool overflowed;		/* IB_EVENT_CQ_ERR was raised (@lock) */
 	struct rdma_user_mmap_entry *mmap_entry;
 
-	int cpu;
 	unsigned long flags;
-	call_single_data_t csd;
 	struct irq_work work;
 	atomic_t calls;
 	struct completion calls_ended;

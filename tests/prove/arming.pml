@@ -4,7 +4,8 @@
  *
  * Code: ddp_glue/cq.c (iwm_cq_add(), cq_put(), iwm_poll_cq(),
  * iwm_req_notify_cq()), ddp_glue/notify.c (iwm_notify_due(), iwm_notify(),
- * notify_call(), notify_later(), notify_timeout(), iwm_notify_stop()), and
+ * notify_call(), notify_interrupt(), notify_later(), notify_timeout(),
+ * iwm_notify_stop()), and
  * siw_notify_cq() and siw_poll_cq() of libsiw, which use no lock.
  *
  * Properties (Documentation/locking.md, "Arming a CQ"):
@@ -12,7 +13,7 @@
  *   every completion for which it asked an event;
  * - an arm causes one event at most;
  * - the consumer reads each entry once, when it is complete;
- * - the handler is not called after the queue is destroyed.
+ * - one CPU at a time calls the handler, and none after the queue is destroyed.
  *
  * Memory is modelled as in rings.pml: each CPU has a buffer for each location,
  * and only a release store waits for the earlier ones. A full barrier or the
@@ -35,6 +36,8 @@
  * MUTANT arm-is-not-taken           -DUSER -DARM_STAYS
  * MUTANT valid-before-complete      -DUSER -DNO_RELEASE_STORE
  * MUTANT called-cleared-late        -DKERNEL -DCALL_CLEARS_LATE
+ * MUTANT two-calls-at-once          -DKERNEL -DNO_CALLING
+ * MUTANT call-is-left-to-nobody     -DKERNEL -DNO_LOOK_AGAIN
  * MUTANT held-back-without-timer    -DKERNEL -DMODERATE=2 -DNO_TIMER
  * MUTANT destroy-without-waiting    -DKERNEL -DNO_STOP_WAIT
  * MUTANT timer-cancelled-last       -DKERNEL -DMODERATE=2 -DCANCEL_LAST
@@ -59,7 +62,7 @@
 #define CONSUMER	0
 #define ADDER_1		1
 #define ADDER_2		2
-#define VECTOR		3	/* the completion vector's, and the timer's */
+#define TIMER		3	/* the timer's, and that of interrupts */
 
 byte mem[NUM_WORDS];
 chan sb[4] = [3] of { byte, byte, bool };
@@ -69,7 +72,8 @@ byte put, held_back;		/* guarded by cq->lock */
 byte adders = 2;		/* adders that use the queue */
 byte got;			/* the consumer's index */
 byte events, calls, arms, fired;
-bool ipi, timer, timer_runs, destroyed;
+bool calling;			/* IWM_CQ_CALLING */
+bool interrupt, timer, timer_runs, in_handler, destroyed;
 
 #define store(w, v)		sb[me]!w, v, false
 #define store_release(w, v)	sb[me]!w, v, true
@@ -97,24 +101,92 @@ inline spin_unlock()
 	atomic { mb(); lock = false }
 }
 
-/* The consumer's handler, which wakes the consumer */
-inline comp_handler()
+/* A program's handler, which wakes the program: any number at once */
+inline wake()
 {
 	d_step { assert(!destroyed); events++ }
 }
 
+/* A kernel consumer's handler, which wakes the consumer and then ends */
+inline comp_handler()
+{
+	d_step { assert(!destroyed && !in_handler); in_handler = true; events++ };
+	in_handler = false
+}
+
+inline notify_interrupt()
+{
+	atomic {
+		if
+		:: interrupt -> calls--
+		:: else -> interrupt = true
+		fi
+	}
+}
+
+inline notify_call()
+{
+	atomic {
+		mb();
+		if
+		:: calling -> mine = false
+		:: else -> mine = true
+		fi;
+#ifndef NO_CALLING
+		calling = true
+#endif
+	};
+	if
+	:: mine ->
+#ifdef CALL_CLEARS_LATE
+		due = mem[CALLED];
+#else
+		atomic { mb(); due = mem[CALLED]; mem[CALLED] = 0 };
+#endif
+		if
+		:: due -> comp_handler()
+		:: else
+		fi;
+#ifdef CALL_CLEARS_LATE
+		mem[CALLED] = 0;
+#endif
+		calling = false;
+#ifndef NO_LOOK_AGAIN
+		if
+		:: mem[CALLED] -> notify_interrupt()
+		:: else -> calls--
+		fi
+#else
+		calls--
+#endif
+	:: else -> calls--
+	fi;
+	mine = false;
+	due = false
+}
+
+/* The completion is written within a post, or elsewhere. */
 inline iwm_notify()
 {
 #ifdef USER
-	comp_handler();
+	wake();
 #else
 	atomic {
 		mb();
 		if
-		:: mem[CALLED]
-		:: else -> mem[CALLED] = 1; calls++; ipi = true
+		:: mem[CALLED] -> due = false
+		:: else -> mem[CALLED] = 1; calls++; due = true
 		fi
-	}
+	};
+	if
+	:: due ->
+		if
+		:: notify_interrupt()
+		:: notify_call()
+		fi
+	:: else
+	fi;
+	due = false
 #endif
 }
 
@@ -135,7 +207,7 @@ inline take_arm(v)
 proctype adder(byte me)
 {
 	byte arm, match;
-	bool notify;
+	bool notify, mine, due;
 
 	do
 	:: true ->
@@ -190,8 +262,8 @@ proctype adder(byte me)
 /* notify_timeout() */
 active proctype burst()
 {
-	byte me = VECTOR, arm;
-	bool notify;
+	byte me = TIMER, arm;
+	bool notify, mine, due;
 
 end:	do
 	:: atomic { timer -> timer = false; timer_runs = true };
@@ -213,24 +285,18 @@ end:	do
 	od
 }
 
-/* notify_call(), in the interrupt */
-active proctype vector()
+#ifdef KERNEL
+/* notify_work() */
+active proctype irq_work()
 {
-	byte me = VECTOR;
+	byte me = TIMER;
+	bool mine, due;
 
 end:	do
-	:: ipi ->
-		ipi = false;
-#ifdef CALL_CLEARS_LATE
-		comp_handler();
-		mem[CALLED] = 0;
-#else
-		mem[CALLED] = 0;
-		comp_handler();
-#endif
-		calls--
+	:: interrupt -> interrupt = false; notify_call()
 	od
 }
+#endif
 
 /* Poll all entries that are there; in user space without the lock. */
 inline poll()

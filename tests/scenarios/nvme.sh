@@ -31,6 +31,26 @@ for markers in N Y; do
   check "16 MiB in 4 KiB pieces, compared" write_and_read 4096
   check "detach" nvme_detach
 done
+say "a real-time task has another CPU to itself"
+# beside_hog COMMAND...: its real-time task never leaves the last CPU.
+beside_hog() {
+  local runtime status hog
+  runtime=$(sysctl -n kernel.sched_rt_runtime_us)
+  sysctl -qw kernel.sched_rt_runtime_us=-1
+  taskset -c $(($(nproc) - 1)) chrt -f 50 bash -c 'while :; do :; done' &
+  hog=$!
+  "$@"
+  status=$?
+  kill $hog
+  wait $hog
+  sysctl -qw kernel.sched_rt_runtime_us="$runtime"
+  return $status
+}
+if check "attach" nvme_attach; then
+  check "I/O on CPU 0 goes on" beside_hog bounded 60 \
+    taskset -c 0 dd if=/dev/zero of=/dev/nvme0n1 bs=4k count=500 oflag=direct conv=nocreat
+  check "detach" nvme_detach
+fi
 say "the link is deleted while the disk is in use"
 if check "attach" nvme_attach; then
   before=$(octets)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues: polling contexts, vectors, sizes, and moderation of
- * notifications.
+ * Completion queues: polling contexts, where handlers are called, sizes, and
+ * moderation of notifications.
  */
-#include <linux/cpu.h>
-#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include "kverbs.h"
@@ -60,22 +60,16 @@ static void poll_direct(struct kv_case *t)
 	exchange(t, IB_POLL_DIRECT);
 }
 
-/* Each vector has its own CPU, and its completions are handled there. */
-static void vectors(struct kv_case *t, enum ib_poll_context poll)
+/* Completions are handled on the CPU that sends and receives. */
+static void handled_here(struct kv_case *t, enum ib_poll_context poll)
 {
-	cpumask_var_t seen;
-	int vector = 0, i;
+	const struct kv_options o = { .poll = poll, .alike = true };
+	struct kv_work *send, *recv;
+	struct ib_sge out, in;
+	int cpu, i;
 
-	if (!zalloc_cpumask_var(&seen, GFP_KERNEL)) {
-		kv_fail(t, "no memory");
-		return;
-	}
-	do {
-		const struct kv_options o = { .poll = poll, .vector = vector };
-		struct kv_work *send, *recv;
-		struct ib_sge out, in;
-		int cpu = -1;
-
+	for_each_online_cpu(cpu) {
+		set_cpus_allowed_ptr(current, cpumask_of(cpu));
 		kv_connect(t, &o);
 		out = kv_dma_sge(kv_region(&t->client, 1), 64);
 		in = kv_dma_sge(kv_region(&t->server, 1), 64);
@@ -84,92 +78,141 @@ static void vectors(struct kv_case *t, enum ib_poll_context poll)
 			send = kv_send(&t->client, &out);
 			kv_wait(t, send, IB_WC_SUCCESS);
 			kv_wait(t, recv, IB_WC_SUCCESS);
-			kv_expect(t, cpu < 0 || send->cpu == cpu,
-				  "vector %d: CPU %d, then %d", vector, cpu,
-				  send->cpu);
-			cpu = send->cpu;
+			/* Work that connecting has queued may be elsewhere. */
+			kv_expect(t, !i || (send->cpu == cpu &&
+					    recv->cpu == cpu),
+				  "on CPU %d: SEND handled on %d, receive on %d",
+				  cpu, send->cpu, recv->cpu);
 		}
-		if (!t->failed && cpumask_test_and_set_cpu(cpu, seen))
-			kv_fail(t, "vector %d: CPU %d has another", vector,
-				cpu);
-		i = t->dev ? t->dev->num_comp_vectors : 0;
 		kv_disconnect(t);
-	} while (++vector < i && !t->failed);
-	kv_expect(t, cpumask_weight(seen) == num_online_cpus(),
-		  "%u CPUs of %u", cpumask_weight(seen), num_online_cpus());
-	free_cpumask_var(seen);
+	}
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
 }
 
-static void vectors_softirq(struct kv_case *t)
+static void handled_here_softirq(struct kv_case *t)
 {
-	vectors(t, IB_POLL_SOFTIRQ);
+	handled_here(t, IB_POLL_SOFTIRQ);
 }
 
-static void vectors_workqueue(struct kv_case *t)
+static void handled_here_workqueue(struct kv_case *t)
 {
-	vectors(t, IB_POLL_WORKQUEUE);
+	handled_here(t, IB_POLL_WORKQUEUE);
 }
 
-/* ---- CPU hotplug ---- */
+/* ---- Two CPUs complete on one queue ---- */
 
-/* A queue that is created while a CPU comes up. */
-static struct hotplug {
+#define BATCH	32
+
+struct alone {
 	struct kv_case *t;
-	struct work_struct work;
-	struct completion made;
-	bool waited;
-} hotplug;
+	struct work_struct post;
+	struct kv_work *sends[BATCH];
+	struct ib_sge sge;
+	atomic_t inside;
+	bool twice;
+};
 
-static void hotplug_handler(struct ib_cq *cq, void *context)
+static void alone_handler(struct ib_cq *cq, void *context)
 {
+	struct kv_case *t = context;
+	struct alone *a = t->arg;
+	struct ib_wc wc;
+	int i;
+
+	if (atomic_inc_return(&a->inside) != 1)
+		WRITE_ONCE(a->twice, true);
+	do {
+		while (ib_poll_cq(cq, 1, &wc) > 0)
+			kv_done(cq, &wc);
+	} while (ib_req_notify_cq(cq, IB_CQ_NEXT_COMP |
+				  IB_CQ_REPORT_MISSED_EVENTS) > 0);
+	for (i = 0; i < 6; i++)
+		udelay(8);	/* for a completion that finds the queue armed */
+	atomic_dec(&a->inside);
 }
 
-static void hotplug_make(struct work_struct *work)
+static void post_sends(struct kv_end *end, struct kv_work **sends,
+		       struct ib_sge *sge)
 {
-	const struct ib_cq_init_attr attr = { .cqe = 16, .comp_vector = 1 };
-	struct ib_cq *cq = ib_create_cq(hotplug.t->dev, hotplug_handler, NULL,
-					NULL, &attr);
+	int i;
 
-	if (IS_ERR(cq))
-		kv_fail(hotplug.t, "ib_create_cq: %pe", cq);
-	else
-		ib_destroy_cq(cq);
-	complete(&hotplug.made);
+	for (i = 0; i < BATCH; i++) {
+		struct ib_send_wr wr = {
+			.opcode = IB_WR_SEND,
+			.sg_list = sge,
+			.num_sge = 1,
+		};
+
+		kv_post(end, sends[i], &wr);
+	}
 }
 
-/* Context: the CPU hotplug lock is held. */
-static int hotplug_comes(unsigned int cpu)
+static void alone_post(struct work_struct *work)
 {
-	queue_work(system_unbound_wq, &hotplug.work);
-	hotplug.waited = wait_for_completion_timeout(&hotplug.made, KV_WAIT);
-	return 0;
+	struct alone *a = container_of(work, struct alone, post);
+
+	post_sends(&a->t->server, a->sends, &a->sge);
 }
 
-/* Creating a queue must not wait for the hotplug lock: reclaim may need it. */
-static void cpu_comes(struct kv_case *t)
+/*
+ * SENDs of both ends at once: the client's queue gets its own SENDs' completions
+ * on one CPU, and those of its receives on another.
+ */
+static void alone_round(struct kv_case *t, struct alone *a, struct ib_sge *sge)
 {
-	static const struct kv_options o = { .poll = IB_POLL_WORKQUEUE };
-	unsigned int cpu = cpumask_last(cpu_online_mask);
-	int state;
+	struct kv_work *sends[BATCH], *recvs[2 * BATCH];
+	int i;
+
+	for (i = 0; i < BATCH; i++) {
+		recvs[2 * i] = kv_recv(&t->client, sge);
+		recvs[2 * i + 1] = kv_recv(&t->server, &a->sge);
+		sends[i] = kv_work(t);
+		a->sends[i] = kv_work(t);
+	}
+	queue_work_on(cpumask_last(cpu_online_mask), system_highpri_wq,
+		      &a->post);
+	post_sends(&t->client, sends, sge);
+	flush_work(&a->post);
+	for (i = 0; i < BATCH; i++) {
+		kv_wait(t, sends[i], IB_WC_SUCCESS);
+		kv_wait(t, a->sends[i], IB_WC_SUCCESS);
+		kv_wait(t, recvs[2 * i], IB_WC_SUCCESS);
+		kv_wait(t, recvs[2 * i + 1], IB_WC_SUCCESS);
+	}
+}
+
+static void alone_connection(struct kv_case *t, struct alone *a)
+{
+	static const struct kv_options o = { .handler = alone_handler,
+					     .one_cq = true };
+	struct ib_sge sge;
+	int i;
 
 	kv_connect(t, &o);
-	if (t->failed || !cpu)
-		return;
-	hotplug.t = t;
-	hotplug.waited = false;
-	INIT_WORK(&hotplug.work, hotplug_make);
-	init_completion(&hotplug.made);
-	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "kverbs:comes",
-					  hotplug_comes, NULL);
-	kv_expect(t, state >= 0, "cpuhp_setup_state: %d", state);
-	if (t->failed)
-		return;
-	kv_expect(t, !remove_cpu(cpu), "remove_cpu");
-	kv_expect(t, !add_cpu(cpu), "add_cpu");
-	flush_work(&hotplug.work);
-	cpuhp_remove_state_nocalls(state);
-	kv_expect(t, hotplug.waited, "the queue is made when the CPU is there");
-	kv_sync(t);
+	if (!t->failed) {
+		sge = kv_dma_sge(kv_region(&t->client, 1), 64);
+		a->sge = kv_dma_sge(kv_region(&t->server, 1), 64);
+		ib_req_notify_cq(t->client.scq, IB_CQ_NEXT_COMP);
+	}
+	for (i = 0; i < 7 && !t->failed; i++)
+		alone_round(t, a, &sge);
+	kv_disconnect(t);
+}
+
+static void handler_alone(struct kv_case *t)
+{
+	struct alone a = { .t = t };
+	int i;
+
+	INIT_WORK_ONSTACK(&a.post, alone_post);
+	t->arg = &a;
+	set_cpus_allowed_ptr(current,
+			     cpumask_of(cpumask_first(cpu_online_mask)));
+	for (i = 0; i < 5 && !t->failed; i++)
+		alone_connection(t, &a);
+	kv_expect(t, !a.twice, "two CPUs called the handler at once");
+	destroy_work_on_stack(&a.post);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
 }
 
 /* ---- Sizes ---- */
@@ -311,7 +354,7 @@ static void watched_poll(struct work_struct *work)
 				  IB_CQ_REPORT_MISSED_EVENTS) > 0);
 }
 
-/* Context: the CPU of the vector, interrupts off. */
+/* Context: interrupts off. */
 static void watched_handler(struct ib_cq *cq, void *context)
 {
 	struct kv_case *t = context;
@@ -392,9 +435,9 @@ const struct kv_entry kv_cq_cases[] = {
 	{ "poll-workqueue", poll_workqueue },
 	{ "poll-unbound", poll_unbound },
 	{ "poll-direct", poll_direct },
-	{ "vectors-softirq", vectors_softirq },
-	{ "vectors-workqueue", vectors_workqueue },
-	{ "cpu-comes", cpu_comes, KV_CANNOT_HOTPLUG },
+	{ "handled-here-softirq", handled_here_softirq },
+	{ "handled-here-workqueue", handled_here_workqueue },
+	{ "handler-alone", handler_alone },
 	{ "resize-under-load", resize_under_load, KV_CANNOT_RESIZE },
 	{ "resize-keeps", resize_keeps, KV_CANNOT_RESIZE },
 	{ "overflow", overflow_ends },

@@ -596,7 +596,6 @@ static long post_all(void *arg)
 	return 0;
 }
 
-/* The poster is on the vector's CPU, which calls the handler. */
 static void posts_after_end(struct kv_case *t)
 {
 	const struct kv_options o = { .handler = late_handler,

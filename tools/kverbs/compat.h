@@ -23,15 +23,6 @@ static inline int ib_resize_cq(struct ib_cq *cq, int cqe)
 }
 #endif
 
-/* Why the case with CPU hotplug cannot run, or NULL */
-#ifdef CONFIG_HOTPLUG_CPU
-#define KV_CANNOT_HOTPLUG	NULL
-#else
-#define KV_CANNOT_HOTPLUG	"this kernel's CPUs stay"
-#define remove_cpu(cpu)		(-EOPNOTSUPP)
-#define add_cpu(cpu)		(-EOPNOTSUPP)
-#endif
-
 #ifndef HAVE_TIMER_DESTROY_ON_STACK
 #define timer_destroy_on_stack	destroy_timer_on_stack
 #endif

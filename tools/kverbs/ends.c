@@ -140,16 +140,12 @@ static void make_srq(struct kv_end *end, int depth)
 static struct ib_cq *make_cq(struct kv_end *end, const struct kv_options *o,
 			     ib_comp_handler handler)
 {
-	struct ib_cq_init_attr attr = {
-		.cqe = o->cqe,
-		.comp_vector = o->vector,
-	};
+	const struct ib_cq_init_attr attr = { .cqe = o->cqe };
 	struct ib_cq *cq;
 
 	cq = handler ? ib_create_cq(end->id->device, handler, NULL, end->t,
 				    &attr) :
-		       ib_alloc_cq(end->id->device, end, o->cqe, o->vector,
-				   o->poll);
+		       ib_alloc_cq(end->id->device, end, o->cqe, 0, o->poll);
 	if (!IS_ERR(cq))
 		return cq;
 	kv_fail(end->t, "completion queue: %pe", cq);

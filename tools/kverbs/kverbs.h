@@ -68,7 +68,6 @@ struct kv_end {
 /**
  * struct kv_options - properties of an end
  * @poll: polling context of its CQs
- * @vector: their completion vector
  * @cqe: their size
  * @depth: depth of the send and of the receive queue
  * @reads: IRD and ORD
@@ -81,7 +80,6 @@ struct kv_end {
  */
 struct kv_options {
 	enum ib_poll_context poll;
-	int vector;
 	int cqe;
 	int depth;
 	u8 reads;
