@@ -25,7 +25,7 @@ much_charged() {
   now=$(kernel_memory)
   [ "$now" -le $highest ] || highest=$now
   echo "at most $highest bytes were charged"
-  [ $highest -ge $((4 << 20)) ]
+  [ $highest -ge $((2 << 20)) ]
 }
 little_charged() { [ "$(kernel_memory)" -lt $((1 << 20)) ]; }
 charged() {
