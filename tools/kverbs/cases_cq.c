@@ -60,6 +60,18 @@ static void poll_direct(struct kv_case *t)
 	exchange(t, IB_POLL_DIRECT);
 }
 
+/* Of a queue that the core does not poll */
+static void drain_and_arm(struct ib_cq *cq)
+{
+	struct ib_wc wc;
+
+	do {
+		while (ib_poll_cq(cq, 1, &wc) > 0)
+			kv_done(cq, &wc);
+	} while (ib_req_notify_cq(cq, IB_CQ_NEXT_COMP |
+				  IB_CQ_REPORT_MISSED_EVENTS) > 0);
+}
+
 /* Completions are handled on the CPU that sends and receives. */
 static void handled_here(struct kv_case *t, enum ib_poll_context poll)
 {
@@ -116,16 +128,11 @@ static void alone_handler(struct ib_cq *cq, void *context)
 {
 	struct kv_case *t = context;
 	struct alone *a = t->arg;
-	struct ib_wc wc;
 	int i;
 
 	if (atomic_inc_return(&a->inside) != 1)
 		WRITE_ONCE(a->twice, true);
-	do {
-		while (ib_poll_cq(cq, 1, &wc) > 0)
-			kv_done(cq, &wc);
-	} while (ib_req_notify_cq(cq, IB_CQ_NEXT_COMP |
-				  IB_CQ_REPORT_MISSED_EVENTS) > 0);
+	drain_and_arm(cq);
 	for (i = 0; i < 6; i++)
 		udelay(8);	/* for a completion that finds the queue armed */
 	atomic_dec(&a->inside);
@@ -136,15 +143,8 @@ static void post_sends(struct kv_end *end, struct kv_work **sends,
 {
 	int i;
 
-	for (i = 0; i < BATCH; i++) {
-		struct ib_send_wr wr = {
-			.opcode = IB_WR_SEND,
-			.sg_list = sge,
-			.num_sge = 1,
-		};
-
-		kv_post(end, sends[i], &wr);
-	}
+	for (i = 0; i < BATCH; i++)
+		kv_post_send(end, sends[i], sge, 1);
 }
 
 static void alone_post(struct work_struct *work)
@@ -344,14 +344,7 @@ struct watched {
 
 static void watched_poll(struct work_struct *work)
 {
-	struct watched *w = container_of(work, struct watched, work);
-	struct ib_wc wc;
-
-	do {
-		while (ib_poll_cq(w->cq, 1, &wc) > 0)
-			kv_done(w->cq, &wc);
-	} while (ib_req_notify_cq(w->cq, IB_CQ_NEXT_COMP |
-				  IB_CQ_REPORT_MISSED_EVENTS) > 0);
+	drain_and_arm(container_of(work, struct watched, work)->cq);
 }
 
 /* Context: interrupts off. */

@@ -382,10 +382,9 @@ struct kv_work *kv_recv(struct kv_end *end, const struct ib_sge *sge)
 	return work;
 }
 
-struct kv_work *kv_send_sges(struct kv_end *end, struct ib_sge *sge,
-			     int num_sge)
+void kv_post_send(struct kv_end *end, struct kv_work *work,
+		  struct ib_sge *sge, int num_sge)
 {
-	struct kv_work *work = kv_work(end->t);
 	struct ib_send_wr wr = {
 		.opcode = IB_WR_SEND,
 		.sg_list = sge,
@@ -393,6 +392,14 @@ struct kv_work *kv_send_sges(struct kv_end *end, struct ib_sge *sge,
 	};
 
 	kv_post(end, work, &wr);
+}
+
+struct kv_work *kv_send_sges(struct kv_end *end, struct ib_sge *sge,
+			     int num_sge)
+{
+	struct kv_work *work = kv_work(end->t);
+
+	kv_post_send(end, work, sge, num_sge);
 	return work;
 }
 

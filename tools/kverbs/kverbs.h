@@ -127,6 +127,8 @@ void kv_wait(struct kv_case *t, struct kv_work *work,
 	     enum ib_wc_status status);
 struct kv_work *kv_recv(struct kv_end *end, const struct ib_sge *sge);
 struct kv_work *kv_send(struct kv_end *end, const struct ib_sge *sge);
+void kv_post_send(struct kv_end *end, struct kv_work *work,
+		  struct ib_sge *sge, int num_sge);
 struct kv_work *kv_send_sges(struct kv_end *end, struct ib_sge *sge,
 			     int num_sge);
 struct kv_work *kv_rdma(struct kv_end *end, enum ib_wr_opcode opcode,
