@@ -5,7 +5,7 @@
 #   T=NAME            only the tests, rows or kernels whose name contains NAME
 #   KERNEL=6.1|6.12|7 Debian's kernel to build for and to boot; also 7.2, 6.1-oldest, 6.1-rt
 #                     (default: the machine's: 6.1 on Debian 12, 6.12 on 13)
-#   KVER=RELEASE      the release to install for (default: the running kernel)
+#   KVER=RELEASE      one release of it, whose headers are installed (make install: the running one)
 #   ARCH=NAME         arm64, s390x, ppc64el or riscv64, emulated: modules, unit, scenarios, kernels
 #   ROWS="WORDS,..."  make bench: only rows with all words of a selection; cpus, link, veth, native
 #   RECORD=1          make bench: put the figures into the record, the pages and the plots
