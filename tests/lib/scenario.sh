@@ -12,7 +12,7 @@
 
 set -u
 if [ ! -e /run/vm/command ] && [ -z "${HOST:-}" ]; then
-  echo "$0: kills the processes of all network namespaces and deletes all RDMA links of this machine, and so belongs into a guest:" >&2
+  echo "$0: kills the processes of all network namespaces and deletes all RDMA links of this machine, and so belongs in a guest:" >&2
   echo "make test SUITE=scenarios T=$(basename "$0" .sh) (HOST=1 runs it here)" >&2
   exit 2
 fi
