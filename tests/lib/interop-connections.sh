@@ -92,6 +92,26 @@ terminated() {
     return 1
   fi
 }
+# late FROM TO, after `connected recvs=1 recvs=1` and traffic: FROM sends before TO posts a receive. The message waits at TO, with a READ
+# behind it, and nothing is lost.
+late() {
+  local rkey addr waited from=$1 to=$2
+  waited=$(waits_at "$to")
+  from_now
+  ask "$to" "info 0" || return 1
+  rkey=$(field "$to" mr=0 rkey) addr=$(field "$to" mr=0 addr)
+  ask "$from" "send 3000 8" && ask "$from" "read 5000 $rkey $addr" && until_true 30 waited_at "$to" "$waited" || return 1
+  ! heard "$to" 'event=DISCONNECTED' && ! heard "$from" 'op=READ' || return 1
+  ask "$to" "recv 1" && says "$to" 'op=RECV status=SUCCESS bytes=3000' && says "$from" 'op=READ status=SUCCESS' || return 1
+  ask "$to" "sum 0 0 5000" | grep " sum=$(field "$from" op=READ sum)\$"
+}
+waits_at() { if [ "$1" = here ]; then counter rd0 rx_waits; else far 'counter rd0 rx_waits'; fi; }
+waited_at() { [ "$(waits_at "$1")" -gt "$2" ]; }
+# may_wait MS: for how long a message may wait, at each iwmpa
+may_wait() {
+  { [ "$mine" != iwmpa ] || set_device rd0 receive_wait "$1"; } &&
+    { [ "$theirs" != iwmpa ] || far "set_device rd0 receive_wait $1"; } || fail "receive_wait $1"
+}
 
 connections() {
   local octets what
@@ -115,6 +135,13 @@ connections() {
     check "Terminate: $what, by this side's receiver" eval "connected && traffic && terminated $what there here"
     all_reset >/dev/null
   done
+  may_wait 600000
+  for what in "there here $mine" "here there $theirs"; do
+    [[ $what == *iwmpa ]] || continue # siw ends the connection
+    check "a receive that is late: ${what% *}" eval "connected recvs=1 recvs=1 && traffic && late ${what% *}"
+    all_reset >/dev/null
+  done
+  may_wait 10000
   targets_end
 }
 
