@@ -61,6 +61,10 @@ before=$(counter rd2 connections)
 check "2,000 connections" together 1 2000
 check "1,000 connections: four pairs at once" together 4 250
 check "3,000 connections were counted" all_counted $((before + 3000))
+ulimit -n 65536
+set_device rd2 receive_wait 600000 || fail "receive_wait"
+cases "SENDs of 1,000 connections wait for one SRQ" \
+  bounded 300 verbs-test run late-srq --count 1000 --addr 10.9.0.2 --server-ns h2 --client-ns h1
 check "nothing is open afterwards" until_true 20 nothing_open
 check "no socket is left" until_true 60 no_more_sockets_than "$sockets"
 check "no memory is leaked: at most 2 KiB for each connection" until_true 60 no_less_memory_than "$memory" 6000

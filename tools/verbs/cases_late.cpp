@@ -110,7 +110,7 @@ void lateStream(Context& c) {
 
 /** Connections that wait for an SRQ get its receives, each one message, however few are posted at once. */
 void lateShared(Context& c) {
-  constexpr unsigned connections = 8, rounds = 4;
+  const unsigned connections = c.count ? c.count : 8, rounds = 4;
   const Pair probe(c.place);
   ibv_srq_init_attr init{};
   init.attr = {connections, 1, 0};
@@ -214,7 +214,7 @@ const VerbsCase table[] = {
     {"late-receive", "", "a SEND of several segments waits, a WRITE and a READ behind it (--count)", lateReceive},
     {"late-both-ways", "", "a SEND waits at each end", lateBothWays},
     {"late-stream", "", "300 messages, a receive at a time (--count)", lateStream},
-    {"late-srq", "", "8 connections wait for one SRQ", lateShared},
+    {"late-srq", "", "8 connections wait for one SRQ (--count)", lateShared},
     {"late-closed", "", "the peer disconnects behind a SEND that waits", lateClosed},
     {"late-left", "", "destroy, error and disconnect at the end where a SEND waits", lateLeft},
     {"late-never", "", "a SEND that waits in vain; receive_wait must be short", lateNever},
