@@ -273,6 +273,12 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
     const Result* const result = find(results, row.text());
     return result && result->segments > 0 ? fixed(result->segments, 1) : "";
   };
+  const auto counted = [&](double Result::* quantity) {
+    return [&, quantity](const Row& row) -> std::string {
+      const Result* const result = find(results, row.text());
+      return result && result->switches > 0 ? fixed(result->*quantity, 2) : "";
+    };
+  };
   const auto rounds = [&](const Row& row) -> std::string {
     const Result* const result = find(results, row.text());
     if (!result || !result->second)
@@ -296,6 +302,10 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
   if (table.repeatable && !table.group.empty()) {
     writeGrid(out, "Latency: ns from the call to the end of an I/O", makeGrid(table, rows, latency), format);
     writeGrid(out, "TCP segments for each I/O, both directions", makeGrid(table, rows, segments), format);
+  }
+  if (table.name == "cpus-nvme") {
+    writeGrid(out, "Interrupts between CPUs for each I/O", makeGrid(table, rows, counted(&Result::calls)), format);
+    writeGrid(out, "Context switches for each I/O", makeGrid(table, rows, counted(&Result::switches)), format);
   }
   if (table.name == "native" || table.name == "cpus-nvme")
     writeGrid(out, "How much longer the second best round and the worst round took", makeGrid(table, rows, rounds), format);

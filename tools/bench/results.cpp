@@ -40,6 +40,15 @@ std::string word(const std::string& line, const std::string& name) {
   return line.substr(at, line.find(' ', at) - at);
 }
 
+/** The median of a quantity for each operation. */
+double medianOf(const std::vector<Repeat>& repeats, std::uint64_t Repeat::* quantity) {
+  std::vector<double> values;
+  for (const Repeat& repeat : repeats)
+    values.push_back(repeat.operations ? static_cast<double>(repeat.*quantity) / static_cast<double>(repeat.operations) : 0);
+  std::ranges::sort(values);
+  return values[(values.size() - 1) / 2];
+}
+
 /** The repeats of a row that belong to its operation: see Operation::part. */
 std::vector<Repeat> repeatsOf(const Operation& operation, const std::vector<Repeat>& all) {
   if (operation.part.empty())
@@ -133,14 +142,18 @@ GuestLine GuestParser::feed(std::string line) {
       return result;
     result.kind = GuestLine::Kind::Result;
     result.repeat = parseFio(std::exchange(json_, {}));
-    result.repeat.segments = std::exchange(segments_, 0);
+    result.repeat.segments = std::exchange(segments_.since, 0);
+    result.repeat.calls = std::exchange(calls_.since, 0);
+    result.repeat.switches = std::exchange(switches_.since, 0);
   } else if (line.starts_with("Tcp: ")) {
     std::istringstream words(line);
     std::string sent;
     for (int i = 0; i < outSegs; ++i)
       words >> sent;
-    segments_ = std::stoull("0" + sent) - sent_;
-    sent_ += segments_;
+    segments_.feed(std::stoull("0" + sent));
+  } else if (line.starts_with("Cpus: ")) {
+    calls_.feed(field(line, "calls"));
+    switches_.feed(field(line, "switches"));
   } else if (line.starts_with("begin ")) {
     result.kind = GuestLine::Kind::Begin;
     result.row = line.substr(6);
@@ -221,6 +234,8 @@ Result summarize(const Row& row, const RowRepeats& measured) {
 
   const Operation& operation = *row.operation;
   const auto value = [&](const Repeat& repeat) { return figure(operation, repeat); };
+  result.calls = medianOf(repeats, &Repeat::calls);
+  result.switches = medianOf(repeats, &Repeat::switches);
   std::ranges::sort(repeats, {}, value);
   if (!operation.table->repeatable) { // the best of each round
     std::set<std::size_t> seen;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rows.hpp"
@@ -29,6 +30,8 @@ struct Repeat {
   double latency = 0;         ///< fio's: nanoseconds from the call to the end of an operation, on average
   std::size_t round = 0;      ///< how often its row had begun
   std::uint64_t segments = 0; ///< TCP segments that the guest, and thus both ends, sent
+  std::uint64_t calls = 0;    ///< interrupts that a CPU of the guest sent to another
+  std::uint64_t switches = 0; ///< context switches of the guest
 
   std::uint64_t instructions() const { return kernel + user; }
 };
@@ -44,6 +47,8 @@ struct Result {
   double user = 0;      ///< user space's share of the instructions
   double latency = 0;   ///< nanoseconds of one operation, of the median repeat; 0: not known
   double segments = 0;  ///< TCP segments of one operation, both directions, of the median repeat; 0: not known
+  double calls = 0;     ///< interrupts between CPUs of one operation, the median of the repeats
+  double switches = 0;  ///< context switches of one operation, likewise; 0: not known
   bool measured = true; ///< false for a value that comes from an earlier run
 
   double spread() const { return value > 0 ? (max - min) / value : 0; }
@@ -66,7 +71,7 @@ struct GuestLine {
   std::string outcome; ///< end: empty for success, or what went wrong
 };
 
-/** Parses the output of a guest. fio's JSON spans many lines, which make one result; two lines of TCP's counters precede it. */
+/** Parses the output of a guest. fio's JSON, of many lines, makes one result; counters of before and after its run precede it. */
 class GuestParser {
 public:
   /** @param timed the programs' time is the figure, not the count of instructions */
@@ -75,9 +80,15 @@ public:
 
 private:
   bool timed_;
+  /** A counter of the guest. */
+  struct Counter {
+    std::uint64_t last = 0;  ///< since the guest's start
+    std::uint64_t since = 0; ///< between its last two values
+    void feed(std::uint64_t value) { since = value - std::exchange(last, value); }
+  };
+
   std::string json_;
-  std::uint64_t sent_ = 0;     ///< by TCP since the guest's start
-  std::uint64_t segments_ = 0; ///< sent between the last two lines of counters
+  Counter segments_, calls_, switches_;
 };
 
 /** The result in fio's JSON: its virtual nanoseconds, which under -icount are instructions. */

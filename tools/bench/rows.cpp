@@ -118,9 +118,11 @@ constexpr std::array allOperations{
     Operation{&cpus, "cpus-send-8", "8", "--op send --connections 8", "--op send --connections 8", "", "octet", true},
 
     // Arguments as those of nvme; the count is of each job, of which there are half as many as CPUs.
-    storage(cpusNvme, "cpus-nvme-read-4k-32", "read 4K, depth 32", "randread 4k 32 2000"),
+    storage(cpusNvme, "cpus-nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 1000"),
+    storage(cpusNvme, "cpus-nvme-read-4k-32", "depth 32", "randread 4k 32 2000"),
     storage(cpusNvme, "cpus-nvme-read-128k-8", "128K, depth 8", "randread 128k 8 200"),
-    storage(cpusNvme, "cpus-nvme-write-4k-32", "write 4K, depth 32", "randwrite 4k 32 2000"),
+    storage(cpusNvme, "cpus-nvme-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 1000"),
+    storage(cpusNvme, "cpus-nvme-write-4k-32", "depth 32", "randwrite 4k 32 2000"),
     storage(cpusNvme, "cpus-nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 200"),
 
     storage(linkNvme, "link-nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 4000"),
@@ -353,18 +355,18 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
     return vethConfigurations(table, name);
   if (&table == &linkNvme || &table == &linkNfs)
     return linkConfigurations(table, name);
+  std::vector<Configuration> result;
+  if (&table == &cpusNvme) {
+    for (const int count : cpuCounts)
+      if (count > 1 && (isTcp || isIwmpa || name == "rxe"))
+        result.push_back({name, 1500, true, isIwmpa ? Setting{false} : Setting{}, count, false, emulatedDelay});
+    return result;
+  }
   if (name == "rxe" || name == tcpKrb5i)
     return {};
-  std::vector<Configuration> result;
   if (&table == &cpus) {
     for (const int count : cpuCounts)
       result.push_back({name, 1500, isTcp ? Setting{} : false, isIwmpa ? Setting{false} : Setting{}, count});
-    return result;
-  }
-  if (&table == &cpusNvme) {
-    for (const int count : cpuCounts)
-      if (count > 1 && (isTcp || isIwmpa))
-        result.push_back({name, 1500, true, isIwmpa ? Setting{false} : Setting{}, count, false, emulatedDelay});
     return result;
   }
   if (&table == &native) { // MTU by MTU, so that compared rows are adjacent

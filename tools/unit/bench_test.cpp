@@ -116,6 +116,19 @@ TEST(Guest, SegmentsAreOfTheReportBehindThem) {
   EXPECT_EQ(result.latency, 7500.5);
 }
 
+TEST(Guest, CountsOfCpusAreMediansForEachOperation) {
+  const Folder folder;
+  std::string text = "Cpus: calls=70 switches=7900\n";
+  for (const int calls : {90, 190, 8190}) // 20, 100 and 8000 more than before, for 4,000 operations
+    text += "begin a\nCpus: calls=" + std::to_string(calls) + " switches=" + std::to_string(900 + 100 * calls) + "\n" +
+            fioReport("0", 4000, 0) + "\nend\n";
+  const std::vector<RowRepeats> rows = readGuest(folder.write("console", text), "");
+  ASSERT_EQ(rows.size(), 1u);
+  const Result result = summarize(selectRows({"iwmpa cpus=2 cpus-nvme-read-4k-1"}).at(0), rows[0]);
+  EXPECT_EQ(result.calls, 100 / 4000.0);
+  EXPECT_EQ(result.switches, 10000 / 4000.0);
+}
+
 TEST(Guest, OneRunMayHaveTheResultsOfSeveralRows) {
   const Folder folder;
   const auto console = folder.write("console", "begin a\nmemory of=idle n=4 kernel=9000 slab=70\nmemory of=once-busy n=4 "
@@ -248,7 +261,8 @@ TEST(Plan, StorageWithSeveralCpusTakesTurns) {
   const std::string round =
       "over 200 0 row 'tcp 1500 crc=1 cpus=4 delay=200 cpus-nvme-read-4k-32' tcp 1500 1 - 0 nvme randread 4k 32 2000\n"
       "over 200 0 row 'iwmpa 1500 crc=1 markers=0 cpus=4 delay=200 cpus-nvme-read-4k-32' iwmpa 1500 1 0 0 nvme randread 4k 32 "
-      "2000\n";
+      "2000\n"
+      "over 200 0 row 'rxe 1500 crc=1 cpus=4 delay=200 cpus-nvme-read-4k-32' rxe 1500 1 - 0 nvme randread 4k 32 2000\n";
   EXPECT_EQ(plan.str(), round + round);
 }
 
