@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * DDP segments (RFC 5041): build, parse and check headers. Pure: octets in, a
- * struct or an error out.
+ * DDP segments (RFC 5041): build and parse headers. Pure: octets in, a struct
+ * or an error out.
  */
 #ifndef DDP_GLUE_DDP_H
 #define DDP_GLUE_DDP_H
 
 #include <ddp/wire.h>
 
-struct rdmap_error;
-
 /* Offsets of the header fields, RFC 5041 Figures 4 and 5. */
 #define DDP_HDR_DDP_CTRL	0u
-#define DDP_HDR_RDMAP_CTRL	1u
-#define DDP_HDR_STAG	2u	/* untagged: Invalidate STag */
+#define DDP_HDR_ULP_CTRL	1u	/* RsvdULP */
+#define DDP_HDR_STAG		2u	/* untagged: RsvdULP */
 #define DDP_HDR_TO		6u
 #define DDP_HDR_QN		6u
 #define DDP_HDR_MSN		10u
@@ -21,12 +19,12 @@ struct rdmap_error;
 
 /**
  * struct ddp_segment - one DDP segment header in host order
- * @opcode: enum rdmap_opcode
+ * @opcode: RDMAP's, in RsvdULP, which DDP does not look at
  * @tagged: DDP's T bit
  * @last: DDP's L bit
  * @hdr_len: octets of the header, 14 or 18
  * @payload_len: octets behind the header
- * @stag: tagged: the sink's STag; untagged: the Invalidate STag field
+ * @stag: tagged: the sink's STag; untagged: the four octets of RsvdULP
  * @to: tagged: Tagged Offset
  * @qn: untagged: queue number
  * @msn: untagged: Message Sequence Number
@@ -55,6 +53,6 @@ static inline __u32 ddp_hdr_len(__u8 ddp_ctrl)
 __u32 ddp_segment_build(__u8 *hdr, const struct ddp_segment *seg,
 			__u8 version);
 int ddp_segment_parse(const __u8 *hdr, __u32 ulpdu_len, __u8 version,
-		      struct ddp_segment *seg, struct rdmap_error *err);
+		      struct ddp_segment *seg);
 
 #endif /* DDP_GLUE_DDP_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMAP (RFC 5040): the opcode table, the Read Request and Terminate headers.
+ * RDMAP (RFC 5040): the opcode table, its part of a segment's header, the Read
+ * Request and Terminate headers.
  */
 #include <mpa/pure.h>
 
@@ -35,28 +36,62 @@ static const struct opcode_rule opcode_rules[RDMAP_NUM_OPCODES] = {
 	[RDMAP_TERMINATE]	= { .qn = RDMAP_QN_TERMINATE },
 };
 
-static int operation_error(struct rdmap_error *err, __u8 ecode)
+static int error_set(struct rdmap_error *err, __u8 layer, __u8 etype,
+		     __u8 ecode)
 {
-	err->layer = TERM_LAYER_RDMAP;
-	err->etype = RDMAP_ETYPE_OPERATION;
+	err->layer = layer;
+	err->etype = etype;
 	err->ecode = ecode;
 	return -EPROTO;
 }
 
-/**
- * rdmap_unspecified() - report an error that has no code of its own
- * @err: set to RDMAP, Remote Operation Error, Unspecified Error
- *
+static int operation_error(struct rdmap_error *err, __u8 ecode)
+{
+	return error_set(err, TERM_LAYER_RDMAP, RDMAP_ETYPE_OPERATION, ecode);
+}
+
+static int untagged_error(struct rdmap_error *err, __u8 ecode)
+{
+	return error_set(err, TERM_LAYER_DDP, DDP_ETYPE_UNTAGGED, ecode);
+}
+
+static int version_error(struct rdmap_error *err, bool tagged)
+{
+	if (!tagged)
+		return untagged_error(err, DDP_ECODE_UT_VERSION);
+	return error_set(err, TERM_LAYER_DDP, DDP_ETYPE_TAGGED,
+			 DDP_ECODE_T_VERSION);
+}
+
+/*
  * For a ULPDU that ends within a header, and for a Read Request or Terminate
  * that is cut short. DDP's codes refer to the fields of a complete header
  * (section 7.2 of RFC 5041), and its only other type, Local Catastrophic, would
  * blame this side. Unspecified is RDMAP's code for any other fault of the peer.
- *
- * Return: -EPROTO.
  */
-int rdmap_unspecified(struct rdmap_error *err)
+static int unspecified_error(struct rdmap_error *err)
 {
 	return operation_error(err, RDMAP_ECODE_UNSPECIFIED);
+}
+
+/*
+ * The checks of RFC 5041 section 7.1 that need only the segment and the queues
+ * that RDMAP has. The buffers of the Read Request queue are RDMAP's own and 28
+ * octets long. Messages on queues 1 and 2 have one segment, so that only MO 0
+ * is legal.
+ */
+static int queue_check(const struct ddp_segment *seg, struct rdmap_error *err)
+{
+	if (seg->qn >= RDMAP_NUM_QUEUES)
+		return untagged_error(err, DDP_ECODE_UT_INVALID_QN);
+	if (seg->qn == RDMAP_QN_SEND)
+		return 0;
+	if (seg->mo)
+		return untagged_error(err, DDP_ECODE_UT_INVALID_MO);
+	if (seg->qn == RDMAP_QN_READ_REQUEST &&
+	    seg->payload_len > RDMAP_READ_REQUEST_LEN)
+		return untagged_error(err, DDP_ECODE_UT_TOO_LONG);
+	return 0;
 }
 
 /*
@@ -87,16 +122,13 @@ static int header_check(const struct ddp_segment *seg,
 	switch (seg->opcode) {
 	case RDMAP_READ_REQUEST:
 		if (seg->payload_len != RDMAP_READ_REQUEST_LEN)
-			return rdmap_unspecified(err);
-		if (seg->last)
-			return 0;
-		err->layer = TERM_LAYER_DDP;
-		err->etype = DDP_ETYPE_UNTAGGED;
-		err->ecode = DDP_ECODE_UT_TOO_LONG;
-		return -EPROTO;
+			return unspecified_error(err);
+		if (!seg->last)
+			return untagged_error(err, DDP_ECODE_UT_TOO_LONG);
+		return 0;
 	case RDMAP_TERMINATE:
 		if (seg->payload_len < RDMAP_TERM_CTRL_LEN || !seg->last)
-			return rdmap_unspecified(err);
+			return unspecified_error(err);
 		return 0;
 	default:
 		return 0;
@@ -104,18 +136,57 @@ static int header_check(const struct ddp_segment *seg,
 }
 
 /**
- * rdmap_segment_check() - RDMAP's part of checking a segment
- * @ctrl: the RDMAP control octet
- * @version: RDMAP version of this stream, 0 or 1
- * @seg: the decoded segment, which DDP has checked
+ * rdmap_segment_build() - write a segment's header
+ * @hdr: room for DDP_MAX_HDR_LEN octets, any alignment
+ * @seg: the header; @seg->hdr_len and @seg->payload_len are ignored.
+ *       The Invalidate STag field is written for the two Sends that have
+ *       one, and zero otherwise (RFC 5040 section 4.1)
+ * @version: DDP and RDMAP version, 0 or 1
+ *
+ * Return: octets written, 14 (tagged) or 18 (untagged).
+ */
+__u32 rdmap_segment_build(__u8 *hdr, const struct ddp_segment *seg,
+			  __u8 version)
+{
+	hdr[DDP_HDR_ULP_CTRL] = version << RDMAP_VERSION_SHIFT | seg->opcode;
+	if (!seg->tagged)
+		put_unaligned_be32(rdmap_invalidates(seg->opcode) ?
+				   seg->stag : 0, hdr + DDP_HDR_STAG);
+	return ddp_segment_build(hdr, seg, version);
+}
+
+/**
+ * rdmap_segment_parse() - read and check a segment's header
+ * @hdr: the ULPDU's first octets, at least min(@ulpdu_len, 18) of them, any
+ *       alignment
+ * @ulpdu_len: octets of the whole ULPDU, any value
+ * @version: the DDP and RDMAP version of this stream, 0 or 1
+ * @seg: set to the header in host order; not valid on error
  * @err: set on error: the error that the Terminate must report
+ *
+ * Checks everything that needs no state, DDP's part before RDMAP's: the
+ * versions, the queue, the opcode and all lengths. The caller must check STag,
+ * TO, MSN and, for queue 0, MO against its state.
  *
  * Return: 0, or -EPROTO with @err set.
  */
-int rdmap_segment_check(__u8 ctrl, __u8 version,
-			const struct ddp_segment *seg,
-			struct rdmap_error *err)
+int rdmap_segment_parse(const __u8 *hdr, __u32 ulpdu_len, __u8 version,
+			struct ddp_segment *seg, struct rdmap_error *err)
 {
+	int ret = ddp_segment_parse(hdr, ulpdu_len, version, seg);
+	__u8 ctrl;
+
+	if (ret == -EPROTONOSUPPORT)
+		return version_error(err, seg->tagged);
+	if (ret)
+		return unspecified_error(err);
+	if (!seg->tagged) {
+		ret = queue_check(seg, err);
+		if (ret)
+			return ret;
+	}
+	ctrl = hdr[DDP_HDR_ULP_CTRL];
+	seg->opcode = ctrl & RDMAP_CTRL_OPCODE;
 	if ((ctrl & RDMAP_CTRL_VERSION) >> RDMAP_VERSION_SHIFT != version)
 		return operation_error(err, RDMAP_ECODE_VERSION);
 	if (!opcode_expected(seg))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RDMAP messages (RFC 5040): check opcodes, build and parse the headers of Read
- * Requests and Terminates. Pure: octets in, a struct or an error out.
+ * RDMAP messages (RFC 5040) in DDP segments: build, parse and check the headers
+ * of segments, Read Requests and Terminates. Pure: octets in, a struct or an
+ * error out.
  */
 #ifndef DDP_GLUE_RDMAP_H
 #define DDP_GLUE_RDMAP_H
@@ -58,10 +59,10 @@ static inline bool rdmap_invalidates(__u8 opcode)
 	return opcode == RDMAP_SEND_INVAL || opcode == RDMAP_SEND_SE_INVAL;
 }
 
-int rdmap_segment_check(__u8 ctrl, __u8 version,
-			const struct ddp_segment *seg,
-			struct rdmap_error *err);
-int rdmap_unspecified(struct rdmap_error *err);
+__u32 rdmap_segment_build(__u8 *hdr, const struct ddp_segment *seg,
+			  __u8 version);
+int rdmap_segment_parse(const __u8 *hdr, __u32 ulpdu_len, __u8 version,
+			struct ddp_segment *seg, struct rdmap_error *err);
 
 void rdmap_read_build(__u8 *body, const struct rdmap_read *rr);
 void rdmap_read_parse(const __u8 *body, struct rdmap_read *rr);

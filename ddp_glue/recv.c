@@ -538,7 +538,7 @@ int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len)
 	int ret;
 
 	read_header(&s, hdr, len);
-	ret = ddp_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg, &s.err);
+	ret = rdmap_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg, &s.err);
 	WRITE_ONCE(qp->rx->segments, qp->rx->segments + 1);
 	if (likely(!ret))
 		ret = dispatch_segment(&s, read_body);
@@ -574,7 +574,7 @@ int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 	int ret;
 
 	read_header(&s, hdr, len);
-	ret = ddp_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg, &s.err);
+	ret = rdmap_segment_parse(hdr, len, iwm_qp_version(qp), &s.seg, &s.err);
 	if (ret)
 		return ret;
 	if (!seg->tagged || !seg->payload_len)

@@ -133,8 +133,8 @@ static void run_describe(struct iwm_qp *qp, struct tx_run *run)
 	const struct tx_msg *msg = &qp->sq->msg;
 	struct mpa_message *out = &run->out;
 
-	out->hdr_len = ddp_segment_build(out->hdr, &msg->seg,
-					 iwm_qp_version(qp));
+	out->hdr_len = rdmap_segment_build(out->hdr, &msg->seg,
+					   iwm_qp_version(qp));
 	out->last = DDP_CTRL_LAST;
 	out->offset_at = msg->seg.tagged ? DDP_HDR_TO : DDP_HDR_MO;
 	out->offset_is_64 = msg->seg.tagged;
@@ -398,7 +398,7 @@ bool iwm_sq_send_terminate(struct iwm_qp *qp, struct mpa_conn *conn)
 	/* If the connection is not published yet, a kick follows. */
 	if (!conn)
 		return test_bit(IWM_SQ_STOPPED, &sq->flags);
-	ulpdu.hdr_len = ddp_segment_build(hdr, &seg, iwm_qp_version(qp));
+	ulpdu.hdr_len = rdmap_segment_build(hdr, &seg, iwm_qp_version(qp));
 	len = ulpdu.hdr_len + sq->term_len;
 	if (!mpa_tx_room(conn, len)) {
 		ret = hand_over(qp, conn, true);

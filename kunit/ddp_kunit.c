@@ -57,7 +57,7 @@ static int parse(struct kunit *test, const char *text, u32 len, u8 version,
 	hex_decode(all, text);
 	exact = kmemdup(all, min(len, 18u), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, exact);
-	ret = ddp_segment_parse(exact, len, version, seg, err);
+	ret = rdmap_segment_parse(exact, len, version, seg, err);
 	kfree(exact);
 	return ret;
 }
@@ -78,7 +78,7 @@ static void check_good(struct kunit *test, const struct good *row)
 
 	/* Building gives the same header, except bits that are not sent. */
 	n = hex_decode(want, row->hdr);
-	KUNIT_EXPECT_EQ_MSG(test, ddp_segment_build(hdr, &seg, row->version), n, "%s", row->what);
+	KUNIT_EXPECT_EQ_MSG(test, rdmap_segment_build(hdr, &seg, row->version), n, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, hdr[0], want[0] & 0xc3, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, hdr[1], want[1] & 0xcf, "%s", row->what);
 	KUNIT_EXPECT_EQ_MSG(test, memcmp(hdr + 6, want + 6, n - 6), 0, "%s", row->what);

@@ -111,8 +111,8 @@ static void drive_header(__u32 len, __u8 t)
 
 	if (len)
 		p[0] = t | any_u8() % DDP_CTRL_TAGGED;
-	if (!ddp_segment_parse(p, len + more, version, &seg, &err))
-		ddp_segment_build(hdr, &seg, version);
+	if (!rdmap_segment_parse(p, len + more, version, &seg, &err))
+		rdmap_segment_build(hdr, &seg, version);
 }
 
 void drive_segment(void)

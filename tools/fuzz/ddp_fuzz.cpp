@@ -34,7 +34,7 @@ void checkGood(const ddp_segment& segment, std::uint32_t ulpduLen, std::uint8_t 
     require(segment.payload_len == 28 && segment.mo == 0 && segment.last);
 
   std::uint8_t again[DDP_MAX_HDR_LEN];
-  require(ddp_segment_build(again, &segment, version) == segment.hdr_len);
+  require(rdmap_segment_build(again, &segment, version) == segment.hdr_len);
   require(again[0] == (hdr[0] & 0xc3) && again[1] == (hdr[1] & 0xcf));
   const unsigned from = segment.tagged || rdmap_invalidates(segment.opcode) ? 2 : 6;
   require(!std::memcmp(again + from, hdr + from, segment.hdr_len - from));
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(hdr.get(), data, need);
   ddp_segment segment;
   rdmap_error err{0xff, 0xff, 0xff};
-  const int result = ddp_segment_parse(hdr.get(), ulpduLen, version, &segment, &err);
+  const int result = rdmap_segment_parse(hdr.get(), ulpduLen, version, &segment, &err);
   require(result == 0 || result == -EPROTO);
   if (result)
     checkError(err);

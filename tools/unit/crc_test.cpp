@@ -80,7 +80,7 @@ TEST(Crc, CRC_05_DDP_08_HeadersOfVersion0) {
   for (const auto& row : rows) {
     const ddp_segment segment{.opcode = RDMAP_SEND, .last = true, .msn = row.msn};
     Octets ulpdu(DDP_MAX_HDR_LEN);
-    ulpdu.resize(ddp_segment_build(ulpdu.data(), &segment, DDP_VERSION_RDMAC));
+    ulpdu.resize(rdmap_segment_build(ulpdu.data(), &segment, DDP_VERSION_RDMAC));
     const Fpdu fpdu = Framer(true, row.start).frame(ulpdu + Octets(24));
     EXPECT_EQ(Octets(fpdu.wire.end() - 4, fpdu.wire.end()), hex(row.crc)) << "MSN " << row.msn;
   }

@@ -74,7 +74,7 @@ struct Parsed {
   /** @p ulpduLength octets, of which the parser gets the first 18 at most. */
   Parsed(const Octets& octets, std::size_t ulpduLength, std::uint8_t version = 1) {
     const Exact header(octets, std::min<std::size_t>(ulpduLength, 18));
-    result = ddp_segment_parse(header.data(), static_cast<__u32>(ulpduLength), version, &segment, &error);
+    result = rdmap_segment_parse(header.data(), static_cast<__u32>(ulpduLength), version, &segment, &error);
   }
   explicit Parsed(const Wire& wire, std::uint8_t version = 1) : Parsed(wire.octets(), wire.octets().size(), version) {}
 };
@@ -392,7 +392,7 @@ TEST(DdpParse, RFC5040_4_EveryControlOctet) {
 
 Octets built(const ddp_segment& segment, std::uint8_t version = 1) {
   Octets header(DDP_MAX_HDR_LEN, 0xcc);
-  header.resize(ddp_segment_build(header.data(), &segment, version));
+  header.resize(rdmap_segment_build(header.data(), &segment, version));
   return header;
 }
 
@@ -442,7 +442,7 @@ TEST(DdpBuild, RFC5041_4_UnalignedHeader) {
   const ddp_segment segment{.opcode = 3, .last = true, .qn = 0, .msn = 0x01020304, .mo = 0x05060708};
   for (std::size_t offset = 0; offset < 4; offset++) {
     Octets room(offset + 18, 0xcc);
-    EXPECT_EQ(ddp_segment_build(room.data() + offset, &segment, 1), 18u);
+    EXPECT_EQ(rdmap_segment_build(room.data() + offset, &segment, 1), 18u);
     EXPECT_EQ(Octets(room.begin() + static_cast<std::ptrdiff_t>(offset), room.end()),
               hex("41 43 00000000 00000000 01020304 05060708"));
   }
