@@ -298,7 +298,7 @@ static void rcv_01_fuzz(struct kunit *test)
 	}
 }
 
-/* Gaps open and close, more of them than rx_early.c keeps runs for. */
+/* Gaps open and close, more of them than rx_early.c keeps islands for. */
 static void ddp_09_gap_after_gap(struct kunit *test)
 {
 	struct early_env *env = test->priv;
@@ -313,7 +313,7 @@ static void ddp_09_gap_after_gap(struct kunit *test)
 		KUNIT_ASSERT_EQ_MSG(test, env->wrong, 0, "gap at %u", at);
 		early_arrive(test, env, at, gap_end);
 	}
-	KUNIT_EXPECT_GT(test, at / (2 * each), MPA_EARLY_RUNS);
+	KUNIT_EXPECT_GT(test, at / (2 * each), MPA_EARLY_ISLANDS);
 	early_expect_all(test, env, "each", each);
 }
 

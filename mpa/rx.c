@@ -276,9 +276,9 @@ static bool next_fpdu(struct mpa_rx *rx, struct mpa_cursor *cur, u32 avail,
  * Verify an FPDU and hand it up, in one piece or not. Return: as
  * mpa_whole_deliver().
  */
-static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
+static int deliver_fpdu(struct mpa_delivery *pass, const struct fpdu *fpdu)
 {
-	struct mpa_conn *conn = run->conn;
+	struct mpa_conn *conn = pass->conn;
 	int ret;
 
 	if (unlikely(fpdu->placed)) {
@@ -288,79 +288,79 @@ static int deliver_fpdu(struct mpa_delivery *run, const struct fpdu *fpdu)
 		if (ret != -EAGAIN)
 			mpa_early_forget(conn->rx.early, fpdu->placed);
 	} else {
-		run->err = mpa_rx_verify(&conn->rx, &run->cur, fpdu->wire);
-		trace_mpa_rx_fpdu(conn, run->cur.pos, fpdu->wire,
-				  fpdu->ulpdu_len, run->err);
-		if (unlikely(run->err))
+		pass->err = mpa_rx_verify(&conn->rx, &pass->cur, fpdu->wire);
+		trace_mpa_rx_fpdu(conn, pass->cur.pos, fpdu->wire,
+				  fpdu->ulpdu_len, pass->err);
+		if (unlikely(pass->err))
 			return -EBADMSG;
 		WRITE_ONCE(conn->tx.allowed, true);	/* RFC 5044 7.1.2 rule 4 */
-		ret = deliver_queued(conn, &run->cur, fpdu->ulpdu_len);
+		ret = deliver_queued(conn, &pass->cur, fpdu->ulpdu_len);
 	}
 	if (unlikely(ret == -EAGAIN))
 		return ret;
-	mpa_cursor_skip(&run->cur, fpdu->wire);
-	run->done += fpdu->wire;
-	run->fpdus++;
+	mpa_cursor_skip(&pass->cur, fpdu->wire);
+	pass->done += fpdu->wire;
+	pass->fpdus++;
 	return ret;
 }
 
 /* Deliver FPDUs up to the next that needs deliver_fpdu(). Return: as above. */
-static int deliver_whole(struct mpa_delivery *run)
+static int deliver_whole(struct mpa_delivery *pass)
 {
-	const struct mpa_early *early = run->conn->rx.early;
+	const struct mpa_early *early = pass->conn->rx.early;
 
 	/* The fast path has no tracepoint: it would cost even when off. */
 	if (unlikely(early && early->num_placed) ||
 	    trace_mpa_rx_fpdu_enabled())
 		return 0;
-	return mpa_whole_deliver(run);
+	return mpa_whole_deliver(pass);
 }
 
 /* What a non-zero return of the consumer means */
-static enum mpa_rx_result stop_run(struct mpa_delivery *run, int ret)
+static enum mpa_rx_result pass_result(struct mpa_delivery *pass, int ret)
 {
-	run->conn->rx.put_off = ret == -EAGAIN;
-	return run->conn->rx.put_off ? MPA_RX_HELD : MPA_RX_ENDED;
+	pass->conn->rx.put_off = ret == -EAGAIN;
+	return pass->conn->rx.put_off ? MPA_RX_HELD : MPA_RX_ENDED;
 }
 
 /* Deliver FPDUs until the queue or the budget is at its end. */
-static enum mpa_rx_result deliver_run(struct mpa_delivery *run)
+static enum mpa_rx_result deliver_fpdus(struct mpa_delivery *pass)
 {
 	struct fpdu fpdu;
 	int ret;
 
 	for (;;) {
-		ret = deliver_whole(run);
+		ret = deliver_whole(pass);
 		if (ret)
-			return stop_run(run, ret);
-		if (!next_fpdu(&run->conn->rx, &run->cur,
-			       run->avail - run->done, &fpdu))
+			return pass_result(pass, ret);
+		if (!next_fpdu(&pass->conn->rx, &pass->cur,
+			       pass->avail - pass->done, &fpdu))
 			return MPA_RX_IDLE;
-		if (run->done >= run->budget)
+		if (pass->done >= pass->budget)
 			return MPA_RX_MORE;
-		ret = deliver_fpdu(run, &fpdu);
+		ret = deliver_fpdu(pass, &fpdu);
 		if (ret)
-			return stop_run(run, ret);
+			return pass_result(pass, ret);
 	}
 }
 
 static enum mpa_rx_result deliver_all(struct mpa_conn *conn, u32 avail,
 				      u32 budget, enum mpa_error *err)
 {
-	struct mpa_delivery run = {
+	struct mpa_delivery pass = {
 		.conn = conn,
 		.avail = avail,
 		.budget = budget,
 	};
 	enum mpa_rx_result result;
 
-	mpa_rx_head(conn, &run.cur);
-	result = deliver_run(&run);
-	*err = run.err;
+	mpa_rx_head(conn, &pass.cur);
+	result = deliver_fpdus(&pass);
+	*err = pass.err;
 	/* The ACK that TCP sends below may start early placement. */
 	conn->rx.stopped = result == MPA_RX_ENDED;
-	if (run.done) {
-		mpa_rx_consume(conn, run.fpdus, run.done);
+	if (pass.done) {
+		mpa_rx_consume(conn, pass.fpdus, pass.done);
 		if (conn->ops->receive_done)
 			conn->ops->receive_done(conn->consumer);
 	}

@@ -212,7 +212,7 @@ struct early_pass {
 static void early_give_up(struct mpa_early *early)
 {
 	early->given_up = true;
-	memset(early->runs, 0, sizeof(early->runs));
+	memset(early->islands, 0, sizeof(early->islands));
 }
 
 /*
@@ -315,106 +315,106 @@ static u32 take_fpdu(struct early_pass *pass, u32 pos)
 	return 0;
 }
 
-/* The run that has passed @pos, or waits for the FPDU there. */
-static struct mpa_run *run_through(struct mpa_early *early, u32 pos)
+/* The island that has passed @pos, or waits for the FPDU there. */
+static struct mpa_island *island_through(struct mpa_early *early, u32 pos)
 {
-	struct mpa_run *run;
+	struct mpa_island *island;
 
-	for (run = early->runs; run < early->runs + MPA_EARLY_RUNS; run++)
-		if (run->state == MPA_RUN_FOLLOW && !before(pos, run->from) &&
-		    !after(pos, run->at))
-			return run;
+	for (island = early->islands; island < early->islands + MPA_EARLY_ISLANDS; island++)
+		if (island->state == MPA_ISLAND_FOLLOW && !before(pos, island->from) &&
+		    !after(pos, island->at))
+			return island;
 	return NULL;
 }
 
 /*
- * Look at Markers until one points to an FPDU that starts in the run; the
+ * Look at Markers until one points to an FPDU that starts in the island; the
  * first ones may point to one that started in the gap.
  */
-static void run_search(struct early_pass *pass, struct mpa_run *run)
+static void island_search(struct early_pass *pass, struct mpa_island *island)
 {
 	struct mpa_early *early = pass->conn->rx.early;
 	struct mpa_cursor cur;
-	struct mpa_run *other;
+	struct mpa_island *other;
 	u32 start, wire;
 	__be32 marker;
 
-	for (;; run->at += MPA_MARKER_INTERVAL) {
-		if (!early_cursor(pass->conn, &cur, run->at) ||
+	for (;; island->at += MPA_MARKER_INTERVAL) {
+		if (!early_cursor(pass->conn, &cur, island->at) ||
 		    mpa_cursor_read(&cur, &marker, MPA_MARKER_LEN))
 			return;
-		if (!mpa_marker_find(marker, run->at, &start)) {
+		if (!mpa_marker_find(marker, island->at, &start)) {
 			early_give_up(early);
 			return;
 		}
-		if (!before(start, run->start))
+		if (!before(start, island->start))
 			break;
 	}
-	other = run_through(early, start);
+	other = island_through(early, start);
 	if (other) {
-		if (before(run->start, other->start))
-			other->start = run->start;
-		run->state = MPA_RUN_UNUSED;
+		if (before(island->start, other->start))
+			other->start = island->start;
+		island->state = MPA_ISLAND_UNUSED;
 		return;
 	}
 	wire = take_fpdu(pass, start);
 	if (!wire)
 		return;
 	pass->left -= wire;
-	run->state = MPA_RUN_FOLLOW;
-	run->from = start;
-	run->at = start + wire;
+	island->state = MPA_ISLAND_FOLLOW;
+	island->from = start;
+	island->at = start + wire;
 }
 
-/* Go from FPDU to FPDU. A filled gap joins two runs. */
-static void run_follow(struct early_pass *pass, struct mpa_run *run)
+/* Go from FPDU to FPDU. A filled gap joins two islands. */
+static void island_follow(struct early_pass *pass, struct mpa_island *island)
 {
 	struct mpa_early *early = pass->conn->rx.early;
-	struct mpa_run *other;
+	struct mpa_island *other;
 	u32 wire;
 
 	while (pass->left > 0) {
-		run->state = MPA_RUN_UNUSED;	/* do not find run itself */
-		other = run_through(early, run->at);
-		run->state = MPA_RUN_FOLLOW;
+		island->state = MPA_ISLAND_UNUSED;	/* do not find it */
+		other = island_through(early, island->at);
+		island->state = MPA_ISLAND_FOLLOW;
 		if (other) {
-			run->at = other->at;
-			other->state = MPA_RUN_UNUSED;
+			island->at = other->at;
+			other->state = MPA_ISLAND_UNUSED;
 			continue;
 		}
-		wire = take_fpdu(pass, run->at);
+		wire = take_fpdu(pass, island->at);
 		if (!wire)
 			return;
 		pass->left -= wire;
-		run->at += wire;
+		island->at += wire;
 	}
 }
 
 /*
- * Begin a run at @start, unless one is known there. It replaces a search that
- * began later in the same octets, before the octets in front arrived.
+ * Begin an island at @start, unless one is known there. It replaces a search
+ * that began later in the same octets, before the octets in front arrived.
  */
-static void add_run(struct mpa_early *early, u32 start, u32 end)
+static void island_add(struct mpa_early *early, u32 start, u32 end)
 {
-	struct mpa_run *run, *free = NULL;
+	struct mpa_island *island, *free = NULL;
 
-	for (run = early->runs; run < early->runs + MPA_EARLY_RUNS; run++) {
-		if (run->state == MPA_RUN_UNUSED ||
-		    (run->state == MPA_RUN_SEARCH &&
-		     after(run->start, start) && before(run->start, end)))
-			free = run;
-		else if (run->start == start)
+	for (island = early->islands; island < early->islands + MPA_EARLY_ISLANDS; island++) {
+		if (island->state == MPA_ISLAND_UNUSED ||
+		    (island->state == MPA_ISLAND_SEARCH &&
+		     after(island->start, start) && before(island->start, end)))
+			free = island;
+		else if (island->start == start)
 			return;
 	}
 	if (!free)
 		return;
-	free->state = MPA_RUN_SEARCH;
+	free->state = MPA_ISLAND_SEARCH;
 	free->start = start;
 	free->at = start + mpa_marker_gap(start);
 }
 
-/* A run begins at each of TCP's SACK blocks; without SACK, at the first gap. */
-static void add_runs(struct mpa_conn *conn)
+/* One begins at each of TCP's SACK blocks; without SACK, at the first gap. */
+static void islands_add(struct mpa_conn *conn)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
 	struct sk_buff *first = skb_rb_first(&tp->out_of_order_queue);
@@ -423,25 +423,25 @@ static void add_runs(struct mpa_conn *conn)
 	int i;
 
 	if (!tcp_is_sack(tp))
-		add_run(early, TCP_SKB_CB(first)->seq - zero,
-			TCP_SKB_CB(tp->ooo_last_skb)->end_seq - zero);
+		island_add(early, TCP_SKB_CB(first)->seq - zero,
+			   TCP_SKB_CB(tp->ooo_last_skb)->end_seq - zero);
 	else
 		for (i = 0; i < tp->rx_opt.num_sacks; i++)
-			add_run(early, tp->selective_acks[i].start_seq - zero,
-				tp->selective_acks[i].end_seq - zero);
+			island_add(early, tp->selective_acks[i].start_seq - zero,
+				   tp->selective_acks[i].end_seq - zero);
 }
 
-/* Drop the runs that are in order by now. */
-static void drop_runs(struct mpa_conn *conn)
+/* Drop the islands that are in order by now. */
+static void islands_drop(struct mpa_conn *conn)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
 	struct mpa_early *early = conn->rx.early;
 	u32 in_order = tp->rcv_nxt - conn->rx.start;
-	struct mpa_run *run;
+	struct mpa_island *island;
 
-	for (run = early->runs; run < early->runs + MPA_EARLY_RUNS; run++)
-		if (!after(run->start, in_order))
-			run->state = MPA_RUN_UNUSED;
+	for (island = early->islands; island < early->islands + MPA_EARLY_ISLANDS; island++)
+		if (!after(island->start, in_order))
+			island->state = MPA_ISLAND_UNUSED;
 }
 
 /**
@@ -457,20 +457,20 @@ void mpa_early_pass(struct mpa_conn *conn, u32 budget)
 	struct tcp_sock *tp = tcp_sk(conn->sk);
 	struct early_pass pass = { .conn = conn, .left = budget };
 	struct mpa_early *early = conn->rx.early;
-	struct mpa_run *run;
+	struct mpa_island *island;
 
 	if (conn->state != MPA_FULL || conn->rx.stopped || early->given_up ||
 	    RB_EMPTY_ROOT(&tp->out_of_order_queue)) {
 		early->seen = tp->rcv_ooopack;
 		return;
 	}
-	drop_runs(conn);
-	add_runs(conn);
-	for (run = early->runs; run < early->runs + MPA_EARLY_RUNS; run++) {
-		if (run->state == MPA_RUN_SEARCH && pass.left > 0)
-			run_search(&pass, run);
-		if (run->state == MPA_RUN_FOLLOW)
-			run_follow(&pass, run);
+	islands_drop(conn);
+	islands_add(conn);
+	for (island = early->islands; island < early->islands + MPA_EARLY_ISLANDS; island++) {
+		if (island->state == MPA_ISLAND_SEARCH && pass.left > 0)
+			island_search(&pass, island);
+		if (island->state == MPA_ISLAND_FOLLOW)
+			island_follow(&pass, island);
 	}
 	if (pass.left > 0)
 		early->seen = tp->rcv_ooopack;

@@ -15,7 +15,7 @@
 struct mpa_conn;
 struct mpa_rx;
 
-#define MPA_EARLY_RUNS	8	/* twice the blocks of a SACK option */
+#define MPA_EARLY_ISLANDS	8	/* twice the blocks of a SACK option */
 #define MPA_EARLY_MAX	4096	/* FPDUs placed and not delivered */
 #define MPA_EARLY_BUFFERS	128	/* buffers of TCP's for one FPDU */
 
@@ -41,21 +41,21 @@ struct mpa_placed {
 	u8 hdr[MPA_PLACED_HDR_MAX];
 };
 
-enum mpa_run_state {
-	MPA_RUN_UNUSED,
-	MPA_RUN_SEARCH,		/* search a Marker that points to an FPDU */
-	MPA_RUN_FOLLOW,		/* go from FPDU to FPDU by their lengths */
+enum mpa_island_state {
+	MPA_ISLAND_UNUSED,
+	MPA_ISLAND_SEARCH,	/* search a Marker that points to an FPDU */
+	MPA_ISLAND_FOLLOW,	/* go from FPDU to FPDU by their lengths */
 };
 
 /**
- * struct mpa_run - a piece of the stream behind a gap
- * @state: enum mpa_run_state
+ * struct mpa_island - a piece of the stream behind a gap
+ * @state: enum mpa_island_state
  * @start: stream position of its first octet, behind the gap
- * @from: MPA_RUN_FOLLOW: stream position of the first FPDU
+ * @from: MPA_ISLAND_FOLLOW: stream position of the first FPDU
  * @at: stream position of the next Marker or FPDU
  */
-struct mpa_run {
-	enum mpa_run_state state;
+struct mpa_island {
+	enum mpa_island_state state;
 	u32 start;
 	u32 from;
 	u32 at;
@@ -68,7 +68,7 @@ struct mpa_run {
  * @seen: TCP's count of segments out of order at the last pass
  * @given_up: a Marker or a length led to no valid FPDU, or the consumer has
  *	refused the peer: nothing more is placed early
- * @runs: pieces of the stream, unordered
+ * @islands: pieces of the stream, unordered
  * @placed: FPDUs that were placed and wait for their turn, by position
  * @num_placed: number of them
  * @charged: as in struct mpa_rx
@@ -78,7 +78,7 @@ struct mpa_early {
 	const struct inet_connection_sock_af_ops *saved_af_ops;
 	u32 seen;
 	bool given_up;
-	struct mpa_run runs[MPA_EARLY_RUNS];
+	struct mpa_island islands[MPA_EARLY_ISLANDS];
 	struct rb_root_cached placed;
 	unsigned int num_placed;
 	struct sock *charged;

@@ -40,15 +40,15 @@ static bool whole_is_here(struct whole_fpdu *fpdu, bool markers, u32 left)
 }
 
 /* Hand up a ULPDU. The consumer need not read all of it. */
-static int whole_receive(struct mpa_delivery *run,
+static int whole_receive(struct mpa_delivery *pass,
 			 const struct whole_fpdu *fpdu, u32 left)
 {
-	struct mpa_conn *conn = run->conn;
-	struct mpa_cursor *cur = &run->cur;
+	struct mpa_conn *conn = pass->conn;
+	struct mpa_cursor *cur = &pass->cur;
 
 	WRITE_ONCE(conn->tx.allowed, true);	/* RFC 5044 7.1.2 rule 4 */
-	run->done += fpdu->wire;
-	run->fpdus++;
+	pass->done += fpdu->wire;
+	pass->fpdus++;
 	cur->ptr = fpdu->at + fpdu->head;
 	cur->left = left - fpdu->head;
 	cur->pos = fpdu->pos + fpdu->head;
@@ -57,49 +57,49 @@ static int whole_receive(struct mpa_delivery *run,
 }
 
 /* The FPDU stays where it is. No cursor is used after this. */
-static void whole_put_off(struct mpa_delivery *run,
+static void whole_put_off(struct mpa_delivery *pass,
 			  const struct whole_fpdu *fpdu)
 {
-	run->done -= fpdu->wire;
-	run->fpdus--;
-	run->conn->rx.need = fpdu->wire;
+	pass->done -= fpdu->wire;
+	pass->fpdus--;
+	pass->conn->rx.need = fpdu->wire;
 }
 
 /**
  * mpa_whole_deliver() - deliver FPDUs for as long as they lie in one piece
- * @run: the pass
+ * @pass: the pass
  *
  * The caller makes sure that none of them was placed before its turn.
  * Context: softirq or process, socket lock held. RFC 5044 section 6.
  *
  * Return: 0 when the next FPDU is not complete or not in one piece, or the
  * budget is used up; -EAGAIN when the consumer has put off the next FPDU, which
- * is not counted in @run. Any other value ends the receive direction: the FPDU
- * was invalid if @run->err is set; otherwise the consumer has ended it.
+ * is not counted in @pass. Any other value ends the receive direction: the FPDU
+ * was invalid if @pass->err is set; otherwise the consumer has ended it.
  */
-int mpa_whole_deliver(struct mpa_delivery *run)
+int mpa_whole_deliver(struct mpa_delivery *pass)
 {
-	const struct mpa_rx *rx = &run->conn->rx;
-	struct mpa_cursor *cur = &run->cur;
+	const struct mpa_rx *rx = &pass->conn->rx;
+	struct mpa_cursor *cur = &pass->cur;
 	struct whole_fpdu fpdu = { .at = cur->ptr, .pos = cur->pos };
-	u32 left = min(cur->left, run->avail - run->done);
+	u32 left = min(cur->left, pass->avail - pass->done);
 	u32 behind = cur->left - left;
 	int ret = 0;
 
 	cur->whole = true;
-	while (!ret && run->done < run->budget &&
+	while (!ret && pass->done < pass->budget &&
 	       whole_is_here(&fpdu, rx->markers, left)) {
-		run->err = mpa_rx_verify_whole(rx, fpdu.at, fpdu.wire,
-					       fpdu.pos);
-		if (unlikely(run->err))
+		pass->err = mpa_rx_verify_whole(rx, fpdu.at, fpdu.wire,
+						fpdu.pos);
+		if (unlikely(pass->err))
 			return -EBADMSG;
-		ret = whole_receive(run, &fpdu, left);
+		ret = whole_receive(pass, &fpdu, left);
 		fpdu.at += fpdu.wire;
 		fpdu.pos += fpdu.wire;
 		left -= fpdu.wire;
 	}
 	if (unlikely(ret == -EAGAIN))
-		whole_put_off(run, &fpdu);
+		whole_put_off(pass, &fpdu);
 	cur->ptr = fpdu.at;
 	cur->left = left + behind;
 	cur->pos = fpdu.pos;

@@ -30,6 +30,6 @@ struct mpa_delivery {
 	enum mpa_error err;
 };
 
-int mpa_whole_deliver(struct mpa_delivery *run);
+int mpa_whole_deliver(struct mpa_delivery *pass);
 
 #endif /* MPA_RX_WHOLE_H */
