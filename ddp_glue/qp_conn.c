@@ -117,7 +117,7 @@ static void abandon_startup(struct iwm_qp *qp)
 }
 
 /* Startup has failed, and the peer gets no Terminate. */
-static void startup_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
+static void connect_failed(struct iwm_qp *qp, struct iwm_cep *cep, int status,
 			   const struct mpa_offer *peer, const void *pd)
 {
 	if (iwm_cep_retry(cep, status))
@@ -157,7 +157,7 @@ static void upcall_reply(void *consumer, int status,
 		qp->agreed = *agreed;
 		reply_accepted(qp, cep, status, peer, pd);
 	} else {
-		startup_failed(qp, cep, status, peer, pd);
+		connect_failed(qp, cep, status, peer, pd);
 	}
 	iwm_cep_put(cep);
 }

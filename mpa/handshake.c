@@ -40,7 +40,7 @@ static void fill_offer(struct mpa_offer *offer,
  * Startup has failed. Notify the consumer, unless it does not know the
  * connection.
  */
-static void startup_end(struct mpa_conn *conn, int status, bool reset)
+static void startup_fail(struct mpa_conn *conn, int status, bool reset)
 {
 	conn->state = MPA_ENDED;
 	conn->rx.stopped = true;
@@ -76,11 +76,11 @@ int mpa_handshake_send(struct mpa_conn *conn, const void *octets, u32 len)
 }
 
 /* End the startup and reset TCP (error 4). */
-static void startup_fail(struct mpa_conn *conn, int status)
+static void startup_reset(struct mpa_conn *conn, int status)
 {
 	if (status == -ETIMEDOUT)
 		mpa_count(conn, MPA_STAT_STARTUP_TIMEOUTS, 1);
-	startup_end(conn, status, true);
+	startup_fail(conn, status, true);
 }
 
 static void send_request(struct mpa_conn *conn)
@@ -91,7 +91,7 @@ static void send_request(struct mpa_conn *conn)
 	kfree(conn->frame);
 	conn->frame = NULL;
 	if (ret)
-		startup_fail(conn, ret);
+		startup_reset(conn, ret);
 	else
 		conn->state = MPA_WAIT_REPLY;
 }
@@ -154,7 +154,7 @@ static bool frame_is_here(struct mpa_conn *conn, bool reply, u8 *frame,
 	int ret = read_frame(conn, reply, frame, pd);
 
 	if (ret && ret != -EAGAIN)
-		startup_fail(conn, ret);
+		startup_reset(conn, ret);
 	return !ret;
 }
 
@@ -183,7 +183,7 @@ static void refuse(struct mpa_conn *conn, int status)
 	mpa_startup_answer(&conn->offer, &conn->peer, &reply, &conn->agreed);
 	reply.reject = true;
 	ret = send_reply(conn, &reply, NULL);
-	startup_end(conn, status, ret);
+	startup_fail(conn, status, ret);
 }
 
 /* RFC 5044 section C.2.1 */
@@ -286,7 +286,7 @@ static void meet_oneself(struct mpa_conn *conn)
 	conn->peer = conn->offer;
 	ret = mpa_startup_conclude(&conn->offer, &conn->peer, &conn->agreed);
 	if (WARN_ON_ONCE(ret))
-		startup_fail(conn, ret);
+		startup_reset(conn, ret);
 	else
 		enter_full(conn, 0, frame + conn->frame_len -
 				    conn->offer.pd_len);
@@ -308,7 +308,7 @@ static void step_connecting(struct mpa_conn *conn)
 	    (state == TCP_CLOSE_WAIT && !conn->sock))
 		send_request(conn);
 	else
-		startup_fail(conn, unasked_status(conn));
+		startup_reset(conn, unasked_status(conn));
 }
 
 static void step_wait_reply(struct mpa_conn *conn)
@@ -336,7 +336,7 @@ static void step_wait_reply(struct mpa_conn *conn)
 		break;
 	default:
 		/* RFC 5044 section C.2.2: a FIN for revision 0. */
-		startup_end(conn, ret, conn->peer.rev != MPA_REV_RDMAC);
+		startup_fail(conn, ret, conn->peer.rev != MPA_REV_RDMAC);
 	}
 }
 
@@ -391,11 +391,11 @@ void mpa_handshake_step(struct mpa_conn *conn)
 	}
 	/* An error from ICMP (IP_RECVERR) does not end TCP. */
 	if (err && conn->sk->sk_state == TCP_CLOSE && !reply_is_here(conn)) {
-		startup_fail(conn, reset_status(conn, err));
+		startup_reset(conn, reset_status(conn, err));
 		return;
 	}
 	if (test_bit(MPA_CONN_TIMED_OUT, &conn->flags)) {
-		startup_fail(conn, -ETIMEDOUT);
+		startup_reset(conn, -ETIMEDOUT);
 		return;
 	}
 	if (conn->state == MPA_CONNECTING)

@@ -57,7 +57,7 @@ static enum mpa_error startup_error(int status)
 	}
 }
 
-static void startup_ended(struct mpa_user *user, int status)
+static void note_startup(struct mpa_user *user, int status)
 {
 	user->startup = status;
 	user->error = startup_error(status);
@@ -115,7 +115,7 @@ static void user_reply(void *consumer, int status, const struct mpa_offer *peer,
 {
 	struct mpa_user *user = consumer;
 
-	startup_ended(user, status);
+	note_startup(user, status);
 	if (peer)
 		note_peer(user, peer, pd);
 	if (status == -ECONNREFUSED && peer) {
@@ -167,7 +167,7 @@ static void user_closed(void *consumer, enum mpa_error err, int status)
 	user->status = status;
 	user->error = err;
 	if (!mpa_user_began(user->conn)) {
-		startup_ended(user, status);
+		note_startup(user, status);
 		end_tcp(user);
 	}
 	mpa_user_wake_all(user);

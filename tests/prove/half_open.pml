@@ -174,7 +174,7 @@ inline step(c)
 	:: ops[c] && state[c] == WAIT_REQUEST && !timed_out[c] && frame_in[c] ->
 		frame_in[c] = false;
 		if
-		:: state[c] = FAILED	/* startup_fail(), or a refusal */
+		:: state[c] = FAILED	/* startup_reset(), or a refusal */
 		:: d_step {
 				/* request(), which takes the connection over */
 				use_listener();

@@ -425,7 +425,7 @@ inline reply_accepted()
 #endif
 }
 
-inline startup_failed()
+inline connect_failed()
 {
 	d_step { is_full = false; cep = false; failed = true };
 	iwm_cep_reply(failed);
@@ -440,7 +440,7 @@ inline upcall_reply()
 	:: !found		/* disconnected meanwhile */
 	:: found -> reply_accepted()
 	:: found -> reply_refused()
-	:: found -> startup_failed()
+	:: found -> connect_failed()
 	fi;
 	found = false
 }
