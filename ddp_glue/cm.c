@@ -173,7 +173,7 @@ static void make_plain(struct iwm_cep *cep, struct mpa_attempt *attempt)
 			       &attempt->remote);
 }
 
-static void fall_back(struct iwm_cep *cep)
+static void fallback_connect(struct iwm_cep *cep)
 {
 	struct cep_fallback *fallback;
 	struct iwm_caller_saved saved;
@@ -213,7 +213,7 @@ void iwm_cm_work(struct work_struct *work)
 
 	iwm_cep_drop_request(cep);
 	iwm_cep_refuse_request(cep);
-	fall_back(cep);
+	fallback_connect(cep);
 	iwm_cep_look_after_device(cep);
 	iwm_cm_end_gone(cep);
 	iwm_cep_put(cep);

@@ -249,8 +249,8 @@ static int check_attr(struct iwm_dev *dev, const struct ib_qp_attr *attr)
 	return -EINVAL;
 }
 
-static int describe(struct iwm_hand *hand, struct iwm_qp *qp,
-		    const struct ib_qp_attr *attr)
+static int hand_describe(struct iwm_hand *hand, struct iwm_qp *qp,
+			 const struct ib_qp_attr *attr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 	int ret;
@@ -304,8 +304,8 @@ static int connect_first(struct iwm_hand *hand, struct iwm_qp *qp,
 	return iwm_qp_connect(qp, hand->cep, &attempt);
 }
 
-static int wait_for_peer(struct iwm_hand *hand, struct iwm_qp *qp,
-			 struct net *net)
+static int expect_peer(struct iwm_hand *hand, struct iwm_qp *qp,
+		       struct net *net)
 {
 	struct mpa_params params;
 	int ret;
@@ -336,7 +336,7 @@ static int hand_begin(struct iwm_hand *hand, struct iwm_qp *qp,
 	if (order <= 0)
 		ret = connect_first(hand, qp, net);
 	else
-		ret = wait_for_peer(hand, qp, net);
+		ret = expect_peer(hand, qp, net);
 	put_net(net);
 	return ret;
 }
@@ -350,7 +350,7 @@ static struct iwm_hand *hand_create(struct iwm_qp *qp,
 	if (!hand)
 		return ERR_PTR(-ENOMEM);
 	iwm_caller_note(&hand->caller, qp->user);
-	ret = describe(hand, qp, attr);
+	ret = hand_describe(hand, qp, attr);
 	if (ret)
 		goto err_free;
 	hand->cep = iwm_cep_alloc(qp->dev, IWM_CEP_CONNECTING, hand_work,

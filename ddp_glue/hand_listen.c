@@ -102,8 +102,8 @@ static const struct mpa_consumer_ops hand_port_ops = {
 	.request = hand_request,
 };
 
-static struct hand_port *port_find(const struct net *net, int vrf,
-				   const struct sockaddr_storage *addr)
+static struct hand_port *hand_port_find(const struct net *net, int vrf,
+					const struct sockaddr_storage *addr)
 {
 	struct hand_port *port;
 
@@ -120,7 +120,7 @@ static struct hand_port *port_find(const struct net *net, int vrf,
  * answer in place of the kernel. The program itself may not bind there: do it
  * with the kernel's credentials, but in the program's cgroup, whose rules apply.
  */
-static struct mpa_listener *port_listen(struct hand_port *port)
+static struct mpa_listener *hand_port_listen(struct hand_port *port)
 {
 	struct mpa_consumer consumer = {
 		.ops = &hand_port_ops,
@@ -144,8 +144,8 @@ static struct mpa_listener *port_listen(struct hand_port *port)
 	return mpa;
 }
 
-static struct hand_port *port_create(struct net *net, int vrf,
-				     const struct sockaddr_storage *addr)
+static struct hand_port *hand_port_create(struct net *net, int vrf,
+					  const struct sockaddr_storage *addr)
 {
 	struct hand_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -156,7 +156,7 @@ static struct hand_port *port_create(struct net *net, int vrf,
 	port->net = net;
 	port->vrf = vrf;
 	port->addr = *addr;
-	port->mpa = port_listen(port);
+	port->mpa = hand_port_listen(port);
 	if (IS_ERR(port->mpa)) {
 		ret = PTR_ERR(port->mpa);
 		kfree(port);
@@ -184,9 +184,9 @@ int iwm_hand_listen(struct iwm_hand *hand, struct net *net, int vrf)
 
 	mpa_addr_set_port(&addr, remote->sin_port);
 	mutex_lock(&hand_ports_mutex);
-	port = port_find(net, vrf, &addr);
+	port = hand_port_find(net, vrf, &addr);
 	if (!port)
-		port = port_create(net, vrf, &addr);
+		port = hand_port_create(net, vrf, &addr);
 	if (!IS_ERR(port)) {
 		port->users++;
 		hand->port = port;

@@ -103,7 +103,7 @@ void iwm_sq_back_off(struct iwm_sq *sq, unsigned int bit, u64 ns)
 	hrtimer_start(&sq->retry_timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
 }
 
-static enum hrtimer_restart retry(struct hrtimer *timer)
+static enum hrtimer_restart sq_retry(struct hrtimer *timer)
 {
 	struct iwm_sq *sq = container_of(timer, struct iwm_sq, retry_timer);
 
@@ -564,7 +564,7 @@ int iwm_sq_create(struct iwm_qp *qp, work_func_t work)
 	INIT_WORK(&sq->work, work);
 	hrtimer_setup(&sq->burst_timer, burst_end, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
-	hrtimer_setup(&sq->retry_timer, retry, CLOCK_MONOTONIC,
+	hrtimer_setup(&sq->retry_timer, sq_retry, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	for (i = 0; i < RDMAP_NUM_QUEUES; i++)
 		sq->msn[i] = 1;

@@ -114,7 +114,7 @@ static enum tx_result sq_flush(struct iwm_qp *qp, bool worker,
  * so each delay is longer than the one before, until TCP has @taken something.
  * Storage, whose memory has reserves, does not wait longer.
  */
-static void no_memory(struct iwm_qp *qp, bool taken)
+static void sq_no_memory(struct iwm_qp *qp, bool taken)
 {
 	struct iwm_sq *sq = qp->sq;
 
@@ -144,7 +144,7 @@ static enum tx_result sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 	result = iwm_sq_transmit(qp, conn, worker);
 	sq_note_blocked(sq, sq_why_blocked(sq, conn, result));
 	if (result == TX_RETRY) {
-		no_memory(qp, READ_ONCE(sq->accepted) != accepted);
+		sq_no_memory(qp, READ_ONCE(sq->accepted) != accepted);
 	} else {
 		sq->tries = 0;
 		if (unlikely(test_bit(IWM_SQ_NO_MEMORY, &sq->flags)))

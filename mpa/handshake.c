@@ -174,7 +174,7 @@ static int send_reply(struct mpa_conn *conn, const struct mpa_offer *reply,
  * Send a Reply that refuses, then a FIN. An Initiator that gets no Reply takes
  * this side for one of revision 1 (RFC 6581 section 10), and tries that.
  */
-static void refuse(struct mpa_conn *conn, int status)
+static void startup_refuse(struct mpa_conn *conn, int status)
 {
 	struct mpa_offer reply;
 	int ret;
@@ -192,7 +192,7 @@ static void refuse_rdmac(struct mpa_conn *conn)
 	mpa_count(conn, MPA_STAT_STARTUP_ERRORS, 1);
 	/* The consumer may refuse what the setting permits. */
 	conn->params.settings.rdmac = false;
-	refuse(conn, -EPROTONOSUPPORT);
+	startup_refuse(conn, -EPROTONOSUPPORT);
 }
 
 static void step_wait_request(struct mpa_conn *conn)
@@ -216,7 +216,7 @@ static void step_wait_request(struct mpa_conn *conn)
 	}
 	if (ret) {
 		mpa_count(conn, MPA_STAT_STARTUP_REFUSED, 1);
-		refuse(conn, -ECONNREFUSED);
+		startup_refuse(conn, -ECONNREFUSED);
 		return;
 	}
 	if (conn->half_open)

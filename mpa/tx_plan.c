@@ -59,8 +59,9 @@ static struct slice next_slice(struct mpa_conn *conn,
 }
 
 /* Describe the octets of an extent, the first of which is at @pos. */
-static void describe(const struct mpa_plan *plan, const struct mpa_extent *ext,
-		     u64 pos, struct mpa_sock_paged *paged)
+static void extent_describe(const struct mpa_plan *plan,
+			    const struct mpa_extent *ext, u64 pos,
+			    struct mpa_sock_paged *paged)
 {
 	paged->page = ext->page;
 	paged->off = ext->off;
@@ -106,7 +107,7 @@ static void join_extents(struct mpa_conn *conn, struct mpa_sock_paged *paged,
 		ext = mpa_plan_extent(plan, i);
 		if (ext->mss != mss)
 			return;
-		describe(plan, ext, plan->accepted + piece->len, paged);
+		extent_describe(plan, ext, plan->accepted + piece->len, paged);
 		len = mpa_sock_join(conn->sk, paged, piece, ext->len);
 		if (!len)
 			return;
@@ -127,7 +128,7 @@ static void fit_piece(struct mpa_conn *conn, const struct mpa_extent *ext,
 	struct mpa_plan *plan = &conn->tx.plan;
 	struct mpa_sock_paged paged = { };
 
-	describe(plan, ext, plan->accepted, &paged);
+	extent_describe(plan, ext, plan->accepted, &paged);
 	slice_cut(slice, &paged, mpa_sock_fit(conn->sk, &paged, slice->len));
 	piece_add(piece, ext, slice->len);
 	if (likely(slice->planned))

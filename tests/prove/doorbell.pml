@@ -7,7 +7,7 @@
  * (sq_run(), iwm_sq_run_atomic(), own_begin(), own_end(), sq_flush(),
  * iwm_sq_stop()),
  * ddp_glue/sq_send.c (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(),
- * iwm_sq_defer(), iwm_sq_back_off(), burst_end(), retry(), iwm_sq_release(),
+ * iwm_sq_defer(), iwm_sq_back_off(), burst_end(), sq_retry(), iwm_sq_release(),
  * iwm_sq_flush_all()), and
  * siw_post_send() of libsiw.
  *
@@ -658,7 +658,7 @@ end:	do
 	od
 }
 
-/* burst_end(), retry(), TCP's upcall when it has room again, iwm_sq_read_done() */
+/* burst_end(), sq_retry(), TCP's upcall when it has room again, iwm_sq_read_done() */
 active proctype softirq()
 {
 	byte me = SOFTIRQ;

@@ -9,7 +9,7 @@
  * iwm_qp_error(), iwm_qp_terminated(), iwm_qp_finish()), ddp_glue/sq_owner.c
  * (sq_run(), iwm_sq_stop(), iwm_sq_pause()), ddp_glue/cep.c
  * (iwm_cep_reply(), iwm_cep_retry(), iwm_cep_closed(), iwm_cep_accepted()),
- * ddp_glue/cm.c (fall_back(), iwm_cm_connect(), iwm_cm_accept()),
+ * ddp_glue/cm.c (fallback_connect(), iwm_cm_connect(), iwm_cm_accept()),
  * ddp_glue/hand.c (answer_peer()).
  *
  * Properties:
@@ -673,7 +673,7 @@ active proctype caller()
 out:	called = true
 }
 #elif defined(FALLBACK)
-/* iwm_cm_work(): fall_back() */
+/* iwm_cm_work(): fallback_connect() */
 active proctype caller()
 {
 	byte dropped = NONE;
