@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* On whose behalf a worker connects. */
-#ifndef IWM_CALLER_H
-#define IWM_CALLER_H
+#ifndef DDP_GLUE_CALLER_H
+#define DDP_GLUE_CALLER_H
 
 #include <linux/types.h>
 
@@ -33,4 +33,4 @@ void iwm_caller_put(struct iwm_caller *caller);
 struct iwm_caller_saved iwm_caller_begin(const struct iwm_caller *caller);
 void iwm_caller_end(const struct iwm_caller_saved *saved);
 
-#endif /* IWM_CALLER_H */
+#endif /* DDP_GLUE_CALLER_H */

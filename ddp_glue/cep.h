@@ -18,8 +18,8 @@
  * Lock order: socket lock -> subs_lock -> xarray of ceps; socket lock ->
  * cep->lock -> iw_cm's. qp->lock is not taken under cep->lock.
  */
-#ifndef IWM_CEP_H
-#define IWM_CEP_H
+#ifndef DDP_GLUE_CEP_H
+#define DDP_GLUE_CEP_H
 
 #include <mpa/negotiate.h>
 #include "caller.h"
@@ -171,4 +171,4 @@ void iwm_cep_closed(struct iwm_cep *cep, int status);
 void iwm_cep_dev_gone(struct iwm_dev *dev);
 void iwm_cep_dev_exit(struct iwm_dev *dev);
 
-#endif /* IWM_CEP_H */
+#endif /* DDP_GLUE_CEP_H */

@@ -5,8 +5,8 @@
  * cm.c        connect, accept, reject, and their parameters; work of ceps
  * cm_listen.c shared TCP listeners, dispatch of requests to devices
  */
-#ifndef IWM_CM_H
-#define IWM_CM_H
+#ifndef DDP_GLUE_CM_H
+#define DDP_GLUE_CM_H
 
 #include "types.h"
 
@@ -27,4 +27,4 @@ u8 iwm_cm_tos(const struct iw_cm_id *id);
 int iwm_cm_create_listen(struct iw_cm_id *id, int backlog);
 int iwm_cm_destroy_listen(struct iw_cm_id *id);
 
-#endif /* IWM_CM_H */
+#endif /* DDP_GLUE_CM_H */

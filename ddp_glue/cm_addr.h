@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Local addresses: their netdev, their VRF, and rdma_cm's device for them. */
-#ifndef IWM_CM_ADDR_H
-#define IWM_CM_ADDR_H
+#ifndef DDP_GLUE_CM_ADDR_H
+#define DDP_GLUE_CM_ADDR_H
 
 #include "types.h"
 
@@ -16,4 +16,4 @@ bool iwm_addr_served(struct iwm_dev *dev, const struct net_device *owner);
 int iwm_addr_vrf(const struct iwm_dev *dev, struct net *net,
 		 const struct sockaddr_storage *addr);
 
-#endif /* IWM_CM_ADDR_H */
+#endif /* DDP_GLUE_CM_ADDR_H */

@@ -3,8 +3,8 @@
  * Differences between kernels in the RDMA core: which functions struct
  * ib_device_ops has, and their parameters.
  */
-#ifndef IWMPA_COMPAT_H
-#define IWMPA_COMPAT_H
+#ifndef DDP_GLUE_COMPAT_H
+#define DDP_GLUE_COMPAT_H
 
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
@@ -72,4 +72,4 @@ static inline void iwm_cq_end_poller(struct ib_cq *cq)
 #define ib_umem_get_va	ib_umem_get
 #endif
 
-#endif /* IWMPA_COMPAT_H */
+#endif /* DDP_GLUE_COMPAT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Completion queues (cq.c) and notification (notify.c). */
-#ifndef IWM_CQ_H
-#define IWM_CQ_H
+#ifndef DDP_GLUE_CQ_H
+#define DDP_GLUE_CQ_H
 
 #include "types.h"
 
@@ -43,4 +43,4 @@ bool iwm_notify_due(struct iwm_cq *cq, const struct iwm_wc *wc);
 void iwm_notify(struct iwm_cq *cq, bool posting);
 int iwm_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec);
 
-#endif /* IWM_CQ_H */
+#endif /* DDP_GLUE_CQ_H */

@@ -6,8 +6,8 @@
  * hand.c         attempts to connect, answers, and when to give up
  * hand_listen.c  the listeners, and the queue pairs that wait for their peers
  */
-#ifndef IWM_HAND_H
-#define IWM_HAND_H
+#ifndef DDP_GLUE_HAND_H
+#define DDP_GLUE_HAND_H
 
 #include "caller.h"
 #include "hand_hello.h"
@@ -49,4 +49,4 @@ int iwm_hand_listen(struct iwm_hand *hand, struct net *net, int vrf);
 void iwm_hand_wait(struct iwm_hand *hand);
 void iwm_hand_leave(struct iwm_hand *hand);
 
-#endif /* IWM_HAND_H */
+#endif /* DDP_GLUE_HAND_H */

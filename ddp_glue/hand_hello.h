@@ -4,8 +4,8 @@
  * the programs connect them by hand (hand.c). The Request and the Reply carry
  * it, each with its sender's number first.
  */
-#ifndef IWM_HAND_HELLO_H
-#define IWM_HAND_HELLO_H
+#ifndef DDP_GLUE_HAND_HELLO_H
+#define DDP_GLUE_HAND_HELLO_H
 
 #include <mpa/pure.h>
 
@@ -43,4 +43,4 @@ static inline bool hand_hello_equal(const struct hand_hello *hello,
 	return len == sizeof(*hello) && !memcmp(hello, pd, sizeof(*hello));
 }
 
-#endif /* IWM_HAND_HELLO_H */
+#endif /* DDP_GLUE_HAND_HELLO_H */

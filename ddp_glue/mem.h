@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Memory regions and their STags. */
-#ifndef IWM_MEM_H
-#define IWM_MEM_H
+#ifndef DDP_GLUE_MEM_H
+#define DDP_GLUE_MEM_H
 
 #include "types.h"
 
@@ -170,4 +170,4 @@ int iwm_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 		  unsigned int *sg_off);
 int iwm_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
-#endif /* IWM_MEM_H */
+#endif /* DDP_GLUE_MEM_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Rings that user space maps. */
-#ifndef IWM_MMAP_H
-#define IWM_MMAP_H
+#ifndef DDP_GLUE_MMAP_H
+#define DDP_GLUE_MMAP_H
 
 #include "types.h"
 
@@ -17,4 +17,4 @@ void iwm_mmap_remove(struct rdma_user_mmap_entry *entry);
 int iwm_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma);
 void iwm_mmap_free(struct rdma_user_mmap_entry *entry);
 
-#endif /* IWM_MMAP_H */
+#endif /* DDP_GLUE_MMAP_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A device's netdev and namespace for all layers. */
-#ifndef IWM_NETDEV_H
-#define IWM_NETDEV_H
+#ifndef DDP_GLUE_NETDEV_H
+#define DDP_GLUE_NETDEV_H
 
 #include "types.h"
 
@@ -11,4 +11,4 @@ struct net_device *iwm_dev_get_netdev(struct iwm_dev *dev);
 bool iwm_dev_going(struct iwm_dev *dev);
 bool iwm_dev_is_added(struct iwm_dev *dev);
 
-#endif /* IWM_NETDEV_H */
+#endif /* DDP_GLUE_NETDEV_H */

@@ -7,8 +7,8 @@
  * Pages are reached through the kernel's linear map. No mapping is needed that
  * could fail or sleep, so these functions work in softirq, too.
  */
-#ifndef IWM_PLACE_H
-#define IWM_PLACE_H
+#ifndef DDP_GLUE_PLACE_H
+#define DDP_GLUE_PLACE_H
 
 #include <mpa/cursor.h>
 #include "types.h"
@@ -84,4 +84,4 @@ static inline int iwm_place(struct iwm_mr *mr, u64 addr,
 	return 0;
 }
 
-#endif /* IWM_PLACE_H */
+#endif /* DDP_GLUE_PLACE_H */

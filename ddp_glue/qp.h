@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Queue pairs: ib_device_ops. */
-#ifndef IWM_QP_H
-#define IWM_QP_H
+#ifndef DDP_GLUE_QP_H
+#define DDP_GLUE_QP_H
 
 #include "types.h"
 
@@ -15,4 +15,4 @@ int iwm_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
 
-#endif /* IWM_QP_H */
+#endif /* DDP_GLUE_QP_H */

@@ -3,8 +3,8 @@
  * Connect queue pairs. Process context, may sleep: these functions take
  * conn_lock and the socket lock.
  */
-#ifndef IWM_QP_CONN_H
-#define IWM_QP_CONN_H
+#ifndef DDP_GLUE_QP_CONN_H
+#define DDP_GLUE_QP_CONN_H
 
 #include "types.h"
 
@@ -23,4 +23,4 @@ int iwm_qp_answer(struct iwm_qp *qp, struct iwm_cep *cep,
 int iwm_qp_try_again(struct iwm_qp *qp, struct iwm_cep *cep,
 		     const struct mpa_attempt *attempt);
 
-#endif /* IWM_QP_CONN_H */
+#endif /* DDP_GLUE_QP_CONN_H */

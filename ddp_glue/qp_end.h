@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The end of a connection. */
-#ifndef IWM_QP_END_H
-#define IWM_QP_END_H
+#ifndef DDP_GLUE_QP_END_H
+#define DDP_GLUE_QP_END_H
 
 #include "types.h"
 
@@ -20,4 +20,4 @@ void iwm_qp_upcall_closed(void *consumer, enum mpa_error err, int status);
 void iwm_qp_upcall_gone(void *consumer);
 void iwm_qp_rx_end(struct iwm_qp *qp);
 
-#endif /* IWM_QP_END_H */
+#endif /* DDP_GLUE_QP_END_H */

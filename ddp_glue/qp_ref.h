@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* References to queue pairs, and lookup by number. */
-#ifndef IWM_QP_REF_H
-#define IWM_QP_REF_H
+#ifndef DDP_GLUE_QP_REF_H
+#define DDP_GLUE_QP_REF_H
 
 #include "types.h"
 
@@ -25,4 +25,4 @@ void iwm_iw_add_ref(struct ib_qp *ibqp);
 void iwm_iw_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *iwm_iw_get_qp(struct ib_device *ibdev, int qpn);
 
-#endif /* IWM_QP_REF_H */
+#endif /* DDP_GLUE_QP_REF_H */

@@ -3,8 +3,8 @@
  * States of queue pairs, for qp.c, qp_conn.c and the transmit and the receive
  * side.
  */
-#ifndef IWM_QP_STATE_H
-#define IWM_QP_STATE_H
+#ifndef DDP_GLUE_QP_STATE_H
+#define DDP_GLUE_QP_STATE_H
 
 #include "types.h"
 
@@ -50,4 +50,4 @@ void iwm_qp_terminate_received(struct iwm_qp *qp,
 /* Process context, conn_lock held. */
 void iwm_qp_send_fin(struct iwm_qp *qp);
 
-#endif /* IWM_QP_STATE_H */
+#endif /* DDP_GLUE_QP_STATE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The receive side of a queue pair. */
-#ifndef IWM_RECV_H
-#define IWM_RECV_H
+#ifndef DDP_GLUE_RECV_H
+#define DDP_GLUE_RECV_H
 
 #include "types.h"
 
@@ -43,4 +43,4 @@ void iwm_rx_flush(struct iwm_qp *qp);
 /* recv_quick.c: the fast path, tried first */
 bool iwm_receive_quick(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
 
-#endif /* IWM_RECV_H */
+#endif /* DDP_GLUE_RECV_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A Send that waits for a receive work request: see recv_wait.c */
-#ifndef IWM_RECV_WAIT_H
-#define IWM_RECV_WAIT_H
+#ifndef DDP_GLUE_RECV_WAIT_H
+#define DDP_GLUE_RECV_WAIT_H
 
 #include "types.h"
 
@@ -28,4 +28,4 @@ static inline void iwm_rx_wake(struct iwm_qp *qp)
 		iwm_rx_look_now(qp);
 }
 
-#endif /* IWM_RECV_WAIT_H */
+#endif /* DDP_GLUE_RECV_WAIT_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Attributes that "rdma resource" shows beyond those of verbs. */
-#ifndef IWM_RESOURCE_H
-#define IWM_RESOURCE_H
+#ifndef DDP_GLUE_RESOURCE_H
+#define DDP_GLUE_RESOURCE_H
 
 #include "types.h"
 
 int iwm_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
 
-#endif /* IWM_RESOURCE_H */
+#endif /* DDP_GLUE_RESOURCE_H */

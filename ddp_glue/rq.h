@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Receive rings of queue pairs, and SRQs. */
-#ifndef IWM_RQ_H
-#define IWM_RQ_H
+#ifndef DDP_GLUE_RQ_H
+#define DDP_GLUE_RQ_H
 
 #include "types.h"
 
@@ -22,4 +22,4 @@ int iwm_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int iwm_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr);
 
-#endif /* IWM_RQ_H */
+#endif /* DDP_GLUE_RQ_H */

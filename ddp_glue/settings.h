@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The administrator's settings of one device. */
-#ifndef IWM_SETTINGS_H
-#define IWM_SETTINGS_H
+#ifndef DDP_GLUE_SETTINGS_H
+#define DDP_GLUE_SETTINGS_H
 
 #include "types.h"
 
@@ -10,4 +10,4 @@ extern const struct attribute_group iwm_settings_group;
 void iwm_settings_init(struct iwm_dev *dev);
 struct mpa_settings iwm_settings(const struct iwm_dev *dev);
 
-#endif /* IWM_SETTINGS_H */
+#endif /* DDP_GLUE_SETTINGS_H */

@@ -25,8 +25,8 @@
  * sq_owner.c   the transmit owner: takes turns, pauses, stops
  * sq_send.c    segments, Terminate, hand-over to TCP
  */
-#ifndef IWM_SQ_H
-#define IWM_SQ_H
+#ifndef DDP_GLUE_SQ_H
+#define DDP_GLUE_SQ_H
 
 #include <linux/hrtimer.h>
 #include "types.h"
@@ -391,4 +391,4 @@ bool iwm_sq_complete(struct iwm_qp *qp, bool flush);
 void iwm_sq_release(struct iwm_sq *sq);
 bool iwm_sq_flush_all(struct iwm_qp *qp);
 
-#endif /* IWM_SQ_H */
+#endif /* DDP_GLUE_SQ_H */

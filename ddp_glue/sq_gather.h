@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* When a kernel consumer's posts are sent (sq_gather.c). */
-#ifndef IWM_SQ_GATHER_H
-#define IWM_SQ_GATHER_H
+#ifndef DDP_GLUE_SQ_GATHER_H
+#define DDP_GLUE_SQ_GATHER_H
 
 #include "sq.h"
 
@@ -12,4 +12,4 @@ void iwm_gather_stop(struct iwm_qp *qp);
 int iwm_gather_module_init(void);
 void iwm_gather_module_exit(void);
 
-#endif /* IWM_SQ_GATHER_H */
+#endif /* DDP_GLUE_SQ_GATHER_H */

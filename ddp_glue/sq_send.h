@@ -3,8 +3,8 @@
  * The transmit owner of a queue pair (sq_owner.c), sending (sq_send.c), the choice of
  * the next message (sq_message.c), and posting (sq_post.c). See sq.h.
  */
-#ifndef IWM_SQ_SEND_H
-#define IWM_SQ_SEND_H
+#ifndef DDP_GLUE_SQ_SEND_H
+#define DDP_GLUE_SQ_SEND_H
 
 #include "sq.h"
 
@@ -47,4 +47,4 @@ bool iwm_msg_wait_read(struct iwm_qp *qp);
 void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe,
 			 enum siw_wc_status status);
 
-#endif /* IWM_SQ_SEND_H */
+#endif /* DDP_GLUE_SQ_SEND_H */

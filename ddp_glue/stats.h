@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Counters for "rdma statistic": ib_device_ops. */
-#ifndef IWM_STATS_H
-#define IWM_STATS_H
+#ifndef DDP_GLUE_STATS_H
+#define DDP_GLUE_STATS_H
 
 #include "types.h"
 
@@ -10,4 +10,4 @@ struct rdma_hw_stats *iwm_alloc_hw_stats(struct ib_device *ibdev,
 int iwm_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port_num, int index);
 
-#endif /* IWM_STATS_H */
+#endif /* DDP_GLUE_STATS_H */

@@ -6,8 +6,8 @@
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM iwmpa
 
-#if !defined(IWM_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
-#define IWM_TRACE_H
+#if !defined(DDP_GLUE_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define DDP_GLUE_TRACE_H
 
 #include <linux/tracepoint.h>
 #include "cq.h"
@@ -334,7 +334,7 @@ DEFINE_EVENT(iwm_sq_wait, iwm_sq_unblocked,
 	TP_ARGS(qp, why)
 );
 
-#endif /* IWM_TRACE_H */
+#endif /* DDP_GLUE_TRACE_H */
 
 /* The path is relative to include/, which is in the include path. */
 #undef TRACE_INCLUDE_PATH

@@ -7,8 +7,8 @@
  * taken with bottom halves or interrupts off, because receive upcalls run in
  * softirq and kernel consumers post from any context.
  */
-#ifndef IWM_TYPES_H
-#define IWM_TYPES_H
+#ifndef DDP_GLUE_TYPES_H
+#define DDP_GLUE_TYPES_H
 
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
@@ -434,4 +434,4 @@ static inline gfp_t iwm_gfp(bool user)
 	return user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
 }
 
-#endif /* IWM_TYPES_H */
+#endif /* DDP_GLUE_TYPES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Answers to the RDMA core about a device: ib_device_ops. */
-#ifndef IWM_VERBS_H
-#define IWM_VERBS_H
+#ifndef DDP_GLUE_VERBS_H
+#define DDP_GLUE_VERBS_H
 
 #include "types.h"
 
@@ -22,4 +22,4 @@ void iwm_disassociate_ucontext(struct ib_ucontext *ibctx);
 int iwm_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int iwm_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 
-#endif /* IWM_VERBS_H */
+#endif /* DDP_GLUE_VERBS_H */

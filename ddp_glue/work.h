@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The module's workqueues. */
-#ifndef IWM_WORK_H
-#define IWM_WORK_H
+#ifndef DDP_GLUE_WORK_H
+#define DDP_GLUE_WORK_H
 
 #include <linux/workqueue.h>
 
@@ -22,4 +22,4 @@ static inline struct workqueue_struct *iwm_work_queue(bool user)
 int iwm_work_init(void);
 void iwm_work_exit(void);
 
-#endif /* IWM_WORK_H */
+#endif /* DDP_GLUE_WORK_H */
