@@ -385,6 +385,7 @@ void mpa_conn_addrs(struct mpa_conn *conn, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 u32 mpa_conn_mulpdu(struct mpa_conn *conn);
 void mpa_conn_info(struct mpa_conn *conn, struct mpa_conn_info *info);
+bool mpa_peer_has_closed(const struct mpa_conn *conn);
 
 /*
  * Transmit. Only one context at a time may call these functions and
@@ -399,6 +400,5 @@ void mpa_tx_set_atomic(struct mpa_conn *conn, bool atomic);
 void mpa_tx_rest(struct mpa_conn *conn);
 u64 mpa_tx_written(const struct mpa_conn *conn);
 u64 mpa_tx_accepted(const struct mpa_conn *conn);
-bool mpa_peer_has_closed(const struct mpa_conn *conn);
 
 #endif /* MPA_MPA_H */
