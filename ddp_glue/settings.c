@@ -92,38 +92,34 @@ void iwm_settings_init(struct iwm_dev *dev)
 	dev->hand_port = hand_port.preset;
 }
 
-static void override_bool(const struct iwm_dev *dev, enum iwm_setting which,
-			  bool *value)
-{
-	s8 setting = READ_ONCE(dev->setting[which]);
-
-	if (setting != SETTING_DEFAULT)
-		*value = setting;
-}
-
 /* The settings of a new connection of @dev. Context: any. */
 struct mpa_settings iwm_settings(const struct iwm_dev *dev)
 {
-	s8 large = READ_ONCE(dev->setting[IWM_SETTING_LARGE]);
 	struct mpa_settings settings = mpa_default_settings();
+	s8 value;
 
-#define MPA_SETTING(id, field, name, preset, text)			\
-	override_bool(dev, IWM_SETTING_##id, &settings.field);
+#define MPA_SETTING(id, field, name, type, preset, text)		\
+	value = READ_ONCE(dev->setting[IWM_SETTING_##id]);		\
+	if (value != SETTING_DEFAULT)					\
+		settings.field = value;
 #include <mpa/settings.h>
-	if (large != SETTING_DEFAULT)
-		settings.large = large;
 	return settings;
 }
 
 /* The same names as the parameters of mpa.ko show */
 static const char *const bool_names[] = { "N", "Y" };
 
+/* By enum iwm_setting: the names of its values */
+static const char *const *const setting_names[IWM_NUM_SETTINGS] = {
+#define MPA_SETTING(id, field, name, type, preset, text)	type##_names,
+#include <mpa/settings.h>
+};
+
 static const char *setting_name(enum iwm_setting which, s8 value)
 {
 	if (value == SETTING_DEFAULT)
 		return SETTING_DEFAULT_NAME;
-	return which == IWM_SETTING_LARGE ? mpa_large_names[value] :
-					   bool_names[value];
+	return setting_names[which][value];
 }
 
 /* @buf: a value that mpa.ko's parameter takes, or SETTING_DEFAULT_NAME */
@@ -135,7 +131,7 @@ static int setting_parse(enum iwm_setting which, const char *buf, s8 *value)
 	*value = SETTING_DEFAULT;
 	if (sysfs_streq(buf, SETTING_DEFAULT_NAME))
 		return 0;
-	if (which == IWM_SETTING_LARGE) {
+	if (setting_names[which] == mpa_large_names) {
 		ret = __sysfs_match_string(mpa_large_names, MPA_NUM_LARGE, buf);
 		if (ret >= 0)
 			*value = ret;
@@ -184,11 +180,9 @@ static ssize_t setting_store(struct device *device,
 }
 
 static struct device_attribute setting_attrs[IWM_NUM_SETTINGS] = {
-#define MPA_SETTING(id, field, name, preset, text)			\
+#define MPA_SETTING(id, field, name, type, preset, text)		\
 	__ATTR(name, 0644, setting_show, setting_store),
 #include <mpa/settings.h>
-	[IWM_SETTING_LARGE] =
-		__ATTR(large_fpdus, 0644, setting_show, setting_store),
 };
 
 /* ---- How it looks to programs ---- */
@@ -231,10 +225,9 @@ static ssize_t node_type_store(struct device *device,
 static DEVICE_ATTR_RW(node_type);
 
 static struct attribute *settings_attrs[] = {
-#define MPA_SETTING(id, field, name, preset, text)			\
+#define MPA_SETTING(id, field, name, type, preset, text)		\
 	&setting_attrs[IWM_SETTING_##id].attr,
 #include <mpa/settings.h>
-	&setting_attrs[IWM_SETTING_LARGE].attr,
 	&receive_wait.attr.attr,
 	&hand_port.attr.attr,
 	&dev_attr_node_type.attr,

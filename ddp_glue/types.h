@@ -67,9 +67,8 @@ struct iwm_mib {
 
 /* The administrator's settings of one device: see settings.c */
 enum iwm_setting {
-#define MPA_SETTING(id, field, name, preset, text)	IWM_SETTING_##id,
+#define MPA_SETTING(id, field, name, type, preset, text)	IWM_SETTING_##id,
 #include <mpa/settings.h>
-	IWM_SETTING_LARGE,
 	IWM_NUM_SETTINGS
 };
 

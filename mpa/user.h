@@ -86,14 +86,10 @@ static inline struct mpa_user *mpa_user_get(const struct sock *sk)
 static inline bool *mpa_user_setting(struct mpa_settings *settings, int optname)
 {
 	switch (optname) {
-	case MPA_MARKERS:
-		return &settings->markers;
-	case MPA_CRC:
-		return &settings->crc;
-	case MPA_RDMAC:
-		return &settings->rdmac;
-	case MPA_PACKING:
-		return &settings->packing;
+#define MPA_OPTION(id, field, name, type, preset, text)			\
+	case MPA_##id:							\
+		return &settings->field;
+#include <mpa/settings.h>
 	default:
 		return NULL;
 	}

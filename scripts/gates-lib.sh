@@ -28,11 +28,12 @@ checkpatch() {
 }
 gate_checkpatch() {
   local bad=0 list traces tables
-  mapfile -t tables < <(kernel_c | xargs -r grep -lE '#define (MPA|IWM)_(COUNTER|SETTING)\(')
+  mapfile -t tables < <(kernel_c | xargs -r grep -lE '#define (MPA|IWM)_(COUNTER|SETTING|OPTION)\(')
   mapfile -t list < <(kernel_c | grep -v '/trace\.h$' | grep -vxFf <(printf '%s\n' "${tables[@]}"))
   mapfile -t traces < <(kernel_c | grep '/trace\.h$')
   [ ${#list[@]} = 0 ] || checkpatch '' "${list[@]}" || bad=1
-  [ ${#tables[@]} = 0 ] || checkpatch ,TRAILING_SEMICOLON,COMPLEX_MACRO,MACRO_ARG_REUSE "${tables[@]}" || bad=1
+  [ ${#tables[@]} = 0 ] || checkpatch ,TRAILING_SEMICOLON,COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE \
+    "${tables[@]}" || bad=1
   [ ${#traces[@]} = 0 ] || checkpatch ,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO,MACRO_ARG_REUSE,SPACING "${traces[@]}" || bad=1
   return $bad
 }
