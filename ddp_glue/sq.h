@@ -58,11 +58,12 @@ enum sq_blocked {
 	IWM_SQ_NUM_BLOCKED
 };
 
-/* The transmit owner's context. */
+/* The transmit owner's context. Those from IWM_SQ_ATOMIC on must not sleep. */
 enum sq_context {
-	IWM_SQ_PROCESS,	/* may sleep */
-	IWM_SQ_ATOMIC,	/* must not sleep */
-	IWM_SQ_POSTING,	/* ib_post_send(): nor call a consumer */
+	IWM_SQ_WORKER,	/* also answers the peer's Reads */
+	IWM_SQ_CALLER,	/* a doorbell or a verb, in its own time */
+	IWM_SQ_ATOMIC,	/* a thread or timer of sq_gather.c */
+	IWM_SQ_POSTING,	/* ib_post_send(): nor may it call a consumer */
 };
 
 /**
@@ -219,10 +220,10 @@ struct tx_msg {
  * @msn: next MSN of each untagged queue (owner)
  * @blocked: enum sq_blocked, as last seen by the owner
  * @tries: successive attempts that found no memory (owner)
- * @context: enum sq_context (owner; written with WRITE_ONCE())
+ * @context: enum sq_context; IWM_SQ_WORKER or IWM_SQ_CALLER without an owner
+ *	(owner; written with WRITE_ONCE())
  * @first_flushed: enum siw_wc_status of the next entry that is flushed from the
  *	ring: see iwm_sq_fail_first()
- * @for_worker: the next work request needs an owner that may sleep (owner)
  * @response_turn: a Response is sent before the next work request (owner)
  * @gather: posts of a kernel consumer that wait
  * @burst_timer: ends the collection of a burst, or of receives that were posted
@@ -272,7 +273,6 @@ struct iwm_sq {
 	u8 tries;
 	u8 context;
 	u8 first_flushed;
-	bool for_worker;
 	bool response_turn;
 	struct iwm_gather gather;
 	struct hrtimer burst_timer;
@@ -332,6 +332,12 @@ static inline bool iwm_sq_has_rest(const struct iwm_sq *sq)
 static inline bool iwm_sq_is_over(const struct iwm_sq *sq)
 {
 	return READ_ONCE(sq->flags) & (BIT(IWM_SQ_FLUSH) | BIT(IWM_SQ_BROKEN));
+}
+
+/* Must the owner not sleep? */
+static inline bool iwm_sq_is_atomic(const struct iwm_sq *sq)
+{
+	return sq->context >= IWM_SQ_ATOMIC;
 }
 
 static inline bool iwm_sq_is_read(u8 opcode)

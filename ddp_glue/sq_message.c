@@ -446,12 +446,12 @@ static bool may_be_atomic(struct iwm_qp *qp, const struct siw_sqe *sqe,
 }
 
 /* Take work requests until one has a message to send. */
-static bool next_wqe(struct iwm_qp *qp)
+static enum next_msg next_wqe(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
 	if (iwm_sq_has_rest(sq))
-		return next_sink(qp);
+		return next_sink(qp) ? NEXT_READY : NEXT_NONE;
 	while (!iwm_sq_is_over(sq) && iwm_sq_posted(sq)) {
 		struct siw_sqe sqe __uninitialized;
 		int executed = NOT_EXECUTED;
@@ -459,15 +459,13 @@ static bool next_wqe(struct iwm_qp *qp)
 		memcpy(&sqe, iwm_sq_entry(sq, sq->get), sizeof(sqe));
 		barrier();	/* use only the copy from here on */
 		if (!may_start(qp, sqe.opcode, sqe.flags))
-			return false;
-		if (sq->context && !may_be_atomic(qp, &sqe, &executed)) {
-			sq->for_worker = true;
-			return false;
-		}
+			return NEXT_NONE;
+		if (iwm_sq_is_atomic(sq) && !may_be_atomic(qp, &sqe, &executed))
+			return NEXT_WORKER;
 		if (take_entry(qp, &sqe, executed))
-			return true;
+			return NEXT_READY;
 	}
-	return false;
+	return NEXT_NONE;
 }
 
 static bool next_response(struct iwm_qp *qp)
@@ -540,14 +538,17 @@ static bool next_rtr(struct iwm_qp *qp)
  * Responses and work requests take turns. Only the worker sends Responses, so
  * that a poster does not pay for the peer's Reads.
  */
-bool iwm_msg_next(struct iwm_qp *qp, bool worker)
+enum next_msg iwm_msg_next(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
+	bool worker = sq->context == IWM_SQ_WORKER;
+	enum next_msg next;
 
 	if (next_rtr(qp))
-		return true;
+		return NEXT_READY;
 	sq->response_turn = !sq->response_turn;
 	if (worker && sq->response_turn && next_response(qp))
-		return true;
-	return next_wqe(qp) || (worker && next_response(qp));
+		return NEXT_READY;
+	next = next_wqe(qp);
+	return next == NEXT_NONE && worker && next_response(qp) ? NEXT_READY : next;
 }

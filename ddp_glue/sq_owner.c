@@ -73,9 +73,10 @@ static bool sq_may_transmit(const struct iwm_qp *qp)
  * time applies to it. The program's doorbell does the work at once, in its own
  * time.
  */
-static bool backs_off(const struct iwm_qp *qp, bool worker, unsigned int bit)
+static bool backs_off(const struct iwm_qp *qp, unsigned int bit)
 {
-	return worker && qp->user && test_bit(bit, &qp->sq->flags);
+	return qp->sq->context == IWM_SQ_WORKER && qp->user &&
+	       test_bit(bit, &qp->sq->flags);
 }
 
 /* Flush each ring once. Return: whether either ring may have more entries. */
@@ -91,12 +92,11 @@ static bool flush_rings(struct iwm_qp *qp)
  * run flushes once and leaves the rest to the worker, which waits before it
  * flushes a program's rings again. Return: what the owner should do, or @result.
  */
-static enum tx_result sq_flush(struct iwm_qp *qp, bool worker,
-			       enum tx_result result)
+static enum tx_result sq_flush(struct iwm_qp *qp, enum tx_result result)
 {
 	struct iwm_sq *sq = qp->sq;
 
-	if (backs_off(qp, worker, IWM_SQ_REFLUSH))
+	if (backs_off(qp, IWM_SQ_REFLUSH))
 		return TX_RETRY;
 	if (!flush_rings(qp) && !test_bit(IWM_SQ_AGAIN, &sq->flags))
 		return result;
@@ -128,8 +128,7 @@ static void sq_no_memory(struct iwm_qp *qp, bool taken)
 }
 
 /* As iwm_sq_transmit(), while @conn may be used and has memory. */
-static enum tx_result sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
-				  bool worker)
+static enum tx_result sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn)
 {
 	struct iwm_sq *sq = qp->sq;
 	u64 accepted = READ_ONCE(sq->accepted);
@@ -139,9 +138,9 @@ static enum tx_result sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 		sq_note_blocked(sq, IWM_SQ_BLOCKED_NOT);
 		return TX_IDLE;
 	}
-	if (backs_off(qp, worker, IWM_SQ_NO_MEMORY))
+	if (backs_off(qp, IWM_SQ_NO_MEMORY))
 		return TX_RETRY;
-	result = iwm_sq_transmit(qp, conn, worker);
+	result = iwm_sq_transmit(qp, conn);
 	sq_note_blocked(sq, sq_why_blocked(sq, conn, result));
 	if (result == TX_RETRY) {
 		sq_no_memory(qp, READ_ONCE(sq->accepted) != accepted);
@@ -154,13 +153,13 @@ static enum tx_result sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
 }
 
 /* Do the owner's work. True: the Terminate was sent, or can never be sent. */
-static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
+static bool sq_serve(struct iwm_qp *qp, enum tx_result *result)
 {
 	struct mpa_conn *conn = sq_conn_get(qp);
 	struct iwm_sq *sq = qp->sq;
 	bool terminated = false;
 
-	*result = sq_transmit(qp, conn, worker);
+	*result = sq_transmit(qp, conn);
 	/* Pairs with iwm_sq_terminate(): the body is complete */
 	if (test_bit_acquire(IWM_SQ_TERMINATE, &sq->flags)) {
 		terminated = iwm_sq_send_terminate(qp, conn);
@@ -170,7 +169,7 @@ static bool sq_serve(struct iwm_qp *qp, bool worker, enum tx_result *result)
 			*result = TX_RETRY;
 	}
 	if (test_bit(IWM_SQ_FLUSH, &sq->flags))
-		*result = sq_flush(qp, worker, *result);
+		*result = sq_flush(qp, *result);
 	iwm_mr_drop_cache(&sq->mr);
 	if (unlikely(test_bit(IWM_SQ_REST, &sq->flags)))
 		sq_rest(sq, conn);
@@ -265,7 +264,7 @@ static enum tx_result serve_atomic(struct iwm_qp *qp)
 		return TX_IDLE;
 	if (sq_may_transmit(qp)) {
 		mpa_tx_set_atomic(conn, true);
-		result = iwm_sq_transmit(qp, conn, false);
+		result = iwm_sq_transmit(qp, conn);
 		mpa_tx_set_atomic(conn, false);
 		sq_note_blocked(sq, sq_why_blocked(sq, conn, result));
 	}
@@ -278,7 +277,7 @@ static enum tx_result serve_atomic(struct iwm_qp *qp)
 /**
  * iwm_sq_run_atomic() - become the owner, and send a limited amount
  * @qp: kernel QP
- * @context: where the caller is
+ * @context: IWM_SQ_ATOMIC or IWM_SQ_POSTING
  *
  * The worker does the rest: large amounts, work that has to wait, and all work
  * other than posts. When another context is the owner this returns at once: the
@@ -297,8 +296,7 @@ u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
 	found = own_look(sq);
 	WRITE_ONCE(sq->context, context);
 	result = serve_atomic(qp);
-	WRITE_ONCE(sq->context, IWM_SQ_PROCESS);
-	sq->for_worker = false;
+	WRITE_ONCE(sq->context, IWM_SQ_WORKER);
 	own_release(sq);
 	if (result == TX_BUDGET || result == TX_RETRY ||
 	    READ_ONCE(sq->flags) & (BIT(IWM_SQ_AGAIN) | BIT(IWM_SQ_BROKEN)) ||
@@ -313,7 +311,7 @@ u32 iwm_sq_run_atomic(struct iwm_qp *qp, enum sq_context context)
  * caller has set IWM_SQ_AGAIN, which the owner checks after it releases
  * IWM_SQ_OWNED.
  */
-static void sq_run(struct iwm_qp *qp, bool worker)
+static void sq_run(struct iwm_qp *qp, enum sq_context context)
 {
 	const unsigned long retry_bits = BIT(IWM_SQ_NO_MEMORY) |
 					 BIT(IWM_SQ_REFLUSH);
@@ -327,7 +325,8 @@ static void sq_run(struct iwm_qp *qp, bool worker)
 		if (!own_try(sq))
 			return;
 		own_look(sq);
-		terminated = sq_serve(qp, worker, &result);
+		WRITE_ONCE(sq->context, context);
+		terminated = sq_serve(qp, &result);
 		own_release(sq);
 		if (terminated)
 			iwm_qp_terminated(qp);
@@ -347,8 +346,8 @@ static void sq_run(struct iwm_qp *qp, bool worker)
 		if (result == TX_RETRY && READ_ONCE(sq->flags) & retry_bits)
 			return;
 		if (result == TX_BUDGET ||
-		    (result == TX_IDLE && !worker && iwm_sq_responses(sq)) ||
-		    !--rounds) {
+		    (result == TX_IDLE && context != IWM_SQ_WORKER &&
+		     iwm_sq_responses(sq)) || !--rounds) {
 			/* Sets IWM_SQ_AGAIN: a claim may keep the worker out. */
 			iwm_sq_kick(qp);
 			return;
@@ -360,7 +359,7 @@ void iwm_sq_work(struct work_struct *work)
 {
 	struct iwm_sq *sq = container_of(work, struct iwm_sq, work);
 
-	sq_run(sq->qp, true);
+	sq_run(sq->qp, IWM_SQ_WORKER);
 }
 
 /**
@@ -374,7 +373,7 @@ void iwm_sq_doorbell(struct iwm_qp *qp)
 	set_bit(IWM_SQ_AGAIN, &qp->sq->flags);
 	/* Set the bit before looking for an owner: see sq_run() */
 	smp_mb__after_atomic();
-	sq_run(qp, false);
+	sq_run(qp, IWM_SQ_CALLER);
 }
 
 /**

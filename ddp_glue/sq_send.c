@@ -298,7 +298,7 @@ static int hand_over(struct iwm_qp *qp, struct mpa_conn *conn, bool more)
 	iwm_sq_release(qp->sq);
 	do {
 		rest = iwm_sq_complete(qp, false);
-	} while (unlikely(rest) && !qp->sq->context);
+	} while (unlikely(rest) && !iwm_sq_is_atomic(qp->sq));
 	if (unlikely(rest))
 		iwm_sq_kick(qp);
 	return ret;
@@ -316,28 +316,31 @@ static enum tx_result why_not_sent(int ret)
  * iwm_sq_transmit() - send until there is nothing more, or no room
  * @qp: QP
  * @conn: its connection
- * @worker: the owner is the worker, which also answers the peer's Reads
  *
  * Context: transmit owner. Return: why no more is sent.
  */
-enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
-			       bool worker)
+enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn)
 {
 	struct iwm_sq *sq = qp->sq;
-	u32 budget = sq->context ? SQ_BUDGET_ATOMIC : SQ_BUDGET, sent = 0;
+	u32 budget = iwm_sq_is_atomic(sq) ? SQ_BUDGET_ATOMIC : SQ_BUDGET;
+	u32 sent = 0;
 
 	while (!iwm_sq_is_over(sq)) {
+		enum next_msg next = NEXT_READY;
 		int ret;
 
-		if (sq->msg.kind == IWM_MSG_NONE && sent >= budget) {
-			hand_over(qp, conn, false);
-			return TX_BUDGET;
+		if (sq->msg.kind == IWM_MSG_NONE) {
+			if (sent >= budget) {
+				hand_over(qp, conn, false);
+				return TX_BUDGET;
+			}
+			next = iwm_msg_next(qp);
 		}
-		if (sq->msg.kind == IWM_MSG_NONE && !iwm_msg_next(qp, worker)) {
+		if (next != NEXT_READY) {
 			ret = hand_over(qp, conn, false);
 			if (ret)
 				return why_not_sent(ret);
-			if (sq->for_worker)
+			if (next == NEXT_WORKER)
 				return TX_BUDGET;
 			/* Was anything posted meanwhile without a doorbell? */
 			if ((!iwm_sq_posted(sq) && !iwm_sq_has_rest(sq)) ||

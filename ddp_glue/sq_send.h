@@ -37,12 +37,17 @@ enum tx_result {
 };
 
 /* sq_send.c; transmit owner */
-enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn,
-			       bool worker);
+enum tx_result iwm_sq_transmit(struct iwm_qp *qp, struct mpa_conn *conn);
 bool iwm_sq_send_terminate(struct iwm_qp *qp, struct mpa_conn *conn);
 
+enum next_msg {
+	NEXT_NONE,
+	NEXT_READY,	/* iwm_sq.msg */
+	NEXT_WORKER,	/* the next work request needs an owner that may sleep */
+};
+
 /* sq_message.c; transmit owner */
-bool iwm_msg_next(struct iwm_qp *qp, bool worker);
+enum next_msg iwm_msg_next(struct iwm_qp *qp);
 bool iwm_msg_wait_read(struct iwm_qp *qp);
 void iwm_msg_local_error(struct iwm_qp *qp, u32 wqe,
 			 enum siw_wc_status status);
