@@ -187,84 +187,97 @@ struct tx_msg {
 /**
  * struct iwm_sq - transmit side of a QP
  * @qp: the QP
+ * @ring: entries, shared with user space for a user QP
+ * @more: elements of the entries that do not fit into @ring; kernel QP only,
+ *	NULL when @max_sge is IWM_MAX_SGE
+ * @fifo: work requests that have been taken and not completed
+ * @num: entries in @ring and @fifo, a power of two
+ * @max_sge: elements that an entry may have
+ * @orq: our outstanding Reads; NULL before the first connection
+ * @irq: the peer's Reads that have not been answered, in the memory of @orq
+ * @orq_mask: index of the last place
+ * @irq_mask: index of the last place
  * @flags: IWM_SQ_* bits, atomic
  * @claims: callers of own_begin() that wait for IWM_SQ_OWNED or hold it
  * @work: the worker
- * @post_lock: serialises kernel consumers; guards @put
- * @ring: entries, shared with user space for a user QP
- * @num: entries in @ring and @fifo, a power of two
- * @max_sge: elements that an entry may have
- * @more: elements of the entries that do not fit into @ring; kernel QP only,
- *	NULL when @max_sge is IWM_MAX_SGE
- * @put: next entry to write, kernel QP only
- * @get: next entry to take (owner)
- * @released: entries below it are given back to the poster (owner). A work
- *	request completes only after its entry is given back
- * @lock: guards @fifo, @fifo_get and @fifo_put
- * @fifo: work requests that have been taken and not completed
- * @fifo_get: the oldest of them
- * @fifo_put: behind the newest one
- * @accepted: stream position that TCP has taken, as last seen by the owner
- * @orq: our outstanding Reads; NULL before the first connection
- * @orq_mask: index of the last place
- * @orq_get: the oldest one (receive)
- * @orq_put: behind the newest one (owner)
- * @irq: the peer's Reads that have not been answered, in the memory of @orq
- * @irq_mask: index of the last place
- * @irq_get: the oldest one (owner)
- * @irq_put: behind the newest one (receive)
- * @msg: the message that is being sent (owner)
- * @rest: the sinks that a Read into several elements has still to request
- *	(owner)
- * @mr: region that was used last, until the next hand-over (owner)
- * @msn: next MSN of each untagged queue (owner)
- * @blocked: enum sq_blocked, as last seen by the owner
- * @tries: successive attempts that found no memory (owner)
- * @context: enum sq_context; IWM_SQ_WORKER or IWM_SQ_CALLER without an owner
- *	(owner; written with WRITE_ONCE())
- * @first_flushed: enum siw_wc_status of the next entry that is flushed from the
- *	ring: see iwm_sq_fail_first()
- * @response_turn: a Response is sent before the next work request (owner)
- * @gather: posts of a kernel consumer that wait
  * @burst_timer: ends the collection of a burst, or of receives that were posted
  *	after the end
  * @retry_timer: ends IWM_SQ_NO_MEMORY and IWM_SQ_REFLUSH
- * @bell_time: when the doorbell rang last, in ns of local_clock()
- * @bell_segments: segments received until then
  * @term: the Terminate's body, written before IWM_SQ_TERMINATE is set
  * @term_len: octets of @term
- * @sge: memory of @msg; has room for @max_sge elements (owner)
+ * @first_flushed: enum siw_wc_status of the next entry that is flushed from the
+ *	ring: see iwm_sq_fail_first()
+ * @post_lock: serialises kernel consumers
+ * @put: next entry to write, kernel QP only
+ * @gather: posts of a kernel consumer that wait
+ * @bell_time: when the doorbell rang last, in ns of local_clock()
+ * @bell_segments: segments received until then
+ * @lock: serialises completion
+ * @fifo_get: the oldest entry of @fifo
+ * @fifo_put: behind the newest one
+ * @orq_get: the oldest one
+ * @irq_put: behind the newest one
+ * @get: next entry to take
+ * @released: entries below it are given back to the poster. A work request
+ *	completes only after its entry is given back
+ * @accepted: stream position that TCP has taken
+ * @orq_put: behind the newest one
+ * @irq_get: the oldest one
+ * @msg: the message that is being sent
+ * @rest: the sinks that a Read into several elements has still to request
+ * @mr: region that was used last, until the next hand-over
+ * @msn: next MSN of each untagged queue
+ * @blocked: enum sq_blocked
+ * @tries: successive attempts that found no memory
+ * @context: enum sq_context; IWM_SQ_WORKER or IWM_SQ_CALLER without an owner
+ * @response_turn: a Response is sent before the next work request
+ * @sge: memory of @msg; has room for @max_sge elements
  */
 struct iwm_sq {
+	/* Constant; the last four while a connection may be used */
 	struct iwm_qp *qp;
+	struct siw_sqe *ring;
+	struct siw_sge *more;
+	struct iwm_wqe *fifo;
+	u32 num;
+	u32 max_sge;
+	struct orq_entry *orq;
+	struct rdmap_read *irq;
+	u32 orq_mask;
+	u32 irq_mask;
+
+	/* Any context: notes for the owner */
 	unsigned long flags;
 	atomic_t claims;
 	struct work_struct work;
+	struct hrtimer burst_timer;
+	struct hrtimer retry_timer;
+	u8 term[RDMAP_TERM_MAX_LEN];
+	u32 term_len;
+	u8 first_flushed;
 
-	spinlock_t post_lock;		/* see above */
-	struct siw_sqe *ring;
-	u32 num;
-	u32 max_sge;
-	struct siw_sge *more;
+	/* Posters: kernel consumers under @post_lock, the others ring a bell */
+	spinlock_t post_lock;		/* guards @put */
 	u32 put;
-	u32 get;
-	u32 released;
+	struct iwm_gather gather;
+	u64 bell_time;
+	u64 bell_segments;
 
-	spinlock_t lock;		/* see above */
-	struct iwm_wqe *fifo;
+	/* Completion, any context under @lock */
+	spinlock_t lock;		/* guards @fifo and its indices */
 	u32 fifo_get;
 	u32 fifo_put;
-	u64 accepted;
 
-	struct orq_entry *orq;
-	u32 orq_mask;
+	/* Receive upcalls */
 	u32 orq_get;
-	u32 orq_put;
-	struct rdmap_read *irq;
-	u32 irq_mask;
-	u32 irq_get;
 	u32 irq_put;
 
+	/* The transmit owner; some are read elsewhere, written with WRITE_ONCE() */
+	u32 get;
+	u32 released;
+	u64 accepted;
+	u32 orq_put;
+	u32 irq_get;
 	struct tx_msg msg;
 	struct read_rest rest;
 	struct iwm_mr *mr;
@@ -272,15 +285,7 @@ struct iwm_sq {
 	u8 blocked;
 	u8 tries;
 	u8 context;
-	u8 first_flushed;
 	bool response_turn;
-	struct iwm_gather gather;
-	struct hrtimer burst_timer;
-	struct hrtimer retry_timer;
-	u64 bell_time;
-	u64 bell_segments;
-	u8 term[RDMAP_TERM_MAX_LEN];
-	u32 term_len;
 	struct iwm_sge sge[];
 };
 
