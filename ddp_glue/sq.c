@@ -175,12 +175,22 @@ bool iwm_sq_idle(struct iwm_qp *qp)
 
 /* ---- Work requests ---- */
 
-static bool wqe_finished(const struct iwm_sq *sq, const struct iwm_wqe *wqe)
+/* By hand, a Write completes when the peer has placed it. */
+static bool wqe_confirmed(const struct iwm_sq *sq, const struct iwm_wqe *wqe,
+			  u32 index)
+{
+	return wqe->opcode != SIW_OP_WRITE || !sq->qp->by_hand ||
+	       (s32)(READ_ONCE(sq->confirmed) - index) > 0;
+}
+
+static bool wqe_finished(const struct iwm_sq *sq, const struct iwm_wqe *wqe,
+			 u32 index)
 {
 	if (wqe->done)
 		return true;
 	return wqe->written && !iwm_sq_is_read(wqe->opcode) &&
-	       READ_ONCE(sq->accepted) >= wqe->end;
+	       READ_ONCE(sq->accepted) >= wqe->end &&
+	       wqe_confirmed(sq, wqe, index);
 }
 
 static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
@@ -227,7 +237,7 @@ bool iwm_sq_complete(struct iwm_qp *qp, bool flush)
 	spin_lock_bh(&sq->lock);
 	for (; left && sq->fifo_get != sq->fifo_put; left--) {
 		struct iwm_wqe *wqe = iwm_sq_wqe(sq, sq->fifo_get);
-		bool finished = wqe_finished(sq, wqe) &&
+		bool finished = wqe_finished(sq, wqe, sq->fifo_get) &&
 				wqe_released(sq, sq->fifo_get);
 
 		if (!flush && (!finished || wqe->status))
@@ -381,7 +391,7 @@ const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
-	/* Pairs with prepare_read() and next_rtr() */
+	/* Pairs with orq_push() */
 	if (smp_load_acquire(&sq->orq_put) == sq->orq_get)
 		return NULL;
 	return &iwm_sq_orq(sq, sq->orq_get)->sink;
@@ -403,7 +413,7 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len,
 			 u32 *asked)
 {
 	struct iwm_sq *sq = qp->sq;
-	/* Pairs with prepare_read() and next_rtr() */
+	/* Pairs with orq_push() */
 	u32 end = smp_load_acquire(&sq->orq_put), i;
 
 	*asked = end;
@@ -456,15 +466,20 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 	enum siw_wc_status status = peers;
 	bool more;
 
-	if (!out->rtr)
+	if (!out->own)
 		status = wqe_read_done(qp, out, peers);
 	if (!status) {
+		WRITE_ONCE(sq->confirmed, out->wqe);
 		/* Pairs with iwm_sq_reads(): the entry is free */
 		smp_store_release(&sq->orq_get, sq->orq_get + 1);
 	}
 	more = iwm_sq_complete(qp, false);
-	/* A full barrier, which pairs with iwm_msg_wait_read() */
-	if (test_and_clear_bit(IWM_SQ_WAIT_READ, &sq->flags) || more)
+	/*
+	 * A full barrier, which pairs with iwm_msg_wait_read() and
+	 * next_confirmation()
+	 */
+	if (test_and_clear_bit(IWM_SQ_WAIT_READ, &sq->flags) || more ||
+	    unlikely(READ_ONCE(sq->unconfirmed)))
 		iwm_sq_kick(qp);
 	if (unlikely(status != peers))
 		iwm_sq_break(qp);	/* as after any failed work request */
@@ -495,7 +510,7 @@ void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn)
 {
 	struct iwm_sq *sq = qp->sq;
 	u32 index = msn - 1;	/* MSNs count from 1, entries from 0 */
-	/* Pairs with prepare_read() and next_rtr() */
+	/* Pairs with orq_push() */
 	u32 end = smp_load_acquire(&sq->orq_put);
 
 	if (!iwm_sq_oldest_read(qp))

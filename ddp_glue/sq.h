@@ -120,14 +120,18 @@ struct iwm_wqe {
 	bool done;
 };
 
-/*
- * An outstanding Read of ours. @rtr: no work request belongs to it. @more: it
- * is not the last one of its work request.
+/**
+ * struct orq_entry - an outstanding Read of ours
+ * @sink: where its Response goes
+ * @wqe: place in the FIFO of its work request, or @own: of the next one to be
+ *	taken. The Response confirms the Writes before that place
+ * @own: no work request belongs to it: the RTR, or it confirms Writes
+ * @more: it is not the last one of its work request
  */
 struct orq_entry {
 	struct iwm_read_sink sink;
 	u32 wqe;
-	bool rtr;
+	bool own;
 	bool more;
 };
 
@@ -153,7 +157,7 @@ enum msg_kind {
 	IWM_MSG_NONE,
 	IWM_MSG_WQE,
 	IWM_MSG_RESPONSE,
-	IWM_MSG_RTR,
+	IWM_MSG_OWN,	/* not posted: the RTR, or a confirmation */
 };
 
 /**
@@ -216,6 +220,8 @@ struct tx_msg {
  * @fifo_get: the oldest entry of @fifo
  * @fifo_put: behind the newest one
  * @orq_get: the oldest one
+ * @confirmed: the peer has placed the Writes before this place in @fifo: see
+ *	next_confirmation()
  * @irq_put: behind the newest one
  * @get: next entry to take
  * @released: entries below it are given back to the poster. A work request
@@ -231,6 +237,7 @@ struct tx_msg {
  * @tries: successive attempts that found no memory
  * @context: enum sq_context; IWM_SQ_WORKER or IWM_SQ_CALLER without an owner
  * @response_turn: a Response is sent before the next work request
+ * @unconfirmed: by hand: Writes were sent, and no Read behind them
  * @sge: memory of @msg; has room for @max_sge elements
  */
 struct iwm_sq {
@@ -270,6 +277,7 @@ struct iwm_sq {
 
 	/* Receive upcalls */
 	u32 orq_get;
+	u32 confirmed;
 	u32 irq_put;
 
 	/* The transmit owner; some are read elsewhere, written with WRITE_ONCE() */
@@ -286,6 +294,7 @@ struct iwm_sq {
 	u8 tries;
 	u8 context;
 	bool response_turn;
+	bool unconfirmed;
 	struct iwm_sge sge[];
 };
 

@@ -159,10 +159,35 @@ static void prepare_tagged(struct tx_msg *msg, u8 opcode, u32 stag, u64 to)
 	msg->seg.to = to;
 }
 
-/* Prepare a Read Request for the next sink of @sq->rest; there is one. */
-static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg)
+/* A Read Request that asks for @rr is outstanding from now on. */
+static void orq_push(struct iwm_sq *sq, const struct rdmap_read *rr, u32 wqe,
+		     bool own)
 {
-	struct orq_entry *out = iwm_sq_orq(sq, sq->orq_put);
+	*iwm_sq_orq(sq, sq->orq_put) = (struct orq_entry) {
+		.sink.stag = rr->sink_stag,
+		.sink.to = rr->sink_to,
+		.sink.len = rr->size,
+		.wqe = wqe,
+		.own = own,
+		.more = !own && iwm_sq_has_rest(sq),
+	};
+	/* Pairs with iwm_sq_oldest_read(): the entry is complete */
+	smp_store_release(&sq->orq_put, sq->orq_put + 1);
+}
+
+static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg,
+				 const struct rdmap_read *rr)
+{
+	WRITE_ONCE(sq->unconfirmed, false);
+	rdmap_read_build(msg->body, rr);
+	msg->in_body = true;
+	msg->left = RDMAP_READ_REQUEST_LEN;
+	prepare_untagged(sq, msg, RDMAP_READ_REQUEST, RDMAP_QN_READ_REQUEST);
+}
+
+/* Prepare a Read Request for the next sink of @sq->rest; there is one. */
+static void prepare_sink(struct iwm_sq *sq, struct tx_msg *msg)
+{
 	struct read_rest *rest = &sq->rest;
 	const struct iwm_sge *sge = &rest->sge[rest->cur++];
 	struct rdmap_read rr = {
@@ -174,19 +199,8 @@ static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg)
 	};
 
 	rest->to += sge->len;
-	out->sink.stag = rr.sink_stag;
-	out->sink.to = rr.sink_to;
-	out->sink.len = rr.size;
-	out->wqe = msg->wqe;
-	out->rtr = false;
-	out->more = iwm_sq_has_rest(sq);
-	/* Pairs with iwm_sq_oldest_read(): the entry is complete */
-	smp_store_release(&sq->orq_put, sq->orq_put + 1);
-
-	rdmap_read_build(msg->body, &rr);
-	msg->in_body = true;
-	msg->left = RDMAP_READ_REQUEST_LEN;
-	prepare_untagged(sq, msg, RDMAP_READ_REQUEST, RDMAP_QN_READ_REQUEST);
+	orq_push(sq, &rr, msg->wqe, false);
+	prepare_read_request(sq, msg, &rr);
 	iwm_count(sq->qp->dev, IWM_STAT_TX_READ_REQUESTS);
 }
 
@@ -214,7 +228,7 @@ static void prepare_read(struct iwm_sq *sq, struct tx_msg *msg,
 	rest->to = sqe->raddr;
 	rest->wqe = msg->wqe;
 	iwm_sq_wqe(sq, msg->wqe)->lkey = rest->sge[0].lkey;
-	prepare_read_request(sq, msg);
+	prepare_sink(sq, msg);
 }
 
 static void prepare_send(struct iwm_sq *sq, struct tx_msg *msg,
@@ -240,6 +254,8 @@ static void prepare_message(struct iwm_sq *sq, struct tx_msg *msg,
 	switch (sqe->opcode) {
 	case SIW_OP_WRITE:
 		prepare_tagged(msg, RDMAP_WRITE, sqe->rkey, sqe->raddr);
+		if (sq->qp->by_hand)
+			WRITE_ONCE(sq->unconfirmed, true);
 		iwm_count(sq->qp->dev, IWM_STAT_TX_WRITES);
 		break;
 	case SIW_OP_READ:
@@ -406,7 +422,7 @@ static bool next_sink(struct iwm_qp *qp)
 		return false;
 	clear_message(msg);
 	msg->wqe = sq->rest.wqe;
-	prepare_read_request(sq, msg);
+	prepare_sink(sq, msg);
 	msg->kind = IWM_MSG_WQE;
 	return true;
 }
@@ -491,10 +507,23 @@ static bool next_response(struct iwm_qp *qp)
 }
 
 /*
- * The STag in the RTR. It has no octets, so RFC 5040 lets no receiver check the
- * STag; but Chelsio's RNICs refuse a tagged segment of STag 0.
+ * The STag in messages that the program has not posted. They have no octets, so
+ * RFC 5040 lets no receiver check the STag; but Chelsio's RNICs refuse a tagged
+ * segment of STag 0.
  */
-#define RTR_STAG	1u
+#define OWN_STAG	1u
+
+/* A Read of no octets. Its Response tells that the peer has executed it. */
+static void prepare_own_read(struct iwm_sq *sq, struct tx_msg *msg)
+{
+	const struct rdmap_read rr = {
+		.sink_stag = OWN_STAG,
+		.source_stag = OWN_STAG,
+	};
+
+	orq_push(sq, &rr, sq->fifo_put, true);
+	prepare_read_request(sq, msg, &rr);
+}
 
 /* The ready-to-receive message of the peer-to-peer model (RFC 6581). */
 static bool next_rtr(struct iwm_qp *qp)
@@ -507,30 +536,36 @@ static bool next_rtr(struct iwm_qp *qp)
 		return false;
 	WRITE_ONCE(qp->rtr, 0);
 	memset(msg, 0, sizeof(*msg));
-	if (rtr & MPA_RTR_WRITE) {
-		prepare_tagged(msg, RDMAP_WRITE, RTR_STAG, 0);
-	} else if (rtr & MPA_RTR_READ) {
-		struct orq_entry *out = iwm_sq_orq(sq, sq->orq_put);
-		struct rdmap_read rr = {
-			.sink_stag = RTR_STAG,
-			.source_stag = RTR_STAG,
-		};
-
-		*out = (struct orq_entry) {
-			.sink.stag = RTR_STAG,
-			.rtr = true,
-		};
-		/* Pairs with iwm_sq_oldest_read(): the entry is complete */
-		smp_store_release(&sq->orq_put, sq->orq_put + 1);
-		rdmap_read_build(msg->body, &rr);
-		msg->in_body = true;
-		msg->left = RDMAP_READ_REQUEST_LEN;
-		prepare_untagged(sq, msg, RDMAP_READ_REQUEST,
-				 RDMAP_QN_READ_REQUEST);
-	} else {
+	if (rtr & MPA_RTR_WRITE)
+		prepare_tagged(msg, RDMAP_WRITE, OWN_STAG, 0);
+	else if (rtr & MPA_RTR_READ)
+		prepare_own_read(sq, msg);
+	else
 		prepare_untagged(sq, msg, RDMAP_SEND, RDMAP_QN_SEND);
-	}
-	msg->kind = IWM_MSG_RTR;
+	msg->kind = IWM_MSG_OWN;
+	return true;
+}
+
+/*
+ * Programs that connect by hand expect InfiniBand's Write: when it has completed,
+ * the peer's memory has the data. RFC 5040 section 5.5 promises that only to a
+ * Read (9 and 17). So a Read of no octets follows the Writes when nothing else is
+ * to be sent. It confirms all of them. While another Read is outstanding, its
+ * end kicks the owner.
+ */
+static bool next_confirmation(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+
+	if (likely(!sq->unconfirmed) || iwm_sq_is_over(sq))
+		return false;
+	/* Pairs with read_ended(): @unconfirmed is set, then look */
+	smp_mb();
+	if (iwm_sq_reads(sq))
+		return false;
+	clear_message(&sq->msg);
+	prepare_own_read(sq, &sq->msg);
+	sq->msg.kind = IWM_MSG_OWN;
 	return true;
 }
 
@@ -550,5 +585,8 @@ enum next_msg iwm_msg_next(struct iwm_qp *qp)
 	if (worker && sq->response_turn && next_response(qp))
 		return NEXT_READY;
 	next = next_wqe(qp);
-	return next == NEXT_NONE && worker && next_response(qp) ? NEXT_READY : next;
+	if (next == NEXT_NONE &&
+	    (next_confirmation(qp) || (worker && next_response(qp))))
+		return NEXT_READY;
+	return next;
 }

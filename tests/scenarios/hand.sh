@@ -28,6 +28,10 @@ fi
 cases "between two hosts" v $all --addr 10.9.0.2
 # shellcheck disable=SC2086
 cases "over IPv6" v $some --addr fd09::2
+modprobe -q sch_netem
+in1 tc qdisc add dev wire root netem delay 10ms || fail "no delay"
+cases "over a path that takes 10 ms" v hand-placed --addr 10.9.0.2
+in1 tc qdisc del dev wire root || fail "the delay stays"
 set_both receive_wait 0
 cases "the device's receive_wait does not apply" v hand-rnr --addr 10.9.0.2
 set_both receive_wait 10000

@@ -88,6 +88,49 @@ void connectByHand(Context& c) {
   expectSame(attr.ah_attr.grh.dgid.raw, e.server.device().gid().raw, "dgid");
 }
 
+/**
+ * As on InfiniBand, a WRITE that has completed is in the peer's memory, and so are those before it, which may not be signalled. A
+ * SEND behind them completes after them. READs between them, and depths of 1 and 0, change nothing.
+ */
+void placedWhenComplete(Context& c) {
+  const unsigned rounds = c.count ? c.count : 10;
+
+  for (const unsigned reads : {16U, 1U, 0U}) {
+    Ends e(c, {.reads = reads});
+    const auto expectPlaced = [&](const char* what, ibv_wc_opcode opcode, std::size_t length) {
+      const ibv_wc wc = e.client.sends.next();
+      const bool same = std::ranges::equal(e.server.memory.memory.span(0, length), e.client.memory.memory.span(0, length));
+
+      expectWc(wc, IBV_WC_SUCCESS, opcode, what);
+      expect(same, what);
+    };
+
+    e.connect();
+    for (unsigned i = 0; i < rounds; i++) {
+      const std::size_t length = i % 2 ? half : 8;
+      test::fill(e.client.memory.memory.span(0, half), 10 * i + reads);
+      e.client.postRdma(1, IBV_WR_RDMA_WRITE, e.server, length);
+      expectPlaced("a WRITE", IBV_WC_RDMA_WRITE, length);
+
+      test::fill(e.client.memory.memory.span(0, half), 10 * i + reads + 1);
+      e.client.postRdma(2, IBV_WR_RDMA_WRITE, e.server, length, 0);
+      if (reads && i % 3 == 0) { /* into the memory that was written, of what was written */
+        e.client.postRdma(3, IBV_WR_RDMA_READ, e.server, length, 0);
+        e.client.postRdma(2, IBV_WR_RDMA_WRITE, e.server, length, 0);
+      }
+      e.client.postRdma(4, IBV_WR_RDMA_WRITE, e.server, 0);
+      expectPlaced("an empty WRITE behind others", IBV_WC_RDMA_WRITE, length);
+
+      test::fill(e.client.memory.memory.span(0, half), 10 * i + reads + 2);
+      e.client.postRdma(5, IBV_WR_RDMA_WRITE, e.server, length, 0);
+      e.server.postRecv(6, half, 8);
+      e.client.postSend(6, 0, 8);
+      expectPlaced("a SEND behind a WRITE", IBV_WC_SEND, length);
+      expectWc(e.server.recvs.next(), IBV_WC_SUCCESS, IBV_WC_RECV, "receive");
+    }
+  }
+}
+
 /** Either side comes first. What it sends meanwhile arrives; its receives wait. */
 void inAnyOrder(Context& c) {
   for (const bool initiatorFirst : {true, false}) {
@@ -470,6 +513,7 @@ void falseResponder(Context& c) {
 
 const VerbsCase table[] = {
     {"hand-connect", "", "queue pairs connected by hand: all operations, attributes", connectByHand},
+    {"hand-placed", "", "a WRITE completes when the peer has placed it (--count)", placedWhenComplete},
     {"hand-order", "", "either side comes first, and sends", inAnyOrder},
     {"hand-rtr", "", "a program that only receives stays in RTR", staysInRtr},
     {"hand-many", "", "many queue pairs between two addresses", many},

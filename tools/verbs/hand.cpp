@@ -65,7 +65,6 @@ HandEnd::HandEnd(const std::string& ns, const std::string& address, const HandOp
   attr.recv_cq = recvs.get();
   attr.cap = {depth, depth, 4, 4, 0};
   attr.qp_type = IBV_QPT_RC;
-  attr.sq_sig_all = 1;
   qp_.reset(check(ibv_create_qp(pd_.get(), &attr), "ibv_create_qp"));
 }
 
@@ -132,8 +131,8 @@ void HandEnd::postSend(std::uint64_t id, std::size_t offset, std::size_t length)
   post(qp(), workRequest(id, IBV_WR_SEND), {memory.sge(offset, length)});
 }
 
-void HandEnd::postRdma(std::uint64_t id, ibv_wr_opcode opcode, const HandEnd& peer, std::size_t length) {
-  ibv_send_wr wr = workRequest(id, opcode);
+void HandEnd::postRdma(std::uint64_t id, ibv_wr_opcode opcode, const HandEnd& peer, std::size_t length, unsigned flags) {
+  ibv_send_wr wr = workRequest(id, opcode, flags);
 
   wr.wr.rdma = {peer.memory.memory.address(), peer.memory.rkey()};
   post(qp(), wr, {memory.sge(0, length)});

@@ -56,7 +56,8 @@ public:
 
   void postSend(std::uint64_t id, std::size_t offset, std::size_t length);
   void postRecv(std::uint64_t id, std::size_t offset, std::size_t length);
-  void postRdma(std::uint64_t id, ibv_wr_opcode opcode, const HandEnd& peer, std::size_t length);
+  void postRdma(std::uint64_t id, ibv_wr_opcode opcode, const HandEnd& peer, std::size_t length,
+                unsigned flags = IBV_SEND_SIGNALED);
 
 private:
   std::string ns_, address_;
