@@ -3,8 +3,9 @@
 # Documentation/applications/perftest.md.
 #
 # With -R the server listens twice on its port: first to exchange parameters, then for the queue pair. The client waits for neither
-# listener. When it is faster than the second listener, its connection is refused: it reports that, connects again with memory that it has
-# freed already, and crashes; the server waits for ever. A device cannot prevent this: both must be started again.
+# listener. When it is faster than the second listener, the server's host refuses its connection.
+# The client reports that, connects again with memory that it has freed already, and crashes; the
+# server waits for ever. A device cannot prevent this: start both again.
 #
 # Every call here uses -F. With -F an implausible clock spoils only the figure: 0.00, or inf for a latency. Without it the program ends
 # with status 1 before it has told the other side.
