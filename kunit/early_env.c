@@ -117,9 +117,9 @@ static const struct mpa_consumer_ops ops = {
 };
 
 /*
- * Compute independently which FPDUs must be placed: those that are complete
- * behind a gap, and that have a Marker, or that follow an FPDU that must be
- * placed without another gap between.
+ * Compute independently which FPDUs must be placed. They are complete behind a
+ * gap, and have a Marker, or follow an FPDU that must be placed without another
+ * gap between.
  */
 void early_expect_due(struct early_env *env, bool exactly)
 {

@@ -73,9 +73,9 @@ static void message_expect(struct tx_env *env, struct sent_message *m, u32 len)
 }
 
 /*
- * The room for the next ULPDU of a message, which fills the end of a segment
- * even with less than the 128 octets that mpa_tx_room() returns at least, unless
- * all that is left would fit these.
+ * The room for the next ULPDU of a message. It fills the end of a segment even
+ * with less than 128 octets, the least that mpa_tx_room() returns, unless all
+ * that is left would fit into 128.
  */
 static u32 message_room(const struct tx_env *env, u32 left)
 {

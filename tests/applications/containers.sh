@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# RDMA devices that belong to network namespaces, as container runtimes use them: a device is handed to a namespace and taken back while
-# programs use it, an unprivileged user namespace, limits of the rdma cgroup. tests/scenarios/users.sh has rights on device files and links.
+# RDMA devices that belong to network namespaces, as container runtimes use them. A device goes to a
+# namespace and comes back while programs use it; an unprivileged user namespace; limits of the rdma
+# cgroup. tests/scenarios/users.sh has rights on device files and links.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "containers"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Twenty thousand connections at the same time, both ends in one guest: each answers, none slows another down, and the memory of an idle
-# connection, or of one that was busy once, is bounded.
+# Twenty thousand connections at the same time, both ends in one guest. Each answers, and none slows
+# another down. The memory of an idle connection, or of one that was busy once, is bounded.
 # suite: applications
 # quiet: 3000
 . "$(dirname "$0")/../lib/scenario.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Longer tests of iSER: an iSCSI/TCP portal beside it, checksums, a file system, logins and logouts, and sessions whose connections break
-# or whose target is disabled while data is written.
+# Longer tests of iSER: an iSCSI/TCP portal beside it, checksums, a file system, logins and logouts.
+# While data is written, connections break, and the target is disabled.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/iser.sh"

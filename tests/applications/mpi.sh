@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Open MPI between two hosts: over libfabric's verbs;ofi_rxm, a rank on each, collectives and messages compared, then NetPIPE; and over UCX,
-# which connects queue pairs by hand, two ranks on each, of which one is killed in the end.
+# Open MPI between two hosts. Over libfabric's verbs;ofi_rxm, a rank on each: collectives and
+# messages compared, then NetPIPE. Over UCX, which connects queue pairs by hand, two ranks on each:
+# one is killed in the end.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"

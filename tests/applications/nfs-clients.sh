@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NFS over RDMA as clients use it: several connections for a mount, odd sizes, mapped files, many small files, autofs; with NFS 4.2 locks
-# that survive a restart of the server, and delegations, which the server recalls over the client's connection.
+# NFS over RDMA as clients use it: several connections for a mount, odd sizes, mapped files, many
+# small files, autofs. With NFS 4.2, locks survive a restart of the server, and the server recalls
+# delegations over the client's connection.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NFS over RDMA with Kerberos: krb5, krb5i and, where it works over TCP, krb5p, with data compared, a server that restarts under I/O, and a
-# capture that shows what the wire carries; a user without a ticket and a mount without Kerberos are refused.
+# NFS over RDMA with Kerberos: krb5, krb5i and, where it works over TCP, krb5p, with data compared.
+# The server restarts under I/O, a capture shows what the wire carries, and a user without a ticket
+# and a mount without Kerberos are refused.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"

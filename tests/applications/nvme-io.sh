@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Longer tests of NVMe over RDMA, with Debian's nvme-cli: two namespaces, queues of each kind, in-capsule sizes, checksums, a file system,
-# and controllers that are reset, whose port is removed or whose connections break while data is written.
+# Longer tests of NVMe over RDMA, with Debian's nvme-cli: two namespaces, queues of each kind,
+# in-capsule sizes, checksums, a file system. While data is written, controllers are reset, their
+# port is removed, their connections break.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nvme.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NVMe over RDMA as administrators run it, with Debian's nvme-cli: discovery with a referral, connect-all, two devices as paths to one disk
-# of which one fails under I/O, a target that is torn down and set up again under I/O, a disconnect under I/O, and odd sizes of queues.
+# NVMe over RDMA as administrators run it, with Debian's nvme-cli: discovery with a referral,
+# connect-all, two devices as paths to one disk, odd sizes of queues. Under I/O a path fails, the
+# target is torn down and set up again, and the host disconnects.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nvme.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# SMB Direct: the kernel's client and server (cifs, ksmbd), which scripts/smb-direct builds with SMB Direct; files written at one end and compared
-# at the other, a server that restarts and connections that die under I/O.
+# SMB Direct: the kernel's client and server (cifs, ksmbd), which scripts/smb-direct builds with SMB
+# Direct. Files are written at one end and compared at the other; under I/O the server restarts and
+# connections die.
 # suite: applications
 # build: smb-direct
 . "$(dirname "$0")/../lib/scenario.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# SCSI RDMA Protocol: the kernel's target and initiator, which connect by rdma_cm; data with checksums, a file system, a port that closes
-# and opens and connections that die under I/O, a logout.
+# SCSI RDMA Protocol: the kernel's target and initiator, which connect by rdma_cm. Data with
+# checksums, a file system, a logout; under I/O a port closes and opens, and connections die.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/io.sh"

@@ -122,8 +122,9 @@ programs() {
   pair "rstream" 10 7471 "rstream -b $far -S 65536 -I 10 -C 10" "rstream -s $far -S 65536 -I 10 -C 10"
 }
 
-# iwmpa-peer, as users run it: on the other side it needs only a program that accepts. For siw, only the startup cases that it survives
-# run: an FPDU that arrives before siw has reported the connection to its program may be lost, and the test cannot ask a program there.
+# iwmpa-peer, as users run it: on the other side it needs only a program that accepts. With siw, only
+# the startup cases that it survives run. siw may lose an FPDU that arrives before siw has reported
+# the connection to its program, and the test cannot ask a program there.
 peer() {
   local options=()
   [ "$theirs" = iwmpa ] || mapfile -t options < <(echo --siw && iwmpa-peer --list |

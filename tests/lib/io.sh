@@ -24,8 +24,8 @@ many_files() {
   bounded 200 "${as[@]}" bash -c "for i in {1..200}; do mv $d/\$i $d/x\$i; done; rm -r $d" && [ ! -e $there ]
 }
 
-# verified FILE MIB [FIO-ARGUMENT...]: writes and reads FILE with fio (at random by default), in pieces of 4 to 128 KiB, and then reads all
-# that it has written once more; each piece has its checksum.
+# verified FILE MIB [FIO-ARGUMENT...]: writes and reads FILE with fio (at random by default), in
+# pieces of 4 to 128 KiB, each with its checksum. Then it reads all that it has written once more.
 verified() {
   local file=$1 mib=$2; shift 2
   bounded 400 fio --name=verified --filename="$file" --size="${mib}m" --rw=randrw --bsrange=4k-128k --verify=crc32c --verify_fatal=1 \

@@ -49,8 +49,9 @@ iser_start_initiator() {
   modprobe -a sd_mod ib_iser
   iscsid
 }
-# Configure the target instead of discovering it: in a discovery session over iSER iscsiadm misses an answer that arrives before the
-# kernel confirms the request, and crashes when it tries again (github.com/open-iscsi/open-iscsi/issues/255). iscsid does not.
+# Configure the target instead of discovering it. In a discovery session over iSER, iscsiadm misses an
+# answer that arrives before the kernel confirms the request, and crashes when it tries again
+# (github.com/open-iscsi/open-iscsi/issues/255). iscsid does not.
 # A discovery over TCP replaces this configuration.
 iser_tell_target() { bounded 60 iscsiadm -m node -o new -T $target -p $portal -I iser; }
 iser_attach() {

@@ -11,9 +11,9 @@
  * conn_detach(), mpa_destroy()).
  *
  * Properties:
- * - FPDUs are delivered once, in order, and with the octets that were placed:
- *   nothing is placed over an FPDU that has been placed and verified, and what
- *   TCP holds for it by then does not matter (RFC 5044 A.3);
+ * - FPDUs are delivered once, in order, and with the octets that were placed.
+ *   Nothing is placed over an FPDU that has been placed and verified, whatever
+ *   TCP holds for it by then (RFC 5044 A.3);
  * - an FPDU that starts in the payload of another one is not delivered;
  * - nothing is placed after the consumer has ended the receive direction, after
  *   an error of the stream, or after mpa_conn_let_go();
@@ -25,7 +25,7 @@
  * wherever TCP sends, an ACK or the transmit owner's octets.
  *
  * A peer may send a segment again with other octets, and TCP may drop what it
- * holds behind a gap. @held is what TCP holds: 0, GOOD or OTHER octets, both
+ * holds behind a gap. What TCP holds is @held: 0, GOOD or OTHER octets, both
  * with a valid CRC, or BAD. The liar's Marker points into FPDU LIE.
  *
  * For scripts/prove:

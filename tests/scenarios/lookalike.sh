@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A network namespace without a route out, but with a netdev whose addresses equal those of a netdev with a device in another namespace:
-# rdma_cm, which finds devices by their link address, selects that device. It must not give connections to the wrong namespace.
+# A network namespace without a route out has a netdev whose addresses equal those of a netdev with a
+# device in another namespace. rdma_cm, which finds devices by their link address, selects that
+# device. It must not give connections to the wrong namespace.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "a namespace that looks like another"
 [ "$LINKTYPE" = iwmpa ] || skip "siw connects"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The package's sysctl values for NFS over RDMA: they are set once rpcrdma is loaded, a write of 4 KiB needs no RDMA Read, and the
-# administrator's values in /etc override them.
+# The package's sysctl values for NFS over RDMA. They are set once rpcrdma is loaded, a write of 4 KiB
+# needs no RDMA Read, and the administrator's values in /etc override them.
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
 . "$(dirname "$0")/../lib/udev.sh"

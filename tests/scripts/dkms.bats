@@ -1,9 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0
-# Debian's dkms with dkms.conf when a kernel is installed. For a kernel that the code does not support dkms must build nothing and return
-# no error, or the kernel's package would stay half-configured; for the others it must build the modules. The package's own hook then tries
-# the kernels that dkms has left out, and never returns an error. The package of dkms is unpacked
-# and not installed, because an installation would enable a service. The test has trees of its own, fake kernels, and a make that fails.
+# Debian's dkms with dkms.conf when a kernel is installed. For a kernel that the code does not support,
+# dkms must build nothing and return no error, or the kernel's package would stay half-configured. For
+# the others it must build the modules. The package's own hook then tries the kernels that dkms has
+# left out, and never returns an error. The package of dkms is unpacked and not installed, because an
+# installation would enable a service. The test has trees of its own, fake kernels, and a make that
+# fails.
 bats_require_minimum_version 1.5.0
 load lib
 
