@@ -30,9 +30,9 @@ namespace bench {
 /**
  * One measured region.
  *
- * Each end reads the time stamp counter, which under QEMU's -icount advances by one for every
- * instruction (and by the length of every idle period), and executes a long NOP whose displacement
- * insn_count.cpp looks for. The NOP has no effect elsewhere. The wall clock is read outside of both ends.
+ * Each end reads the time stamp counter, and executes a long NOP whose displacement insn_count.cpp
+ * looks for. Under QEMU's -icount the counter advances by one for every instruction, and by the length
+ * of every idle period. The NOP has no effect elsewhere. The wall clock is read outside of both ends.
  */
 class Region {
 public:

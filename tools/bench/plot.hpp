@@ -12,8 +12,8 @@
 namespace bench {
 
 /**
- * Writes a gnuplot script that holds its data and writes TABLE.svg for each table of a link: what an I/O costs over iwmpa, divided
- * by its cost over TCP, on the two kernels of the page that shows the plots.
+ * Writes a gnuplot script that holds its data and writes TABLE.svg for each table of a link. A plot shows what an I/O costs over
+ * iwmpa, divided by its cost over TCP, on the two kernels of the page that shows the plots.
  */
 void writePlots(std::ostream& out, const Record& record);
 

@@ -6,7 +6,7 @@
  *   mpa-copy receive PORT FILE             waits for one file
  *   mpa-copy send ADDRESS PORT FILE
  *
- * The two sides first talk in plain text ("PUT octets"), then start MPA on the same connection, as in RFC 5044 Figure 9: the
+ * The two sides first talk in plain text ("PUT octets"), then start MPA on the same connection, as in RFC 5044 Figure 9. The
  * receiver answers "OK" as its last streaming message and is the Responder; the sender is the Initiator. From then on, one recv()
  * returns exactly the octets of one send(). The receiver sends a single record, "done".
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the parser of DDP segments with arbitrary octets: it reads at most min(ULPDU, 18) octets, names a known code when it
-// refuses, and a segment that it accepts complies with RFC 5040's Figure 4 and is rebuilt unchanged but for reserved bits.
+// Fuzzes the parser of DDP segments with arbitrary octets. It reads at most min(ULPDU, 18) octets, and names a known code when it
+// refuses. A segment that it accepts complies with RFC 5040's Figure 4, and is rebuilt unchanged but for reserved bits.
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the parser of startup frames with arbitrary octets: it reads only the octets that it has, its result does not depend on
-// how they were cut, and a frame that it accepts can be answered, and is rebuilt and reparsed unchanged.
+// Fuzzes the parser of startup frames with arbitrary octets. It reads only the octets that it has, and its result does not depend
+// on how they were cut. A frame that it accepts can be answered, and is rebuilt and reparsed unchanged.
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>

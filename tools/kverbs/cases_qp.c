@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queue pairs: the DMA key, many elements of a WRITE, several sinks of a READ,
- * posting from atomic context, when a post is sent, draining, destroying,
- * memory reserves, posts behind one that has failed.
+ * draining, destroying, memory reserves. Posts: from atomic context, when they
+ * are sent, behind one that has failed.
  */
 #include <linux/delay.h>
 #include <linux/iopoll.h>

@@ -98,8 +98,8 @@ Segment makeReadResponse(std::uint32_t stag, std::uint64_t to, View data, bool l
 Segment makeTerminate(const Terminate& terminate);
 
 /**
- * Checks the order rules of a half connection's segments: MSN per queue from 1, MO without gaps, one message at
- * a time, READ responses in the order of their requests, nothing after a Terminate.
+ * Checks the order of a half connection's segments. The MSN counts from 1 on each queue, the MO has no gaps, messages
+ * do not overlap, READ responses have the order of their requests, and nothing follows a Terminate.
  */
 class OrderChecker {
 public:

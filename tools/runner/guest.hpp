@@ -10,9 +10,8 @@
 namespace runner {
 
 /**
- * Runs @p series. @p out has the guest's loop, and gets the next command (next), the time (own-time, written by the runner), and
- * end-NAME, which asks the guest's loop to end a command. Prints each result, and other lines of the guest on standard
- * error.
+ * Runs @p series. @p out has the guest's loop. It gets the next command (next), the time (own-time, written by the runner), and
+ * end-NAME, which asks the loop to end a command. Prints each result, and other lines of the guest on standard error.
  * @return the exit status: 1 when a guest cannot begin
  * @throws std::runtime_error when a signal ends this process; the guest has ended then
  */

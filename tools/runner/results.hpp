@@ -44,15 +44,15 @@ std::vector<Line> linesOf(const std::vector<test::Result>& tests, const std::str
 std::vector<Line> rowsOf(std::istream& tap, const std::string& name, const std::string& log);
 
 /**
- * TAP in which each test has failed that had passed: the whole ended with @p status for a reason without a line of its own, such as
- * a dirty kernel log or a dead kernel. Changes nothing when the whole passed (0), was skipped (77), or ended with 1 because of a
- * failed test.
+ * TAP in which each test has failed that had passed. For when the whole ended with @p status for a reason without a line of its
+ * own, such as a dirty kernel log. Changes nothing when the whole passed (0), was skipped (77), or ended with 1 because of a failed
+ * test.
  */
 std::string spoiled(const std::string& tap, int status);
 
 /**
  * The suites of a report. @p lines has the lines of all stages, each with the stage's name before it and without the number of
- * tests. A suite for each stage, where the text of a failure is the end of its log; then one for each of @p files of TAP, with its
+ * tests. A suite for each stage, where the text of a failure is the end of its log. Then one for each of @p files of TAP, with its
  * name below @p root.
  */
 std::vector<test::Suite> suites(std::istream& lines, const std::string& root, const std::vector<std::string>& files);

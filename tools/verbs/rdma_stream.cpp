@@ -76,8 +76,8 @@ void catchInterrupt() {
 constexpr unsigned contents = 7;
 
 /**
- * One side of the stream. A message without a receive would wait, or end the connection, so the listener grants credits: one empty
- * message for each half of the ring whose receives have been posted again.
+ * One side of the stream. A message without a receive would wait, or end the connection. So the listener grants credits: one empty
+ * message for each half of the ring whose receives it has posted again.
  */
 class Side {
 public:
