@@ -313,6 +313,8 @@ static void tcp_lost(struct iwm_qp *qp, int status)
 		peer_leaves(qp);
 		return;
 	}
+	if (status && READ_ONCE(qp->by_hand))
+		iwm_sq_fail_first(qp);
 	if (iwm_qp_move(qp, IWM_QP_ERROR, &from))
 		iwm_qp_queue_close(qp, 0);
 	if (status && iwm_qp_is_up(from))

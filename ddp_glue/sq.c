@@ -73,11 +73,11 @@ void iwm_sq_flush_receives(struct iwm_qp *qp)
 }
 
 /**
- * iwm_sq_fail_first() - the QP is about to end because its peer did not come
- * @qp: QP that was never connected
+ * iwm_sq_fail_first() - the QP is about to end because its peer is not there
+ * @qp: QP that was connected by hand, or was to be
  *
- * The first work request gets an error of its own, as on InfiniBand. libsiw's
- * ABI does not have IB_WC_RETRY_EXC_ERR.
+ * The first work request that has not finished gets an error of its own, as on
+ * InfiniBand. libsiw's ABI does not have IB_WC_RETRY_EXC_ERR.
  *
  * Context: any, before the flush begins.
  */
@@ -193,6 +193,15 @@ static bool wqe_finished(const struct iwm_sq *sq, const struct iwm_wqe *wqe,
 	       wqe_confirmed(sq, wqe, index);
 }
 
+/* The status of the next work request that is flushed. Context: owner. */
+static u8 flush_status(struct iwm_sq *sq)
+{
+	u8 status = READ_ONCE(sq->first_flushed);
+
+	WRITE_ONCE(sq->first_flushed, SIW_WC_WR_FLUSH_ERR);
+	return status;
+}
+
 static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
 {
 	struct iwm_wc wc = {
@@ -243,7 +252,7 @@ bool iwm_sq_complete(struct iwm_qp *qp, bool flush)
 		if (!flush && (!finished || wqe->status))
 			break;
 		if (!finished) {
-			wqe->status = SIW_WC_WR_FLUSH_ERR;
+			wqe->status = flush_status(sq);
 			wqe->bytes = 0;
 		}
 		complete_wqe(qp, wqe);
@@ -353,10 +362,9 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 		struct iwm_wqe wqe = {
 			.id = READ_ONCE(sqe->id),
 			.opcode = known_opcode(READ_ONCE(sqe->opcode)),
-			.status = READ_ONCE(sq->first_flushed),
+			.status = flush_status(sq),
 		};
 
-		WRITE_ONCE(sq->first_flushed, SIW_WC_WR_FLUSH_ERR);
 		sq_skip(sq);
 		iwm_sq_release(sq);
 		complete_wqe(qp, &wqe);

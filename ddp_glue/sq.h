@@ -209,8 +209,8 @@ struct tx_msg {
  * @retry_timer: ends IWM_SQ_NO_MEMORY and IWM_SQ_REFLUSH
  * @term: the Terminate's body, written before IWM_SQ_TERMINATE is set
  * @term_len: octets of @term
- * @first_flushed: enum siw_wc_status of the next entry that is flushed from the
- *	ring: see iwm_sq_fail_first()
+ * @first_flushed: enum siw_wc_status of the next work request that is flushed:
+ *	see iwm_sq_fail_first()
  * @post_lock: serialises kernel consumers
  * @put: next entry to write, kernel QP only
  * @gather: posts of a kernel consumer that wait

@@ -3,6 +3,7 @@
  * @file cases_hand.cpp
  * @brief Queue pairs that are connected by hand: the rendezvous, its ends, and strangers at its port.
  */
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <sys/socket.h>
@@ -273,6 +274,35 @@ void peerLeaves(Context& c) {
   }
 }
 
+/** TCP in this namespace resets the connections of queue pairs that were connected by hand. */
+void resetConnections(const std::string& ns) {
+  const InNamespace here(ns);
+  const std::string command = format("ss -K -t '( sport = :%s or dport = :%s )' >/dev/null", rendezvous, rendezvous);
+
+  expectEqual(std::system(command.c_str()), 0, "status of ss");
+}
+
+/**
+ * The peer ends, in order or by a reset, while a WRITE waits behind a SEND without a receive. The WRITE has an error of its own,
+ * although TCP has taken it; what follows is flushed.
+ */
+void writeIsLost(Context& c) {
+  for (const bool reset : {false, true}) {
+    Ends e(c);
+
+    e.connect();
+    e.client.postSend(0, 0, 100);
+    e.client.postRdma(1, IBV_WR_RDMA_WRITE, e.server, 1000);
+    expectWc(e.client.sends.next(), IBV_WC_SUCCESS, IBV_WC_SEND, "the SEND without a receive");
+    if (reset)
+      resetConnections(c.place.serverNs);
+    e.server.destroy();
+    e.client.postSend(2, 0, 100);
+    expectWc(e.client.sends.next(), IBV_WC_GENERAL_ERR, IBV_WC_RDMA_WRITE, reset ? "WRITE before a reset" : "WRITE");
+    expectWc(e.client.sends.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "SEND");
+  }
+}
+
 /** A TCP connection to the rendezvous port, from an address of the namespace. */
 test::Fd stranger(const std::string& ns, const std::string& to) {
   const InNamespace here(ns);
@@ -514,6 +544,7 @@ void falseResponder(Context& c) {
 const VerbsCase table[] = {
     {"hand-connect", "", "queue pairs connected by hand: all operations, attributes", connectByHand},
     {"hand-placed", "", "a WRITE completes when the peer has placed it (--count)", placedWhenComplete},
+    {"hand-lost", "", "the peer ends before it has placed a WRITE", writeIsLost},
     {"hand-order", "", "either side comes first, and sends", inAnyOrder},
     {"hand-rtr", "", "a program that only receives stays in RTR", staysInRtr},
     {"hand-many", "", "many queue pairs between two addresses", many},
