@@ -58,7 +58,10 @@ calls_few_cpus() {
 }
 if check "attach" nvme_attach; then
   check "I/O on CPU 0 goes on" beside_hog one_by_one
-  check "without that task it calls other CPUs less than once for each I/O" calls_few_cpus
+  case $(uname -r) in
+  *-debug-* | *-kcsan-*) ;; # what looks for faults calls other CPUs, too
+  *) check "without that task it calls other CPUs less than once for each I/O" calls_few_cpus ;;
+  esac
   check "detach" nvme_detach
 fi
 say "the link is deleted while the disk is in use"
