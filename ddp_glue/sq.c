@@ -179,7 +179,7 @@ bool iwm_sq_idle(struct iwm_qp *qp)
 static bool wqe_confirmed(const struct iwm_sq *sq, const struct iwm_wqe *wqe,
 			  u32 index)
 {
-	return wqe->opcode != SIW_OP_WRITE || !sq->qp->by_hand ||
+	return wqe->opcode != SIW_OP_WRITE || !READ_ONCE(sq->qp->by_hand) ||
 	       (s32)(READ_ONCE(sq->confirmed) - index) > 0;
 }
 
@@ -399,7 +399,7 @@ const struct iwm_read_sink *iwm_sq_oldest_read(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 
-	/* Pairs with orq_push() */
+	/* Pairs with prepare_read_request() */
 	if (smp_load_acquire(&sq->orq_put) == sq->orq_get)
 		return NULL;
 	return &iwm_sq_orq(sq, sq->orq_get)->sink;
@@ -421,7 +421,7 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len,
 			 u32 *asked)
 {
 	struct iwm_sq *sq = qp->sq;
-	/* Pairs with orq_push() */
+	/* Pairs with prepare_read_request() */
 	u32 end = smp_load_acquire(&sq->orq_put), i;
 
 	*asked = end;
@@ -518,7 +518,7 @@ void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn)
 {
 	struct iwm_sq *sq = qp->sq;
 	u32 index = msn - 1;	/* MSNs count from 1, entries from 0 */
-	/* Pairs with orq_push() */
+	/* Pairs with prepare_read_request() */
 	u32 end = smp_load_acquire(&sq->orq_put);
 
 	if (!iwm_sq_oldest_read(qp))

@@ -159,9 +159,9 @@ static void prepare_tagged(struct tx_msg *msg, u8 opcode, u32 stag, u64 to)
 	msg->seg.to = to;
 }
 
-/* A Read Request that asks for @rr is outstanding from now on. */
-static void orq_push(struct iwm_sq *sq, const struct rdmap_read *rr, u32 wqe,
-		     bool own)
+/* Prepare a Read Request that asks for @rr; it is outstanding from now on. */
+static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg,
+				 const struct rdmap_read *rr, u32 wqe, bool own)
 {
 	*iwm_sq_orq(sq, sq->orq_put) = (struct orq_entry) {
 		.sink.stag = rr->sink_stag,
@@ -173,12 +173,8 @@ static void orq_push(struct iwm_sq *sq, const struct rdmap_read *rr, u32 wqe,
 	};
 	/* Pairs with iwm_sq_oldest_read(): the entry is complete */
 	smp_store_release(&sq->orq_put, sq->orq_put + 1);
-}
-
-static void prepare_read_request(struct iwm_sq *sq, struct tx_msg *msg,
-				 const struct rdmap_read *rr)
-{
 	WRITE_ONCE(sq->unconfirmed, false);
+
 	rdmap_read_build(msg->body, rr);
 	msg->in_body = true;
 	msg->left = RDMAP_READ_REQUEST_LEN;
@@ -199,8 +195,7 @@ static void prepare_sink(struct iwm_sq *sq, struct tx_msg *msg)
 	};
 
 	rest->to += sge->len;
-	orq_push(sq, &rr, msg->wqe, false);
-	prepare_read_request(sq, msg, &rr);
+	prepare_read_request(sq, msg, &rr, msg->wqe, false);
 	iwm_count(sq->qp->dev, IWM_STAT_TX_READ_REQUESTS);
 }
 
@@ -254,7 +249,7 @@ static void prepare_message(struct iwm_sq *sq, struct tx_msg *msg,
 	switch (sqe->opcode) {
 	case SIW_OP_WRITE:
 		prepare_tagged(msg, RDMAP_WRITE, sqe->rkey, sqe->raddr);
-		if (sq->qp->by_hand)
+		if (READ_ONCE(sq->qp->by_hand))
 			WRITE_ONCE(sq->unconfirmed, true);
 		iwm_count(sq->qp->dev, IWM_STAT_TX_WRITES);
 		break;
@@ -521,8 +516,7 @@ static void prepare_own_read(struct iwm_sq *sq, struct tx_msg *msg)
 		.source_stag = OWN_STAG,
 	};
 
-	orq_push(sq, &rr, sq->fifo_put, true);
-	prepare_read_request(sq, msg, &rr);
+	prepare_read_request(sq, msg, &rr, sq->fifo_put, true);
 }
 
 /* The ready-to-receive message of the peer-to-peer model (RFC 6581). */
