@@ -28,13 +28,6 @@ static void greet(const Ends& e) {
   expectUlpdu(e.server.receive(), hello, "first ULPDU");
 }
 
-static Ends fullEnds(const Context& c, const Settings& settings = {}) {
-  Ends e = startEnds(c, settings);
-
-  greet(e);
-  return e;
-}
-
 /* Sizes around every boundary, in every mode. */
 static void records(Context& c) {
   static const std::size_t sizes[] = {0,    1,    2,    3,    4,    5,     127,   128,   500,   502,          503,

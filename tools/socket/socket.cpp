@@ -228,6 +228,14 @@ Ends startEnds(const Context& c, const Settings& settings) {
   return ends;
 }
 
+Ends fullEnds(const Context& c, const Settings& settings) {
+  Ends ends = startEnds(c, settings);
+
+  expectOk(ends.client.send(text("hello")), "send");
+  expectUlpdu(ends.server.receive(), text("hello"), "first ULPDU");
+  return ends;
+}
+
 RawEnds initiateRaw(const Context& c, const Settings& settings) {
   RawEnds ends = connectRaw(c);
 

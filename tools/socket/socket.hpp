@@ -42,6 +42,8 @@ std::span<const SocketCase> startupCases();
 std::span<const SocketCase> dataCases();
 std::span<const SocketCase> errorCases();
 std::span<const SocketCase> hostileCases();
+std::span<const SocketCase> memoryCases();
+std::span<const SocketCase> ownerCases();
 
 /** The maximum length of any wait in these cases. */
 inline constexpr test::milliseconds patience{20000};
@@ -154,6 +156,9 @@ struct Settings {
 /** An MPA connection in Full Operation: the client is the Initiator. The Responder has not received an FPDU yet. */
 Ends startEnds(const Context& c, const Settings& settings = {});
 
+/** As startEnds(), after the first ULPDU: both ends can send. */
+Ends fullEnds(const Context& c, const Settings& settings = {});
+
 /** Starts MPA on the Responder's and the Initiator's side; fails the case unless both succeed. */
 void startBoth(const Ends& ends);
 
@@ -195,6 +200,12 @@ RawEnds connectRaw(const Context& c);
 RawEnds initiateRaw(const Context& c, const Settings& settings = {});
 /** Full Operation against a raw Initiator. */
 RawEnds respondRaw(const Context& c, const Settings& settings = {});
+
+/** Waits until @p done returns true. @p what says what has not happened, when the case fails. */
+template <class F> void await(const Socket& s, const std::string& what, F done) {
+  for (const test::Deadline deadline(patience); !done(); s.poll(0, test::milliseconds(10)))
+    test::expect(!deadline.passed(), what);
+}
 
 /** Changes the limits of TCP's memory (tcp_mem) during its lifetime; skips the case when they cannot be set. */
 class TcpMemory {

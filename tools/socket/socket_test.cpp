@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
       .name = "socket-test",
       .operands = "[OPTIONS]",
       .own = {{"addr", "A", "address of this machine (127.0.0.1)", test::text(context.address)}},
-      .cases = test::joined({sockets::startupCases(), sockets::dataCases(), sockets::errorCases(), sockets::hostileCases()}),
+      .cases = test::joined({sockets::startupCases(), sockets::dataCases(), sockets::errorCases(), sockets::hostileCases(),
+                             sockets::memoryCases(), sockets::ownerCases()}),
   };
 
   return program.main(argc, argv, context);
