@@ -97,16 +97,31 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 
 /* TCP's callbacks. Context: softirq or process, socket lock held. */
 
+/*
+ * TCP counts the backlog's memory as used until it has handled all segments of
+ * it. While that leaves no room, its ACKs keep the window shut; and when the
+ * memory is free, only a read of octets opens the window again. So the last
+ * read must be the worker's, unless there is room for two segments.
+ */
+static bool backlog_shuts_window(const struct sock *sk)
+{
+	int len = READ_ONCE(sk->sk_backlog.len);
+	int mss = inet_csk(sk)->icsk_ack.rcv_mss;
+
+	return len && tcp_win_from_space(sk, sk->sk_rcvbuf - len) <
+		      max(tcp_full_space(sk) / 2, 2 * mss);
+}
+
 static void conn_data_ready(struct sock *sk)
 {
 	struct mpa_conn *conn = sk->sk_user_data;
 
-	if (!conn)
+	if (!conn || conn->state == MPA_UNDECIDED)
 		return;
-	if (conn->state >= MPA_FULL)
-		mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
-	else if (conn->state != MPA_UNDECIDED)
+	if (conn->state < MPA_FULL || backlog_shuts_window(sk))
 		mpa_conn_queue(conn);
+	else
+		mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
 }
 
 /*

@@ -87,6 +87,27 @@ static void longerLater(Context& c) {
   munmap(page, 4096);
 }
 
+/*
+ * While a call sleeps with the socket locked, the peer sends as much of an FPDU as the window allows. TCP must open the window
+ * again when the call ends: the peer's TCP asks only when its timer expires, which the scenario makes longer than the case waits.
+ */
+static void windowBehindSleep(Context& c) {
+  RawEnds e = respondRaw(c);
+  const Missing page;
+  const Bytes first = text("hello"), ulpdu = pattern(MPA_ULPDU_MAX, c.seed);
+  FpduEncoder encoder({.crc = true});
+
+  e.raw.send(encoder.encode(first));
+  expectUlpdu(e.socket.receive(), first, "first ULPDU");
+  Call call(e.socket, [&] { return ::send(e.socket.fd(), page.address(), 100, MSG_NOSIGNAL); });
+  page.awaitSleepers(1);
+  e.raw.send(encoder.encode(ulpdu));
+  page.come();
+  expectEqual(call.result(), 100, "send");
+  expect(e.socket.poll(POLLIN) & POLLIN, "the window stays shut");
+  expectUlpdu(e.socket.receive(), ulpdu, "the ULPDU");
+}
+
 /* Binds this thread and those that it starts to one CPU. */
 class OneProcessor {
 public:
@@ -300,6 +321,7 @@ static void partOfMessage(Context& c) {
 std::span<const SocketCase> memoryCases() {
   static const SocketCase cases[] = {
       {"hostile-faults", "TX-08", "memory that faults within a ULPDU", faults},
+      {"hostile-window", "RCV-06", "the window shuts while a call sleeps on its memory", windowBehindSleep},
       {"hostile-error", "TX-08", "an error of recvmmsg() within send()", errorWithinSend},
       {"hostile-held", "", "a startup beside hundreds of sockets that stay locked", heldSockets},
       {"hostile-value", "", "option values whose page is missing", missingValue},
