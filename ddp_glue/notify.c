@@ -8,8 +8,9 @@
  * that is isolated or runs a real-time task. So a completion vector does not
  * choose a CPU: the network's receive queues do, by RSS or RPS.
  *
- * As verbs require, one CPU at a time calls the handler of a queue. Interrupts
- * are off, so that posts within the handler wait: see may_send().
+ * As verbs require, one CPU at a time calls a consumer's own handler. Interrupts
+ * are off, so that posts within the handler wait: see may_send(). Handlers of the
+ * RDMA core's, which most consumers use, need neither.
  *
  * With PREEMPT_RT a handler may take locks that sleep, as verbs do. There the
  * CPU's thread of irq_work calls the handler.
@@ -71,32 +72,60 @@ static void notify_here(struct iwm_cq *cq)
 	local_bh_enable();
 }
 
+/*
+ * Is the handler the RDMA core's? ib_alloc_cq() has allocated an array then. Such
+ * a handler only schedules a poller. It takes no lock of a consumer, and several
+ * CPUs may call it at once.
+ */
+static bool core_polls(const struct iwm_cq *cq)
+{
+	return cq->ibcq.wc;
+}
+
+/*
+ * Schedule the core's poller. As a softirq it runs when the caller, who may be
+ * within ib_post_send(), lets softirqs run again: no interrupt is needed.
+ */
+static void schedule_poller(struct iwm_cq *cq)
+{
+	local_bh_disable();
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	local_bh_enable();
+}
+
 /**
  * iwm_notify() - call the consumer's handler
  * @cq: completion queue that iwm_notify_due() has disarmed
  * @posting: the consumer is within ib_post_send(), and may hold a lock that its
- *	handler takes: the handler is called from an interrupt
+ *	handler takes: an interrupt calls the handler, unless it is the core's
  *
  * A pending call that has not begun serves this notification, too. The handler
  * of a program's queue only wakes a process.
  *
- * Context: any that does not hold cq->lock.
+ * Context: any that does not hold cq->lock. The caller's queue pair, or its being
+ * the timer, keeps @cq.
  */
 void iwm_notify(struct iwm_cq *cq, bool posting)
 {
+	bool here = !IS_ENABLED(CONFIG_PREEMPT_RT) && !irqs_disabled();
+
 	if (!cq->ibcq.comp_handler)
 		return;
 	if (cq->user) {
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 		return;
 	}
+	if (here && core_polls(cq)) {
+		schedule_poller(cq);
+		return;
+	}
 	if (test_and_set_bit(IWM_CQ_CALLED, &cq->flags))
 		return;
 	atomic_inc(&cq->calls);
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || posting || irqs_disabled())
-		notify_interrupt(cq);
-	else
+	if (here && !posting)
 		notify_here(cq);
+	else
+		notify_interrupt(cq);
 }
 
 /*
