@@ -78,6 +78,8 @@ enum sq_context {
  * @octets_seen: @octets when the owner looked last (owner)
  * @singles: waits in succession that found a single post
  * @lease: number of next posts that are sent without a wait
+ * @span: length of the next lease
+ * @answered: segments of the peer when a post last used the lease
  * @activity: gather_activity() when @timer was started
  * @steps: restarts of @timer during this wait
  */
@@ -92,6 +94,8 @@ struct iwm_gather {
 	u32 octets_seen;
 	u32 singles;
 	u32 lease;
+	u32 span;
+	u32 answered;
 	u32 activity;
 	u32 steps;
 };

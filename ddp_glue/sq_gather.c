@@ -12,7 +12,8 @@
  * Each wait then finds a single post. After several such waits the consumer
  * gets a lease: its next posts are sent within ib_post_send(). At the end of
  * the lease one post waits again, to see whether the consumer has more under
- * way by now.
+ * way by now. If not, the next lease is twice as long, unless posts followed
+ * each other without anything from the peer in between.
  *
  * Poster, thread and timer send with softirqs disabled and do not sleep. So no
  * task can preempt the thread while it is the transmit owner. The worker does
@@ -38,8 +39,9 @@
 #define GATHER_OCTETS		SZ_64K
 /* Waits in succession that find a single post, before a lease begins */
 #define GATHER_SINGLES		4
-/* Posts that are sent without a wait in a lease */
-#define GATHER_LEASE		32
+/* Posts that are sent without a wait in the first lease, and in the longest */
+#define GATHER_LEASE		32u
+#define GATHER_LEASE_MAX	4096u
 /* Queues that the timers of one pass send for, 64 KiB each at most */
 #define GATHER_PASS		8
 
@@ -114,20 +116,48 @@ static void gather_start_timer(struct iwm_gather *gather, u32 steps)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
-/* Decide on a lease. @found: posts that the wait has gathered */
+/*
+ * Decide on a lease. Each is twice as long as the one before, while waits find
+ * single posts. @found: posts that the wait has gathered
+ */
 static void gather_learn(struct iwm_gather *gather, u32 found)
 {
 	u32 singles = READ_ONCE(gather->singles) + 1;
+	u32 span = READ_ONCE(gather->span);
 
-	if (found > 1)
-		singles = 0;
-	else if (!found)
+	if (!found)
 		return;
+	if (found > 1) {
+		singles = 0;
+		span = GATHER_LEASE;
+	}
 	if (singles >= GATHER_SINGLES) {
 		singles = GATHER_SINGLES;
-		WRITE_ONCE(gather->lease, GATHER_LEASE);
+		WRITE_ONCE(gather->lease, span);
+		span = min(2 * span, GATHER_LEASE_MAX);
 	}
+	WRITE_ONCE(gather->span, span);
 	WRITE_ONCE(gather->singles, singles);
+}
+
+/*
+ * Use up one post of a lease. A consumer that posts again although the peer has
+ * not sent anything does not wait for answers: it gets no long leases.
+ */
+static bool use_lease(struct iwm_gather *gather)
+{
+	u32 lease = READ_ONCE(gather->lease), segments;
+
+	if (!lease)
+		return false;
+	segments = iwm_rx_segments(gather_qp(gather));
+	if (segments == READ_ONCE(gather->answered)) {
+		WRITE_ONCE(gather->span, GATHER_LEASE);
+		lease = min(lease, GATHER_LEASE);
+	}
+	WRITE_ONCE(gather->answered, segments);
+	WRITE_ONCE(gather->lease, lease - 1);
+	return true;
 }
 
 /*
@@ -286,7 +316,6 @@ void iwm_gather_posted(struct iwm_qp *qp)
 {
 	struct iwm_sq *sq = qp->sq;
 	struct iwm_gather *gather = &sq->gather;
-	u32 lease = READ_ONCE(gather->lease);
 	u32 octets = READ_ONCE(gather->octets) - READ_ONCE(gather->octets_seen);
 
 	if (octets >= GATHER_OCTETS) {
@@ -303,8 +332,7 @@ void iwm_gather_posted(struct iwm_qp *qp)
 	smp_mb__after_atomic();
 	if (test_bit(IWM_SQ_OWNED, &sq->flags))
 		return;
-	if (lease && may_send()) {
-		WRITE_ONCE(gather->lease, lease - 1);
+	if (may_send() && use_lease(gather)) {
 		local_bh_disable();
 		iwm_sq_run_atomic(qp, IWM_SQ_POSTING);
 		local_bh_enable();
@@ -316,7 +344,10 @@ void iwm_gather_posted(struct iwm_qp *qp)
 /* Context: process. */
 void iwm_gather_init(struct iwm_qp *qp)
 {
-	hrtimer_setup(&qp->sq->gather.timer, gather_timeout, CLOCK_MONOTONIC,
+	struct iwm_gather *gather = &qp->sq->gather;
+
+	gather->span = GATHER_LEASE;
+	hrtimer_setup(&gather->timer, gather_timeout, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 }
 
