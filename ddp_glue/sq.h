@@ -70,8 +70,9 @@ enum sq_context {
  * struct iwm_gather - posts of a kernel consumer, and how long they wait
  * @entry: in the list of @on (its lock)
  * @on: the CPU whose list the queue is in, or NULL
+ * @fired: gather_cpu.fired when it was put there
+ * @activity: gather_activity() when the timer looked last
  * @users: references of the list and of the senders that took the queue off it
- * @timer: ends the wait
  * @posts: calls of ib_post_send(), counted up (post_lock)
  * @octets: octets that they have to send, counted up (post_lock)
  * @seen: @posts when the owner looked last (owner)
@@ -80,14 +81,13 @@ enum sq_context {
  * @lease: number of next posts that are sent without a wait
  * @span: length of the next lease
  * @answered: segments of the peer when a post last used the lease
- * @activity: gather_activity() when @timer was started
- * @steps: restarts of @timer during this wait
  */
 struct iwm_gather {
 	struct list_head entry;
 	struct gather_cpu *on;
 	atomic_t users;
-	struct hrtimer timer;
+	u32 fired;
+	u32 activity;
 	u32 posts;
 	u32 octets;
 	u32 seen;
@@ -96,8 +96,6 @@ struct iwm_gather {
 	u32 lease;
 	u32 span;
 	u32 answered;
-	u32 activity;
-	u32 steps;
 };
 
 /**

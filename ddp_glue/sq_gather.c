@@ -6,7 +6,12 @@
  * called once, segments are full, and the peer is woken once. A post that no
  * other follows is only delayed by waiting. So posts wait until the CPU has
  * nothing else to do: each CPU has a thread of policy SCHED_IDLE, which then
- * runs and sends. On a busy CPU a timer ends the wait.
+ * runs and sends. On a busy CPU the CPU's timer ends the wait.
+ *
+ * To program a timer takes longer than to send, above all in a virtual machine.
+ * So the timer runs on while queues wait now and then, and nobody cancels it. It
+ * fires twice in a millisecond, and more often when it finds what the thread has
+ * left.
  *
  * A consumer that waits for each answer before it posts again gains nothing.
  * Each wait then finds a single post. After several such waits the consumer
@@ -20,7 +25,6 @@
  * the work that takes longer or has to wait.
  */
 #include <linux/interrupt.h>
-#include <linux/kernel_stat.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/smpboot.h>
@@ -31,10 +35,16 @@
 #include "sq_gather.h"
 #include "sq_send.h"
 
-/* Longest wait on a busy CPU while neither posts nor segments arrive */
-#define GATHER_STEP_NS		(100 * NSEC_PER_USEC)
-/* Longest wait, in steps, while they do */
-#define GATHER_STEPS		10
+/* Intervals of the timer: of a CPU that proves busy, and of others */
+#define GATHER_MIN_NS		(50 * NSEC_PER_USEC)
+#define GATHER_MAX_NS		(500 * NSEC_PER_USEC)
+/*
+ * A wait ends when the timer fires the second time; while posts or segments keep
+ * coming, when it has fired this often, which takes 1 ms.
+ */
+#define GATHER_FIRES		20
+/* Queues that the timer looks at when it fires */
+#define GATHER_LOOKS		64
 /* More octets make no cheaper batch: the worker sends at once. */
 #define GATHER_OCTETS		SZ_64K
 /* Waits in succession that find a single post, before a lease begins */
@@ -42,21 +52,28 @@
 /* Posts that are sent without a wait in the first lease, and in the longest */
 #define GATHER_LEASE		32u
 #define GATHER_LEASE_MAX	4096u
-/* Queues that the timers of one pass send for, 64 KiB each at most */
+/* Queues that the timer sends for when it fires, 64 KiB each at most */
 #define GATHER_PASS		8
 
 /**
  * struct gather_cpu - queues that wait for a CPU to become idle
- * @lock: guards @list, and @entry and @on of the queues in it
- * @list: struct iwm_gather, by entry
- * @pass: the last run of the timers' softirq in which one of them had posts
- * @sent: queues with posts in that run
+ * @lock: guards all of it, and @entry, @on, @fired and @activity of the queues
+ *	in @list
+ * @list: struct iwm_gather, by entry, the longest wait first
+ * @timer: ends long waits
+ * @ns: its interval
+ * @fired: how often it has fired
+ * @armed: it will fire
+ * @used: a queue was linked since it has fired
  */
 struct gather_cpu {
 	raw_spinlock_t lock;		/* taken with interrupts disabled */
 	struct list_head list;
-	unsigned int pass;
-	unsigned int sent;
+	struct hrtimer timer;
+	u32 ns;
+	u32 fired;
+	bool armed;
+	bool used;
 };
 
 static DEFINE_PER_CPU(struct gather_cpu, gather_cpus);
@@ -99,21 +116,6 @@ static void gather_put(struct iwm_gather *gather)
 {
 	if (atomic_dec_and_test(&gather->users))
 		wake_up_var(&gather->users);
-}
-
-/* Posts and segments of the peer: a hint whether more posts will follow. */
-static u32 gather_activity(struct iwm_gather *gather)
-{
-	return READ_ONCE(gather->posts) +
-	       (u32)iwm_rx_segments(gather_qp(gather));
-}
-
-static void gather_start_timer(struct iwm_gather *gather, u32 steps)
-{
-	WRITE_ONCE(gather->steps, steps);
-	WRITE_ONCE(gather->activity, gather_activity(gather));
-	hrtimer_start(&gather->timer, ns_to_ktime(GATHER_STEP_NS),
-		      HRTIMER_MODE_REL_SOFT);
 }
 
 /*
@@ -183,40 +185,76 @@ static void gather_send(struct iwm_gather *gather, bool now)
 	gather_put(gather);
 }
 
-/*
- * May one more timer send? All that have expired fire in one pass, and other
- * softirqs wait meanwhile.
- */
-static bool pass_has_room(void)
+/* Posts and segments of the peer: a hint whether more posts will follow. */
+static u32 gather_activity(struct iwm_gather *gather)
 {
-	struct gather_cpu *here = this_cpu_ptr(&gather_cpus);
-	unsigned int pass = kstat_softirqs_cpu(HRTIMER_SOFTIRQ,
-					       smp_processor_id());
-
-	if (here->pass != pass) {
-		here->pass = pass;
-		here->sent = 0;
-	}
-	return here->sent++ < GATHER_PASS;
+	return READ_ONCE(gather->posts) +
+	       (u32)iwm_rx_segments(gather_qp(gather));
 }
 
-/* The CPU was busy, and its thread has not run. Context: softirq. */
+/* May the wait of a queue go on although the timer has fired? */
+static bool wait_goes_on(struct gather_cpu *on, struct iwm_gather *gather)
+{
+	u32 before = gather->activity;
+
+	gather->activity = gather_activity(gather);
+	return gather->activity != before &&
+	       on->fired - gather->fired < GATHER_FIRES;
+}
+
+/* Move queues that have waited too long to @late. Return: has any waited long? */
+static bool take_late(struct gather_cpu *on, struct list_head *late)
+{
+	struct iwm_gather *gather, *next;
+	unsigned int looks = 0;
+
+	raw_spin_lock_irq(&on->lock);
+	list_for_each_entry_safe(gather, next, &on->list, entry) {
+		if (gather->fired == on->fired || looks++ >= GATHER_LOOKS)
+			break;
+		if (wait_goes_on(on, gather))
+			continue;
+		unlink_locked(on, gather);
+		list_add_tail(&gather->entry, late);
+	}
+	raw_spin_unlock_irq(&on->lock);
+	return looks;
+}
+
+/* The timer has fired. @busy: its CPU is. Return: does it go on? */
+static bool timer_goes_on(struct gather_cpu *on, bool busy)
+{
+	bool armed;
+
+	raw_spin_lock_irq(&on->lock);
+	on->fired++;
+	on->ns = busy ? GATHER_MIN_NS : min(2 * on->ns, (u32)GATHER_MAX_NS);
+	armed = on->used || !list_empty(&on->list);
+	on->armed = armed;
+	on->used = false;
+	raw_spin_unlock_irq(&on->lock);
+	return armed;
+}
+
+/*
+ * Where the CPU was busy, its thread has not run. Other softirqs wait while this
+ * sends, so the worker sends for most of many queues. Context: softirq.
+ */
 static enum hrtimer_restart gather_timeout(struct hrtimer *timer)
 {
-	struct iwm_gather *gather = container_of(timer, struct iwm_gather,
-						 timer);
-	u32 steps = READ_ONCE(gather->steps) + 1;
+	struct gather_cpu *on = container_of(timer, struct gather_cpu, timer);
+	struct iwm_gather *gather, *next;
+	unsigned int sent = 0;
+	LIST_HEAD(late);
+	bool busy;
 
-	/*
-	 * Not restarted by HRTIMER_RESTART: a poster may have started it
-	 * already.
-	 */
-	if (READ_ONCE(gather->on) && steps < GATHER_STEPS &&
-	    gather_activity(gather) != READ_ONCE(gather->activity))
-		gather_start_timer(gather, steps);
-	else if (gather_unlink(gather))
-		gather_send(gather, pass_has_room());
-	return HRTIMER_NORESTART;
+	busy = take_late(on, &late);
+	list_for_each_entry_safe(gather, next, &late, entry)
+		gather_send(gather, sent++ < GATHER_PASS);
+	if (!timer_goes_on(on, busy))
+		return HRTIMER_NORESTART;
+	hrtimer_forward_now(timer, ns_to_ktime(on->ns));
+	return HRTIMER_RESTART;
 }
 
 static struct iwm_gather *gather_take(struct gather_cpu *here)
@@ -244,10 +282,8 @@ static void thread_run(unsigned int cpu)
 
 	local_bh_disable();
 	gather = gather_take(per_cpu_ptr(&gather_cpus, cpu));
-	if (gather) {
-		hrtimer_try_to_cancel(&gather->timer);
+	if (gather)
 		gather_send(gather, true);
-	}
 	local_bh_enable();
 	cond_resched();
 }
@@ -281,15 +317,23 @@ static void gather_link(struct iwm_gather *gather)
 {
 	struct gather_cpu *here;
 	unsigned long flags;
+	bool start;
 
 	atomic_inc(&gather->users);
 	local_irq_save(flags);
 	here = this_cpu_ptr(&gather_cpus);
 	raw_spin_lock(&here->lock);
 	list_add_tail(&gather->entry, &here->list);
+	gather->fired = here->fired;
+	gather->activity = gather_activity(gather);
+	here->used = true;
+	start = !here->armed;
+	here->armed = true;
 	WRITE_ONCE(gather->on, here);
 	raw_spin_unlock(&here->lock);
-	gather_start_timer(gather, 0);
+	if (start)
+		hrtimer_start(&here->timer, ns_to_ktime(here->ns),
+			      HRTIMER_MODE_REL_PINNED_SOFT);
 	wake_up_process(this_cpu_read(gather_threads));
 	local_irq_restore(flags);
 }
@@ -344,11 +388,7 @@ void iwm_gather_posted(struct iwm_qp *qp)
 /* Context: process. */
 void iwm_gather_init(struct iwm_qp *qp)
 {
-	struct iwm_gather *gather = &qp->sq->gather;
-
-	gather->span = GATHER_LEASE;
-	hrtimer_setup(&gather->timer, gather_timeout, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_SOFT);
+	qp->sq->gather.span = GATHER_LEASE;
 }
 
 /**
@@ -361,7 +401,6 @@ void iwm_gather_stop(struct iwm_qp *qp)
 {
 	struct iwm_gather *gather = &qp->sq->gather;
 
-	hrtimer_cancel(&gather->timer);
 	if (gather_unlink(gather))
 		gather_put(gather);
 	/* Pairs with gather_put(): the caller frees what they have used */
@@ -378,6 +417,9 @@ int iwm_gather_module_init(void)
 
 		raw_spin_lock_init(&gather->lock);
 		INIT_LIST_HEAD(&gather->list);
+		gather->ns = GATHER_MAX_NS;
+		hrtimer_setup(&gather->timer, gather_timeout, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_SOFT);
 	}
 	return smpboot_register_percpu_thread(&gather_hotplug);
 }
@@ -385,5 +427,9 @@ int iwm_gather_module_init(void)
 /* All queues are destroyed. Context: process, may sleep. */
 void iwm_gather_module_exit(void)
 {
+	int cpu;
+
 	smpboot_unregister_percpu_thread(&gather_hotplug);
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu_ptr(&gather_cpus, cpu)->timer);
 }

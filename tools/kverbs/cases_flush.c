@@ -257,7 +257,7 @@ static void complete_many(struct kv_case *t)
 		tasklet_kill(&per_cpu(off_runs, cpu).tasklet);
 }
 
-/* ---- Timers that fire together ---- */
+/* ---- Many queues that wait for one timer ---- */
 
 #define QUEUES		12
 #define MOST_QUEUES	8
@@ -272,25 +272,25 @@ static int at_send(struct kprobe *probe, struct pt_regs *regs)
 }
 
 /*
- * Post on each connection; the timers of all expire before softirqs run. On a
- * busy machine an emulator raises the timer's interrupt late.
+ * Post on each connection. No thread runs on this CPU before its timer has sent.
+ * On a busy machine an emulator raises the timer's interrupt late.
  */
 static void post_together(struct kv_case *c, const struct ib_sge *none)
 {
 	int i, ms;
 
+	preempt_disable();
 	local_bh_disable();
 	for (i = 0; i < QUEUES; i++)
 		kv_send(&c[i].client, none);
-	for (ms = 0; ms < INTERRUPT_MAX_MS; ms++) {
-		mdelay(2);	/* for the timers behind the first */
-		if (local_softirq_pending() & BIT(HRTIMER_SOFTIRQ))
-			break;
-	}
 	local_bh_enable();
+	for (ms = 0; ms < INTERRUPT_MAX_MS && !READ_ONCE(sends_in_softirq);
+	     ms++)
+		mdelay(1);
+	preempt_enable();
 }
 
-/* One pass of the timers sends for some queues, and the worker for the others. */
+/* The timer sends for some queues, and the worker for the others. */
 static void timers_together(struct kv_case *t)
 {
 	struct kv_case *c = kvcalloc(QUEUES, sizeof(*c), GFP_KERNEL);
@@ -321,7 +321,7 @@ static void timers_together(struct kv_case *t)
 	if (probe.addr)
 		unregister_kprobe(&probe);
 	kv_expect(t, sends_in_softirq && sends_in_softirq <= MOST_QUEUES,
-		  "the timers send for %u queues in one go", sends_in_softirq);
+		  "the timer sends for %u queues in one go", sends_in_softirq);
 	kvfree(c);
 }
 #else
