@@ -20,14 +20,6 @@ using peer::FpduEncoder;
 using test::expect;
 using test::expectEqual;
 
-/* Send a ULPDU from the client to the server, so that the server may send, too. */
-static void greet(const Ends& e) {
-  const Bytes hello = text("hello");
-
-  expectOk(e.client.send(hello), "send");
-  expectUlpdu(e.server.receive(), hello, "first ULPDU");
-}
-
 /* Sizes around every boundary, in every mode. */
 static void records(Context& c) {
   static const std::size_t sizes[] = {0,    1,    2,    3,    4,    5,     127,   128,   500,   502,          503,

@@ -231,9 +231,15 @@ Ends startEnds(const Context& c, const Settings& settings) {
 Ends fullEnds(const Context& c, const Settings& settings) {
   Ends ends = startEnds(c, settings);
 
-  expectOk(ends.client.send(text("hello")), "send");
-  expectUlpdu(ends.server.receive(), text("hello"), "first ULPDU");
+  greet(ends);
   return ends;
+}
+
+void greet(const Ends& ends) {
+  const Bytes hello = text("hello");
+
+  expectOk(ends.client.send(hello), "send");
+  expectUlpdu(ends.server.receive(), hello, "first ULPDU");
 }
 
 RawEnds initiateRaw(const Context& c, const Settings& settings) {

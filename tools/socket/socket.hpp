@@ -156,8 +156,11 @@ struct Settings {
 /** An MPA connection in Full Operation: the client is the Initiator. The Responder has not received an FPDU yet. */
 Ends startEnds(const Context& c, const Settings& settings = {});
 
-/** As startEnds(), after the first ULPDU: both ends can send. */
+/** As startEnds(), followed by greet(). */
 Ends fullEnds(const Context& c, const Settings& settings = {});
+
+/** Sends a ULPDU from the client to the server, so that the server may send, too. */
+void greet(const Ends& ends);
 
 /** Starts MPA on the Responder's and the Initiator's side; fails the case unless both succeed. */
 void startBoth(const Ends& ends);
@@ -201,7 +204,7 @@ RawEnds initiateRaw(const Context& c, const Settings& settings = {});
 /** Full Operation against a raw Initiator. */
 RawEnds respondRaw(const Context& c, const Settings& settings = {});
 
-/** Waits until @p done returns true. @p what says what has not happened, when the case fails. */
+/** Waits until @p done returns true. After @p patience the case fails with the message @p what. */
 template <class F> void await(const Socket& s, const std::string& what, F done) {
   for (const test::Deadline deadline(patience); !done(); s.poll(0, test::milliseconds(10)))
     test::expect(!deadline.passed(), what);
