@@ -28,10 +28,13 @@ copy "a file over IPv6, with Markers [STA-16 STA-18 MRK-10]" fd09::2
 copy "an empty file" 10.9.0.2
 set_parameter markers N
 
-# The window is smaller than an FPDU. No transfer may depend on TCP's timer, which expires after 100 seconds here.
-in1 sysctl -qw net.ipv4.tcp_rmem="4096 16384 16384" && in1 ip route change local 10.9.0.1 dev wire table local rto_min 100s quickack 1 ||
+# The window is smaller than an FPDU. No transfer may depend on TCP's timer, which expires after
+# 100 seconds here.
+in1 sysctl -qw net.ipv4.tcp_rmem="4096 16384 16384" &&
+  in1 ip route change local 10.9.0.1 dev wire table local rto_min 100s quickack 1 ||
   fail "nothing is set"
-cases "a small window" bounded 60 env PATIENCE=4 ip netns exec h1 socket-test run hostile-window --addr 10.9.0.1
+cases "a small window" bounded 60 env PATIENCE=4 ip netns exec h1 \
+  socket-test run hostile-window --addr 10.9.0.1
 
 check "connections were counted" test "$(count MpaConnections)" -gt 100
 check "bad CRCs were counted [ERR-02]" test "$(count MpaRxCrcErrors)" -gt 0
