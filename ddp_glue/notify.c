@@ -83,8 +83,8 @@ static bool core_polls(const struct iwm_cq *cq)
 }
 
 /*
- * Schedule the core's poller. As a softirq it runs when the caller, who may be
- * within ib_post_send(), lets softirqs run again: no interrupt is needed.
+ * Schedule the core's poller, which is a softirq or a work. The caller may be
+ * within ib_post_send(): the softirq runs when the caller enables softirqs again.
  */
 static void schedule_poller(struct iwm_cq *cq)
 {
@@ -102,8 +102,9 @@ static void schedule_poller(struct iwm_cq *cq)
  * A pending call that has not begun serves this notification, too. The handler
  * of a program's queue only wakes a process.
  *
- * Context: any that does not hold cq->lock. The caller's queue pair, or its being
- * the timer, keeps @cq.
+ * Context: any that does not hold cq->lock. iwm_notify_stop() runs only after the
+ * caller's queue pair is destroyed, and waits for the timer, which is the other
+ * caller.
  */
 void iwm_notify(struct iwm_cq *cq, bool posting)
 {

@@ -9,9 +9,9 @@
  * runs and sends. On a busy CPU the CPU's timer ends the wait.
  *
  * To program a timer takes longer than to send, above all in a virtual machine.
- * So the timer runs on while queues wait now and then, and nobody cancels it. It
- * fires twice in a millisecond, and more often when it finds what the thread has
- * left.
+ * So posters start the timer only if it does not run, and the thread does not
+ * cancel it. It fires every GATHER_MAX_NS while posters link queues, and every
+ * GATHER_MIN_NS while the thread does not get the CPU.
  *
  * A consumer that waits for each answer before it posts again gains nothing.
  * Each wait then finds a single post. After several such waits the consumer
@@ -249,6 +249,7 @@ static enum hrtimer_restart gather_timeout(struct hrtimer *timer)
 	bool busy;
 
 	busy = take_late(on, &late);
+	/* A poster may link a queue again as soon as it is sent: use @next. */
 	list_for_each_entry_safe(gather, next, &late, entry)
 		gather_send(gather, sent++ < GATHER_PASS);
 	if (!timer_goes_on(on, busy))

@@ -100,8 +100,8 @@ void mpa_conn_receive(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 /*
  * TCP counts the backlog's memory as used until it has handled all segments of
  * it. While that leaves no room, its ACKs keep the window shut; and when the
- * memory is free, only a read of octets opens the window again. So the last
- * read must be the worker's, unless there is room for two segments.
+ * memory is free, only a read of octets opens the window again. So the worker
+ * makes that read, unless TCP has room for two segments.
  */
 static bool backlog_shuts_window(const struct sock *sk)
 {
