@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 #include "cq.h"
+#include "gather_cpu.h"
 #include "hand.h"
 #include "mmap.h"
 #include "netdev.h"

@@ -3,7 +3,7 @@
  * The transmit side of a QP: work requests from the ring to TCP.
  *
  * One context at a time is a QP's transmit owner (IWM_SQ_OWNED): the poster,
- * the worker, or the thread or timer of sq_gather.c. Any other context sets
+ * the worker, or the thread or timer of gather_cpu.c. Any other context sets
  * IWM_SQ_AGAIN and leaves. The owner takes entries from the ring, serialises
  * them, hands them over, and completes in order the work requests that TCP has
  * taken. A user's ring is shared memory: an entry is copied once, and the copy
@@ -21,7 +21,8 @@
  *              completion, lifetime
  * sq_post.c    kernel consumers' posts and the doorbell
  * sq_message.c choice of the next message: work request, Read Response, RTR
- * sq_gather.c  when kernel consumers' posts are sent
+ * gather_cpu.c kernel consumers' posts that wait until the CPU is idle
+ * sq_gather.c  whether they wait, and how they are sent
  * sq_owner.c   the transmit owner: takes turns, pauses, stops
  * sq_send.c    segments, Terminate, hand-over to TCP
  */
@@ -62,7 +63,7 @@ enum sq_blocked {
 enum sq_context {
 	IWM_SQ_WORKER,	/* also answers the peer's Reads */
 	IWM_SQ_CALLER,	/* a doorbell or a verb, in its own time */
-	IWM_SQ_ATOMIC,	/* a thread or timer of sq_gather.c */
+	IWM_SQ_ATOMIC,	/* a thread or timer of gather_cpu.c */
 	IWM_SQ_POSTING,	/* ib_post_send(): nor may it call a consumer */
 };
 

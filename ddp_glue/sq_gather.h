@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* When a kernel consumer's posts are sent (sq_gather.c). */
+/* How a kernel consumer's posts are sent (sq_gather.c). */
 #ifndef DDP_GLUE_SQ_GATHER_H
 #define DDP_GLUE_SQ_GATHER_H
 
 #include "sq.h"
 
-void iwm_gather_posted(struct iwm_qp *qp);	/* any context */
-
+bool iwm_gather_lease(struct iwm_gather *gather);
+void iwm_gather_send(struct iwm_gather *gather, bool now);
+void iwm_gather_put(struct iwm_gather *gather);
 void iwm_gather_init(struct iwm_qp *qp);
-void iwm_gather_stop(struct iwm_qp *qp);
-int iwm_gather_module_init(void);
-void iwm_gather_module_exit(void);
 
 #endif /* DDP_GLUE_SQ_GATHER_H */

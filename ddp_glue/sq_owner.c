@@ -232,7 +232,7 @@ static u32 own_look(struct iwm_sq *sq)
 	u32 seen = gather->seen;
 
 	clear_bit(IWM_SQ_AGAIN, &sq->flags);
-	/* Pairs with iwm_sq_kick() and iwm_gather_posted() */
+	/* Pairs with iwm_sq_kick() and gather_posted() */
 	smp_mb__after_atomic();
 	gather->seen = READ_ONCE(gather->posts);
 	WRITE_ONCE(gather->octets_seen, READ_ONCE(gather->octets));

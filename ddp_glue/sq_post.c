@@ -3,8 +3,11 @@
  * Posting: kernel consumers write the ring here; user space writes its own and
  * rings the doorbell.
  */
+#include <linux/interrupt.h>
 #include <linux/sched/clock.h>
+#include <linux/sizes.h>
 #include "cq.h"
+#include "gather_cpu.h"
 #include "qp_state.h"
 #include "recv.h"
 #include "recv_wait.h"
@@ -12,6 +15,8 @@
 #include "sq_send.h"
 #include "trace.h"
 
+/* More octets make no cheaper batch: the worker sends at once. */
+#define GATHER_OCTETS	SZ_64K
 /* Doorbells closer together than this may be a burst. */
 #define SQ_BURST_NS	50000
 /* Time that a burst is collected for */
@@ -175,6 +180,48 @@ static bool may_collect(const struct iwm_qp *qp)
 	       !test_bit(IWM_SQ_NO_MEMORY, &qp->sq->flags);
 }
 
+/*
+ * Not with interrupts off: local_bh_enable() may run softirqs. This excludes
+ * handlers of completions, which are called with interrupts off: this CPU may
+ * hold sq->lock. With PREEMPT_RT, spin_lock_irqsave() leaves interrupts on: no
+ * poster sends.
+ */
+static bool may_send(void)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) && !irqs_disabled() &&
+	       !in_hardirq() && !in_nmi();
+}
+
+/* Send posts, now or after a wait. Context: any. */
+static void gather_posted(struct iwm_qp *qp)
+{
+	struct iwm_sq *sq = qp->sq;
+	struct iwm_gather *gather = &sq->gather;
+	u32 octets = READ_ONCE(gather->octets) - READ_ONCE(gather->octets_seen);
+
+	if (octets >= GATHER_OCTETS) {
+		iwm_sq_kick(qp);
+		return;
+	}
+	/*
+	 * Pairs with own_look(): an owner that sees IWM_SQ_AGAIN, or runs after
+	 * iwm_gather_send() has cleared IWM_SQ_GATHERING, sees the posts.
+	 */
+	smp_mb__before_atomic();
+	set_bit(IWM_SQ_AGAIN, &sq->flags);
+	/* Pairs with own_end(): set IWM_SQ_AGAIN, then look at the claims */
+	smp_mb__after_atomic();
+	if (test_bit(IWM_SQ_OWNED, &sq->flags))
+		return;
+	if (may_send() && iwm_gather_lease(gather)) {
+		local_bh_disable();
+		iwm_sq_run_atomic(qp, IWM_SQ_POSTING);
+		local_bh_enable();
+	} else if (!test_and_set_bit(IWM_SQ_GATHERING, &sq->flags)) {
+		iwm_gather_link(gather);
+	}
+}
+
 /**
  * iwm_post_send() - ib_device_ops.post_send
  * @ibqp: QP
@@ -204,7 +251,7 @@ int iwm_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	iwm_count(qp->dev, IWM_STAT_DOORBELLS);
 	if (!qp->user) {
 		ret = post_list(sq, wr, bad_wr);
-		iwm_gather_posted(qp);
+		gather_posted(qp);
 		return ret;
 	}
 	/* The program may have posted receives before. */

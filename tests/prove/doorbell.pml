@@ -2,10 +2,10 @@
 /*
  * The doorbell: posters and the transmit owner.
  *
- * Code: ddp_glue/sq_post.c (post_list(), iwm_post_send()), ddp_glue/sq_gather.c
- * (iwm_gather_posted(), gather_link(), gather_send()), ddp_glue/sq_owner.c
- * (sq_run(), iwm_sq_run_atomic(), own_begin(), own_end(), sq_flush(),
- * iwm_sq_stop()),
+ * Code: ddp_glue/sq_post.c (post_list(), gather_posted(), iwm_post_send()),
+ * ddp_glue/gather_cpu.c (iwm_gather_link()), ddp_glue/sq_gather.c
+ * (iwm_gather_send()), ddp_glue/sq_owner.c (sq_run(), iwm_sq_run_atomic(),
+ * own_begin(), own_end(), sq_flush(), iwm_sq_stop()),
  * ddp_glue/sq_send.c (iwm_sq_transmit()), ddp_glue/sq.c (iwm_sq_kick(),
  * iwm_sq_defer(), iwm_sq_back_off(), burst_end(), sq_retry(), iwm_sq_release(),
  * iwm_sq_flush_all()), and
@@ -529,8 +529,8 @@ inline iwm_sq_run_atomic()
 bool claimed;
 #endif
 
-/* iwm_gather_posted(): a batch (-DMUCH: always), within a lease, or neither */
-inline iwm_gather_posted()
+/* gather_posted(): a batch (-DMUCH: always), within a lease, or neither */
+inline gather_posted()
 {
 	if
 	:: iwm_sq_kick()
@@ -565,7 +565,7 @@ inline iwm_gather_posted()
 	fi
 }
 
-/* gather_send(), of the thread or the timer */
+/* iwm_gather_send(), of the thread or the timer */
 active proctype gatherer()
 {
 	byte me = GATHERER, body;
@@ -638,7 +638,7 @@ active proctype poster()
 		fi
 #else
 		posted = posted + n;
-		iwm_gather_posted()
+		gather_posted()
 #endif
 	:: else -> break
 	od;
