@@ -10,16 +10,24 @@
  * So posters start the timer only if it does not run, and the thread does not
  * cancel it. It fires every GATHER_MAX_NS while posters link queues, and every
  * GATHER_MIN_NS while the thread does not get the CPU.
+ *
+ * A program that spins on the CPU keeps the thread from it, although nothing
+ * more will be posted until these posts are sent. The timer counts such waits.
+ * If the thread has not run meanwhile, it competes with programs for a time, by
+ * SCHED_BATCH. On a CPU that is busy with the I/O itself, that policy would make
+ * batches small.
  */
 #include <linux/interrupt.h>
 #include <linux/sched.h>
 #include <linux/smpboot.h>
 #include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 #include <uapi/linux/sched.h>
 #include <uapi/linux/sched/types.h>
 #include "gather_cpu.h"
 #include "recv.h"
 #include "sq_gather.h"
+#include "work.h"
 
 /* Intervals of the timer: of a CPU that proves busy, and of others */
 #define GATHER_MIN_NS		(50 * NSEC_PER_USEC)
@@ -33,10 +41,14 @@
 #define GATHER_LOOKS		64
 /* Queues that the timer sends for when it fires, 64 KiB each at most */
 #define GATHER_PASS		8
+/* Waits in vain while the thread does not run at all, until it competes */
+#define GATHER_VAIN		16
+/* How long it competes */
+#define GATHER_COMPETE		HZ
 
 /**
  * struct gather_cpu - queues that wait for a CPU to become idle
- * @lock: guards all up to @used, and @entry, @on, @fired and @activity of the
+ * @lock: guards all up to @vain, and @entry, @on, @fired and @activity of the
  *	queues in @list
  * @list: struct iwm_gather, by entry, the longest wait first
  * @timer: ends long waits
@@ -44,7 +56,10 @@
  * @fired: how often it has fired
  * @armed: it will fire
  * @used: a queue was linked since it has fired
+ * @vain: waits that the timer ended in vain since the thread has run
+ * @policy: changes the thread's policy
  * @thread: sends when the scheduler runs it
+ * @competes: its policy is SCHED_BATCH (@policy's work)
  */
 struct gather_cpu {
 	raw_spinlock_t lock;		/* taken with interrupts disabled */
@@ -54,7 +69,10 @@ struct gather_cpu {
 	u32 fired;
 	bool armed;
 	bool used;
+	u32 vain;
+	struct delayed_work policy;
 	struct task_struct *thread;
+	bool competes;
 };
 
 static DEFINE_PER_CPU(struct gather_cpu, gather_cpus);
@@ -96,14 +114,20 @@ static u32 gather_activity(struct iwm_gather *gather)
 	return READ_ONCE(gather->posts) + (u32)iwm_rx_segments(qp);
 }
 
-/* Has the wait of a queue lasted too long? */
+/*
+ * Has the wait of a queue lasted too long? It is in vain while neither the
+ * consumer nor the peer does anything.
+ */
 static bool wait_is_over(struct gather_cpu *on, struct iwm_gather *gather)
 {
 	u32 before = gather->activity;
 
 	gather->activity = gather_activity(gather);
-	return gather->activity == before ||
-	       on->fired - gather->fired >= GATHER_FIRES;
+	if (gather->activity == before) {
+		on->vain++;
+		return true;
+	}
+	return on->fired - gather->fired >= GATHER_FIRES;
 }
 
 /* Move queues that have waited too long to @late. Return: has any waited long? */
@@ -153,6 +177,9 @@ static enum hrtimer_restart gather_timeout(struct hrtimer *timer)
 	bool busy;
 
 	busy = take_late(on, &late);
+	/* While the thread competes this does nothing: the work is pending. */
+	if (READ_ONCE(on->vain) >= GATHER_VAIN && !IS_ENABLED(CONFIG_PREEMPT_RT))
+		queue_delayed_work(iwm_wq, &on->policy, 0);
 	/* A poster may link a queue again as soon as it is sent: use @next. */
 	list_for_each_entry_safe(gather, next, &late, entry)
 		iwm_gather_send(gather, sent++ < GATHER_PASS);
@@ -171,6 +198,7 @@ static struct iwm_gather *gather_take(struct gather_cpu *here)
 					  entry);
 	if (gather)
 		unlink_locked(here, gather);
+	here->vain = 0;
 	raw_spin_unlock_irq(&here->lock);
 	return gather;
 }
@@ -193,6 +221,16 @@ static void thread_run(unsigned int cpu)
 	cond_resched();
 }
 
+static void set_policy(struct task_struct *thread, u32 policy)
+{
+	const struct sched_attr attr = {
+		.size = sizeof(attr),
+		.sched_policy = policy,
+	};
+
+	WARN_ON_ONCE(sched_setattr_nocheck(thread, &attr));
+}
+
 /*
  * With PREEMPT_RT a thread can be preempted with softirqs disabled. Keep the
  * normal policy there: a preempted SCHED_IDLE thread might not get the CPU for
@@ -200,13 +238,20 @@ static void thread_run(unsigned int cpu)
  */
 static void thread_setup(unsigned int cpu)
 {
-	const struct sched_attr attr = {
-		.size = sizeof(attr),
-		.sched_policy = SCHED_IDLE,
-	};
-
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		WARN_ON_ONCE(sched_setattr_nocheck(current, &attr));
+		set_policy(current, SCHED_IDLE);
+}
+
+/* The timer has found waits in vain, or the time to compete is over. */
+static void change_policy(struct work_struct *work)
+{
+	struct gather_cpu *on = container_of(to_delayed_work(work),
+					     struct gather_cpu, policy);
+
+	on->competes = !on->competes;
+	set_policy(on->thread, on->competes ? SCHED_BATCH : SCHED_IDLE);
+	if (on->competes)
+		mod_delayed_work(iwm_wq, &on->policy, GATHER_COMPETE);
 }
 
 static struct smp_hotplug_thread gather_hotplug = {
@@ -274,6 +319,7 @@ int iwm_gather_module_init(void)
 
 		raw_spin_lock_init(&gather->lock);
 		INIT_LIST_HEAD(&gather->list);
+		INIT_DELAYED_WORK(&gather->policy, change_policy);
 		gather->ns = GATHER_MAX_NS;
 		hrtimer_setup(&gather->timer, gather_timeout, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_SOFT);
@@ -286,7 +332,11 @@ void iwm_gather_module_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		hrtimer_cancel(&per_cpu_ptr(&gather_cpus, cpu)->timer);
+	for_each_possible_cpu(cpu) {
+		struct gather_cpu *gather = per_cpu_ptr(&gather_cpus, cpu);
+
+		hrtimer_cancel(&gather->timer);
+		cancel_delayed_work_sync(&gather->policy);
+	}
 	smpboot_unregister_percpu_thread(&gather_hotplug);
 }
