@@ -89,7 +89,7 @@ package-check: #: the packages in a whole Debian 12 and 13, and an upgrade (hour
 
 .PHONY: bench
 bench: ## the cost beside TCP, siw and rxe (ROWS, RECORD, COMPARE, TABLES)
-	@$(if $(filter native,$(ROWS)),scripts/bench/native,scripts/bench/run $(if $(RECORD),--record) $(if $(COMPARE),--compare) $(if $(TABLES),--tables))
+	@scripts/bench/$(if $(TABLES),run,$(if $(findstring native,$(ROWS)),native,run)) $(if $(RECORD),--record) $(if $(COMPARE),--compare) $(if $(TABLES),--tables)
 	@$(if $(RECORD),$(if $(ROWS),,scripts/bench/run --record -P -L >build/bench/profile.txt))
 
 .PHONY: documents intree

@@ -181,45 +181,75 @@ constexpr std::array comparedColumns{
 /** A line of a table of transports. */
 struct TransportLine {
   std::string_view operation;  ///< its name without the path
-  bool brief = false;          ///< also in the brief table
   std::string_view title = {}; ///< empty: the operation in words
 };
 
 constexpr std::array comparedLines{
-    TransportLine{"nvme-read-4k-1", true},
-    TransportLine{"nvme-read-4k-32", true},
-    TransportLine{"nvme-read-128k-8", true},
+    TransportLine{"nvme-read-4k-1"},
+    TransportLine{"nvme-read-4k-32"},
+    TransportLine{"nvme-read-128k-8"},
     TransportLine{"nvme-write-4k-1"},
-    TransportLine{"nvme-write-4k-32", true},
+    TransportLine{"nvme-write-4k-32"},
     TransportLine{"nvme-write-128k-8"},
     TransportLine{"nfs-read-4k-1"},
-    TransportLine{"nfs-read-4k-16", true},
-    TransportLine{"nfs-read-1m-4", true},
+    TransportLine{"nfs-read-4k-16"},
+    TransportLine{"nfs-read-1m-4"},
     TransportLine{"nfs-write-4k-1"},
     TransportLine{"nfs-write-4k-16"},
-    TransportLine{"nfs-write-1m-4", true},
-    TransportLine{"write", true, "RDMA WRITE of 64 KiB"},
-    TransportLine{"read", false, "RDMA READ of 64 KiB"},
-    TransportLine{"send64", true, "SEND of 64 B, 32 at once"},
-    TransportLine{"rtt64", true, "round trip of 64 B"},
-    TransportLine{"loss-0.1", false, "RDMA WRITE of 64 KiB, 0.1 % loss"},
-    TransportLine{"loss-1", true, "RDMA WRITE of 64 KiB, 1 % loss"},
+    TransportLine{"nfs-write-1m-4"},
+    TransportLine{"write", "RDMA WRITE of 64 KiB"},
+    TransportLine{"read", "RDMA READ of 64 KiB"},
+    TransportLine{"send64", "SEND of 64 B, 32 at once"},
+    TransportLine{"rtt64", "round trip of 64 B"},
+    TransportLine{"loss-0.1", "RDMA WRITE of 64 KiB, 0.1 % loss"},
+    TransportLine{"loss-1", "RDMA WRITE of 64 KiB, 1 % loss"},
+};
+
+/** A column of the comparison in time, on Linux 7.3, over lo. */
+struct TimeColumn {
+  std::string_view transport;
+  int cpus;
+  std::string_view heading;
+};
+
+constexpr std::array timeColumns{
+    TimeColumn{"iwmpa", 1, "iwmpa, 1 CPU"},
+    TimeColumn{"iwmpa", 2, "iwmpa, 2 CPUs"},
+    TimeColumn{"siw", 2, "siw, 2 CPUs"},
+    TimeColumn{"rxe", 2, "rxe, 2 CPUs"},
+};
+
+constexpr std::array timeLines{
+    TransportLine{"native-nvme-read-4k-1"},
+    TransportLine{"native-nvme-read-4k-32"},
+    TransportLine{"native-nvme-read-128k-8"},
+    TransportLine{"native-nvme-write-4k-32"},
+    TransportLine{"native-nvme-write-128k-8"},
+    TransportLine{"native-spin-read-4k-8", "NVMe, read of 4 KiB, depth 8, beside programs"},
+    TransportLine{"native-nfs-read-4k-16"},
+    TransportLine{"native-nfs-read-1m-4"},
+    TransportLine{"native-nfs-write-1m-4"},
+    TransportLine{"native-k64", "kernel SEND of 64 B, 32 at once"},
+    TransportLine{"native-krtt", "kernel round trip of 64 B"},
 };
 
 /** Lines with the figures themselves, because TCP has no counterpart. */
 constexpr std::array connectionLines{
-    TransportLine{"connect", false, "connect"},         TransportLine{"disconnect", false, "disconnect"},
-    TransportLine{"register", false, "register 4 KiB"}, TransportLine{"deregister", false, "deregister 4 KiB"},
-    TransportLine{"idle", false, "memory of one end"},  TransportLine{"half-open", false, "memory of both ends, half-open"},
+    TransportLine{"connect", "connect"},         TransportLine{"disconnect", "disconnect"},
+    TransportLine{"register", "register 4 KiB"}, TransportLine{"deregister", "deregister 4 KiB"},
+    TransportLine{"idle", "memory of one end"},  TransportLine{"half-open", "memory of both ends, half-open"},
 };
 
-/** The row of an operation over a transport with MTU 1500, CRC, no Markers and FPDUs that fit a segment; empty if there is none. */
-std::optional<Row> plainRow(const std::string& name, std::string_view transport) {
+/**
+ * The row of an operation over a transport with MTU 1500, CRC, no Markers and FPDUs that fit a segment, the first of this number of
+ * CPUs; empty if there is none.
+ */
+std::optional<Row> plainRow(const std::string& name, std::string_view transport, int cpus = 1) {
   const auto operation = std::ranges::find(operations(), name, &Operation::name);
   if (operation == operations().end())
     return {};
   for (const Configuration& c : configurations(*operation->table, transport))
-    if (c.mtu == 1500 && c.crc.value_or(false) && !c.markers.value_or(false) && !c.large)
+    if (c.mtu == 1500 && c.cpus == cpus && c.crc.value_or(false) && !c.markers.value_or(false) && !c.large)
       return Row{0, c, &*operation};
   return {};
 }
@@ -285,6 +315,10 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
       return "";
     return percent(result->second / result->value - 1) + ", " + percent(result->max / result->value - 1);
   };
+  const auto range = [&](const Row& row) -> std::string {
+    const Result* const result = find(results, row.text());
+    return result ? percent(result->min / result->value - 1) + ", +" + percent(result->max / result->value - 1) : "";
+  };
   const auto compared = [&](const std::string& own, const std::string& other) {
     return [&, own, other](const Row& row) -> std::string {
       const double r = row.configuration.transport == own ? ratio(row, results, other) : 0;
@@ -303,11 +337,14 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
     writeGrid(out, "Latency: ns from the call to the end of an I/O", makeGrid(table, rows, latency), format);
     writeGrid(out, "TCP segments for each I/O, both directions", makeGrid(table, rows, segments), format);
   }
-  if (table.name == "cpus-nvme") {
+  if (table.name == "cpus-nvme" || table.group == "native") {
     writeGrid(out, "Interrupts between CPUs for each I/O", makeGrid(table, rows, counted(&Result::calls)), format);
     writeGrid(out, "Context switches for each I/O", makeGrid(table, rows, counted(&Result::switches)), format);
   }
-  if (table.name == "native" || table.name == "cpus-nvme")
+  if (table.group == "native") {
+    writeGrid(out, "The fastest and the slowest round, against the median", makeGrid(table, rows, range), format);
+    writeGrid(out, "ns from the call to the end, for 99 of 100 I/Os", makeGrid(table, rows, latency), format);
+  } else if (table.name == "cpus-nvme")
     writeGrid(out, "How much longer the second best round and the worst round took", makeGrid(table, rows, rounds), format);
   else if (!table.repeatable)
     writeGrid(out, "Share of their time that the CPUs had nothing to do", makeGrid(table, rows, idle), format);
@@ -373,13 +410,11 @@ void writeFigures(std::ostream& out, const std::vector<Line>& lines) {
   writeMarkdown(out, lines, [](std::size_t column) { return column > 0; });
 }
 
-void writeCompared(std::ostream& out, const Record& record, bool brief) {
+void writeCompared(std::ostream& out, const Record& record) {
   std::vector<Line> lines{{"TCP = 1"}};
   for (const ComparedColumn& column : comparedColumns)
     lines.front().push_back(std::string(column.transport) + ", " + std::string(column.series));
   for (const TransportLine& line : comparedLines) {
-    if (brief && !line.brief)
-      continue;
     const std::string name(line.operation);
     lines.push_back(
         {line.title.empty() ? inWords(*std::ranges::find(operations(), name, &Operation::name)) : std::string(line.title)});
@@ -387,6 +422,23 @@ void writeCompared(std::ostream& out, const Record& record, bool brief) {
       const auto results = record.find(std::string(column.series));
       const auto row = plainRow(std::string(column.path) + name, column.transport);
       const double r = row && results != record.end() ? ratio(*row, results->second, "tcp") : 0;
+      lines.back().push_back(r > 0 ? fixed(r, 2) : "-");
+    }
+  }
+  writeFigures(out, lines);
+}
+
+void writeTime(std::ostream& out, const Results& results) {
+  std::vector<Line> lines{{"TCP = 1"}};
+  for (const TimeColumn& column : timeColumns)
+    lines.front().push_back(std::string(column.heading));
+  for (const TransportLine& line : timeLines) {
+    const std::string name(line.operation);
+    lines.push_back(
+        {line.title.empty() ? inWords(*std::ranges::find(operations(), name, &Operation::name)) : std::string(line.title)});
+    for (const TimeColumn& column : timeColumns) {
+      const auto row = plainRow(name, column.transport, column.cpus);
+      const double r = row ? ratio(*row, results, "tcp") : 0;
       lines.back().push_back(r > 0 ? fixed(r, 2) : "-");
     }
   }

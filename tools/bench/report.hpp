@@ -37,11 +37,12 @@ using Line = std::vector<std::string>;
 /** Writes a table in Markdown: the heading, then lines of a text and figures. */
 void writeFigures(std::ostream& out, const std::vector<Line>& lines);
 
-/**
- * The cost over iwmpa, rxe and siw, divided by TCP's over the same path: a line for each operation, MTU 1500, CRC on, no Markers.
- * @param brief only the lines of the README
+/** The cost over iwmpa, rxe and siw, divided by TCP's over the same path: a line for each operation, MTU 1500, CRC on, no Markers.
  */
-void writeCompared(std::ostream& out, const Record& record, bool brief);
+void writeCompared(std::ostream& out, const Record& record);
+
+/** The time over iwmpa, siw and rxe, divided by TCP's beside it, with the numbers of CPUs that were measured. */
+void writeTime(std::ostream& out, const Results& results);
 
 /** What a connection costs and takes of memory, over iwmpa and siw. */
 void writeConnections(std::ostream& out, const Results& results);

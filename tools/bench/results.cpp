@@ -131,6 +131,12 @@ Repeat parseFio(const std::string& text) {
   return result;
 }
 
+void GuestParser::addCounters(Repeat& repeat) {
+  repeat.segments = std::exchange(segments_.since, 0);
+  repeat.calls = std::exchange(calls_.since, 0);
+  repeat.switches = std::exchange(switches_.since, 0);
+}
+
 GuestLine GuestParser::feed(std::string line) {
   while (!line.empty() && line.back() == '\r')
     line.pop_back();
@@ -142,9 +148,7 @@ GuestLine GuestParser::feed(std::string line) {
       return result;
     result.kind = GuestLine::Kind::Result;
     result.repeat = parseFio(std::exchange(json_, {}));
-    result.repeat.segments = std::exchange(segments_.since, 0);
-    result.repeat.calls = std::exchange(calls_.since, 0);
-    result.repeat.switches = std::exchange(switches_.since, 0);
+    addCounters(result.repeat);
   } else if (line.starts_with("Tcp: ")) {
     std::istringstream words(line);
     std::string sent;
@@ -164,6 +168,8 @@ GuestLine GuestParser::feed(std::string line) {
     result.repeat.operations = field(line, "ops");
     result.repeat.octets = field(line, "octets");
     result.repeat.idle = field(line, "idle");
+    result.repeat.latency = static_cast<double>(field(line, "p99"));
+    addCounters(result.repeat);
   } else if (line.starts_with("memory of=")) {
     result.kind = GuestLine::Kind::Result;
     result.repeat.told = true;
@@ -242,7 +248,8 @@ Result summarize(const Row& row, const RowRepeats& measured) {
     std::erase_if(repeats, [&](const Repeat& repeat) { return !seen.insert(repeat.round).second; });
     result.second = repeats.size() > 1 ? value(repeats[1]) : 0;
   }
-  const Repeat& chosen = repeats[operation.table->repeatable ? (repeats.size() - 1) / 2 : 0];
+  const bool isMedian = operation.table->repeatable || operation.table->group == "native";
+  const Repeat& chosen = repeats[isMedian ? (repeats.size() - 1) / 2 : 0];
   const double instructions = static_cast<double>(chosen.instructions()), whole = static_cast<double>(chosen.tsc);
   result.value = value(chosen);
   result.min = value(repeats.front());

@@ -87,6 +87,8 @@ private:
     void feed(std::uint64_t value) { since = value - std::exchange(last, value); }
   };
 
+  void addCounters(Repeat& repeat);
+
   std::string json_;
   Counter segments_, calls_, switches_;
 };

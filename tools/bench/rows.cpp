@@ -47,22 +47,29 @@ constexpr std::array allTables{
           false, true, "veth"},
     Table{"veth-loss", "WRITE of 64 KiB, depth 16, over a veth pair that loses packets: ns for each octet", "veth-", "ns", false,
           false, "veth"},
-    Table{"native", "Nanoseconds of this machine's CPU, both ends together: per octet, message or round trip", "native", "ns",
-          false, false},
+    Table{"native-nvme", "NVMe: nanoseconds for each I/O; CRC for TCP: digests", "native-", "ns", false, false, "native"},
+    Table{"native-nfs", "NFS 4.2, O_DIRECT: nanoseconds for each I/O", "native-", "ns", false, false, "native"},
+    Table{"native-spin", "NVMe, a program spins on each CPU: nanoseconds for each I/O; CRC for TCP: digests", "native-", "ns",
+          false, false, "native"},
+    Table{"native-kernel", "Kernel consumers: nanoseconds for each message or round trip", "native-", "ns", false, false, "native"},
 };
 constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &connections = allTables[3],
                       &memory = allTables[4], &cpus = allTables[5], &cpusNvme = allTables[6], &linkNvme = allTables[7],
                       &linkNfs = allTables[8], &vethVerbs = allTables[9], &vethNvme = allTables[10], &vethNfs = allTables[11],
-                      &vethLoss = allTables[12], &native = allTables[13];
+                      &vethLoss = allTables[12], &nativeNvme = allTables[13], &nativeNfs = allTables[14],
+                      &nativeSpin = allTables[15], &nativeKernel = allTables[16];
 
-// Commands of both the tables verbs and native.
+// Commands of several tables.
 constexpr std::string_view writes = "--op write --count 400 --warmup 64", reads = "--op read --count 400 --warmup 64",
                            sends = "--op send --count 400 --warmup 64",
                            smallSends = "--op send --size 64 --depth 32 --count 3200 --warmup 640",
                            kernelTcpSends = "--tcp 1 --op send --size 64 --depth 32 --count 3200 --warmup 640",
                            roundTrips = "--op pingpong --size 64 --depth 2 --count 2000 --warmup 200",
                            tcpRoundTrips = "--op pingpong --size 64 --count 2000 --warmup 200",
-                           kernelTcpRoundTrips = "--tcp 1 --op pingpong --size 64 --count 2000 --warmup 200";
+                           kernelTcpRoundTrips = "--tcp 1 --op pingpong --size 64 --count 2000 --warmup 200",
+                           nativeSends = "--op send --size 64 --depth 32 --count 300000 --warmup 60000",
+                           nativePages = "--op send --size 4096 --depth 32 --count 100000 --warmup 20000",
+                           nativeRoundTrips = "--op pingpong --size 64 --count 100000 --warmup 20000";
 
 /** An I/O of fio, the same over RDMA and TCP. */
 constexpr Operation storage(const Table& table, std::string_view name, std::string_view heading, std::string_view io) {
@@ -164,16 +171,26 @@ constexpr std::array allOperations{
     Operation{&vethLoss, "veth-loss-1", "1 %", "1 --op write --milliseconds 60000 --octets 150000000",
               "1 --op send --milliseconds 60000 --octets 150000000", "", "octet", true},
 
-    Operation{&native, "native-write", "WRITE", writes, "", "native-send", "octet", true},
-    Operation{&native, "native-read", "READ", reads, "", "native-send", "octet", true},
-    Operation{&native, "native-send", "SEND", sends, sends, "", "octet", true},
-    Operation{&native, "native-send64", "64 B SEND", smallSends, smallSends, "", "message", false},
-    Operation{&native, "native-rtt64", "round trip", roundTrips, tcpRoundTrips, "", "round trip", false},
-    Operation{&native, "native-k4096", "kernel 4 KiB", "--op send --size 4096 --depth 32 --count 3200 --warmup 640",
-              "--tcp 1 --op send --size 4096 --depth 32 --count 3200 --warmup 640", "", "octet", true, "", "kernel_bench "},
-    Operation{&native, "native-k64", "kernel 64 B", smallSends, kernelTcpSends, "", "message", false, "", "kernel_bench "},
-    Operation{&native, "native-krtt", "kernel round trip", tcpRoundTrips, kernelTcpRoundTrips, "", "round trip", false, "",
-              "kernel_bench "},
+    // Arguments: direction, octets, depth, milliseconds.
+    storage(nativeNvme, "native-nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 300"),
+    storage(nativeNvme, "native-nvme-read-4k-32", "depth 32", "randread 4k 32 300"),
+    storage(nativeNvme, "native-nvme-read-128k-8", "128K, depth 8", "randread 128k 8 300"),
+    storage(nativeNvme, "native-nvme-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 300"),
+    storage(nativeNvme, "native-nvme-write-4k-32", "depth 32", "randwrite 4k 32 300"),
+    storage(nativeNvme, "native-nvme-write-128k-8", "128K, depth 8", "randwrite 128k 8 300"),
+    storage(nativeNfs, "native-nfs-read-4k-1", "read 4K, depth 1", "randread 4k 1 300"),
+    storage(nativeNfs, "native-nfs-read-4k-16", "depth 16", "randread 4k 16 300"),
+    storage(nativeNfs, "native-nfs-read-1m-4", "1M, depth 4", "randread 1m 4 300"),
+    storage(nativeNfs, "native-nfs-write-4k-1", "write 4K, depth 1", "randwrite 4k 1 300"),
+    storage(nativeNfs, "native-nfs-write-4k-16", "depth 16", "randwrite 4k 16 300"),
+    storage(nativeNfs, "native-nfs-write-1m-4", "1M, depth 4", "randwrite 1m 4 300"),
+    storage(nativeSpin, "native-spin-read-4k-1", "read 4K, depth 1", "randread 4k 1 300"),
+    storage(nativeSpin, "native-spin-read-4k-8", "depth 8", "randread 4k 8 300"),
+    storage(nativeSpin, "native-spin-read-4k-32", "depth 32", "randread 4k 32 300"),
+    storage(nativeSpin, "native-spin-write-4k-32", "write 4K, depth 32", "randwrite 4k 32 300"),
+    Operation{&nativeKernel, "native-k64", "64 B", nativeSends, nativeSends, "", "message", false},
+    Operation{&nativeKernel, "native-k4096", "4 KiB", nativePages, nativePages, "", "message", false},
+    Operation{&nativeKernel, "native-krtt", "round trip of 64 B", nativeRoundTrips, nativeRoundTrips, "", "round trip", false},
 };
 
 std::vector<std::string> wordsOf(const std::string& text) {
@@ -188,6 +205,7 @@ std::vector<std::string> wordsOf(const Row& row) {
   std::vector<std::string> words = wordsOf(row.text());
   const Table& table = *row.operation->table;
   words.emplace_back(table.name);
+  words.push_back("cpus=" + std::to_string(row.configuration.cpus));
   if (!table.group.empty()) {
     words.emplace_back(table.group);
     words.emplace_back(table.subject());
@@ -217,9 +235,14 @@ bool matches(const Row& row, const std::vector<std::string>& selection) {
   return asked && std::ranges::all_of(selection, has);
 }
 
+/** Is time measured, in a kernel that this machine's CPUs run? */
+bool isNative(const Table& table) {
+  return table.group == nativeNvme.group;
+}
+
 /** Are there guests with several CPUs? Their rows run in rounds, and the transports take turns. */
 bool isParallel(const Table& table) {
-  return &table == &cpus || &table == &cpusNvme;
+  return &table == &cpus || &table == &cpusNvme || isNative(table);
 }
 
 bool isCounting(const Table& table) {
@@ -240,6 +263,25 @@ std::vector<Configuration> vethConfigurations(const Table& table, const std::str
   if (&table != &vethVerbs)
     for (Configuration& c : result)
       c.delay = ownDelay;
+  return result;
+}
+
+/** One CPU and two, each with a link's delay for those that are compared most. */
+std::vector<Configuration> nativeConfigurations(const Table& table, const std::string& transport) {
+  const bool isIwmpa = transport == "iwmpa", isTcp = transport == "tcp";
+  std::vector<Configuration> result;
+  if (transport == tcpKrb5i)
+    return {};
+  Configuration c{transport, 1500, isTcp && (&table == &nativeNfs || &table == &nativeKernel) ? std::optional<bool>{} : true,
+                  isIwmpa ? std::optional<bool>{false} : std::optional<bool>{}};
+  for (c.cpus = 1; c.cpus <= 2; ++c.cpus) {
+    const bool isCompared = (&table == &nativeNvme || &table == &nativeNfs) && (isIwmpa || isTcp);
+    for (const int delay : delays)
+      if (!delay || isCompared) {
+        c.delay = delay;
+        result.push_back(c);
+      }
+  }
   return result;
 }
 
@@ -341,8 +383,6 @@ std::string Row::text() const {
 
 std::string Row::guest() const {
   const Table& table = *operation->table;
-  if (&table == &native)
-    return std::string(table.guest);
   return std::string(table.guest) + (isParallel(table) ? std::to_string(configuration.cpus) : configuration.transport);
 }
 
@@ -355,6 +395,8 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
     return vethConfigurations(table, name);
   if (&table == &linkNvme || &table == &linkNfs)
     return linkConfigurations(table, name);
+  if (isNative(table))
+    return nativeConfigurations(table, name);
   std::vector<Configuration> result;
   if (&table == &cpusNvme) {
     for (const int count : cpuCounts)
@@ -367,13 +409,6 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
   if (&table == &cpus) {
     for (const int count : cpuCounts)
       result.push_back({name, 1500, isTcp ? Setting{} : false, isIwmpa ? Setting{false} : Setting{}, count});
-    return result;
-  }
-  if (&table == &native) { // MTU by MTU, so that compared rows are adjacent
-    for (const int mtu : mtus)
-      for (const bool large : {false, true})
-        if (!large || (isIwmpa && mtu == 1500))
-          result.push_back({name, mtu, isTcp ? Setting{} : false, isIwmpa ? Setting{false} : Setting{}, 1, large});
     return result;
   }
   if (&table == &connections || &table == &memory)
@@ -404,7 +439,7 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections) {
             "no row has '" + word +
             "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link|veth|native, tcp|tcp-krb5i|siw|iwmpa|rxe, "
             "1500|9000|65536, crc=0|1, "
-            "markers=0|1, large=1, cpus=2|4, delay=0|20|100|200, slot=20 and operations: see --list");
+            "markers=0|1, large=1, cpus=1|2|4, delay=0|20|100|200, slot=20 and operations: see --list");
   }
   if (wanted.empty())
     wanted.emplace_back();
@@ -427,19 +462,19 @@ void writePlan(std::ostream& out, const std::vector<Row>& rows, std::string_view
   std::vector<Row> planned;
   std::ranges::copy_if(rows, std::back_inserter(planned), [&](const Row& row) { return row.guest() == guest; });
 
-  const bool isCpus = guest.starts_with(cpus.guest), isRounds = isCpus || guest.starts_with(cpusNvme.guest);
-  const bool isNative = guest == native.guest;
+  const bool isTimed = guest.starts_with(nativeNvme.guest), isCpus = guest.starts_with(cpus.guest);
+  const bool isRounds = isCpus || isTimed || guest.starts_with(cpusNvme.guest);
   if (!repeats)
-    repeats = isNative ? 10 : isRounds ? 5 : 3;
-  // Rows that are compared run next to each other.
-  if (isRounds || isNative)
+    repeats = isRounds ? 5 : 3;
+  // Rows that are compared run next to each other, unless a connection takes longer than a row.
+  if (isRounds && !isTimed)
     std::ranges::stable_sort(planned, {}, [](const Row& row) { return std::tuple(row.configuration.mtu, row.operation); });
   for (int round = 0; round < (isRounds ? repeats : 1); ++round)
     for (const Row& row : planned) {
       const Configuration& c = row.configuration;
       const Operation& operation = *row.operation;
       const bool isTcp = c.transport == "tcp";
-      const bool isVerbs = operation.table == &verbs || operation.table == &vethVerbs || isNative;
+      const bool isVerbs = operation.table == &verbs || operation.table == &vethVerbs;
       if (operation.table == &vethVerbs)
         out << "over_veth ";
       if (c.delay)

@@ -89,7 +89,7 @@ void progress(const Options& options) {
   std::vector<Row> rows = options.rows();
   std::erase_if(rows, [&](const Row& row) { return row.guest() != guest; });
   std::ofstream copy = create(file);
-  GuestParser parser(guest == "native");
+  GuestParser parser(guest.starts_with("native"));
   const Row* row = nullptr;
   double value = 0;
 
@@ -126,7 +126,7 @@ Results collect(const Options& options, const std::vector<Row>& rows) {
       continue;
     std::vector<RowRepeats> measured;
     try {
-      measured = readGuest(console, guest == "native" ? fs::path() : options.file(guest, ".counts"));
+      measured = readGuest(console, guest.starts_with("native") ? fs::path() : options.file(guest, ".counts"));
     } catch (const std::exception& error) {
       throw std::runtime_error(guest + ": " + error.what());
     }
@@ -272,8 +272,10 @@ void record(const Options& options) {
   const Results& first = known[std::string(firstSeries)];
   const auto make = [&](const std::string& name) {
     std::ostringstream out;
-    if (name == "compared" || name == "compared-all")
-      writeCompared(out, known, name == "compared");
+    if (name == "compared-all")
+      writeCompared(out, known);
+    else if (name == "time")
+      writeTime(out, known["7.3"]);
     else if (name == "connections")
       writeConnections(out, first);
     else if (name == "layers")

@@ -143,21 +143,20 @@ TEST(Guest, OneRunMayHaveTheResultsOfSeveralRows) {
   EXPECT_EQ(summarize(selectRows({"iwmpa half-open"}).at(0), measured).failure, "printed no result");
 }
 
-TEST(Guest, ANativeRowIsTheBestTimeOfItsRounds) {
+TEST(Guest, ANativeRowIsTheMedianTimeOfItsRounds) {
   const Folder folder;
   std::string text;
-  for (const auto& [first, second] : {std::pair(500, 700), {440, 900}, {800, 480}})
-    text += "begin a\nresult tsc=9 ops=10 octets=1 ns=" + std::to_string(first) +
-            "\nresult tsc=9 ops=10 octets=1 ns=" + std::to_string(second) + "\nend\n";
+  for (const int ns : {500, 400, 900})
+    text += "begin a\nresult ops=10 ns=" + std::to_string(ns) + " p50=40 p99=77 p999=99\nend\n";
   const RowRepeats measured = readGuest(folder.write("console", text), {}).at(0);
-  const Row row = selectRows({"native iwmpa 1500 markers=0 native-k64"}).at(0);
+  const Row row = selectRows({"native iwmpa cpus=2 delay=20 native-nvme-read-4k-1"}).at(0);
+  EXPECT_EQ(row.guest(), "native-2");
   const Result result = summarize(row, measured);
-  EXPECT_EQ(result.value, 44);
-  EXPECT_EQ(result.second, 48);
-  EXPECT_EQ(result.max, 50);
+  EXPECT_EQ(result.value, 50);
+  EXPECT_EQ(result.latency, 77);
   std::ostringstream out;
   writeTable(out, *row.operation->table, {row}, {{row.text(), result}}, Format::Text);
-  EXPECT_NE(out.str().find("9.1 %, 13.6 %"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("-20.0 %, +80.0 %"), std::string::npos) << out.str();
 }
 
 TEST(Guest, WhatModulesDoNotHaveIsNoFailure) {
@@ -266,19 +265,17 @@ TEST(Plan, StorageWithSeveralCpusTakesTurns) {
   EXPECT_EQ(plan.str(), round + round);
 }
 
-TEST(Plan, NativeRowsThatAreComparedAreAdjacent) {
-  const std::vector<Row> rows = selectRows({"native native-k64", "native native-krtt"});
+TEST(Plan, TransportsOfNativeRowsTakeTurnsByRounds) {
   std::ostringstream plan;
-  writePlan(plan, rows, "native", 0, false);
+  writePlan(plan, selectRows({"native cpus=1 native-k64", "native cpus=1 native-krtt"}), "native-1", 2, false);
   std::istringstream lines(plan.str());
   std::string order;
   for (std::string line; std::getline(lines, line);)
-    order += line.substr(5, 1);
-  EXPECT_EQ(order, "tsiitsiitsitsi");
-  EXPECT_EQ(
-      plan.str().substr(0, plan.str().find('\n')),
-      "row 'tcp 1500 native-k64' tcp 1500 - - 0 kernel_bench --tcp 1 --op send --size 64 --depth 32 --count 3200 --warmup 640 "
-      "--repeats 10");
+    order += line.substr(std::string("over 0 0 row '").size(), 1);
+  EXPECT_EQ(order, "ttssiirrttssiirr");
+  EXPECT_EQ(plan.str().substr(0, plan.str().find('\n')),
+            "over 0 0 row 'tcp 1500 delay=0 native-k64' tcp 1500 - - 0 kernel --op send --size 64 --depth 32 --count 300000 "
+            "--warmup 60000");
 }
 
 TEST(Layers, TheFirstLineThatFitsCounts) {
@@ -368,18 +365,31 @@ TEST(Report, TheComparisonHasEachTransportOverItsOwnPath) {
   set("6.1", "tcp 1500 send", 1);
   set("6.1", "siw 1500 crc=1 write", 8);
   set("6.1", "siw 1500 crc=1 read", 9);
-  const auto table = [&](bool brief) {
-    std::ostringstream out;
-    writeCompared(out, record, brief);
-    return out.str();
-  };
-  const std::string brief = table(true);
-  EXPECT_TRUE(brief.starts_with("| TCP = 1 | iwmpa, 6.12 | rxe, 6.12 | iwmpa, 6.1 | rxe, 6.1 | siw, 6.1 |\n|---|--:|")) << brief;
-  EXPECT_NE(brief.find("\n| NVMe, read of 4 KiB, depth 32 | 0.50 | 1.50 | - | - | - |\n"), std::string::npos) << brief;
-  EXPECT_NE(brief.find("\n| RDMA WRITE of 64 KiB | - | - | 1.50 | - | 8.00 |\n"), std::string::npos) << brief;
-  EXPECT_NE(brief.find("1 % loss | 1.50 | - | - | - | - |\n"), std::string::npos) << brief;
-  EXPECT_EQ(brief.find("RDMA READ"), std::string::npos);
-  EXPECT_NE(table(false).find("\n| RDMA READ of 64 KiB | - | - | - | - | 9.00 |\n"), std::string::npos);
+  std::ostringstream out;
+  writeCompared(out, record);
+  const std::string table = out.str();
+  EXPECT_TRUE(table.starts_with("| TCP = 1 | iwmpa, 6.12 | rxe, 6.12 | iwmpa, 6.1 | rxe, 6.1 | siw, 6.1 |\n|---|--:|")) << table;
+  EXPECT_NE(table.find("\n| NVMe, read of 4 KiB, depth 32 | 0.50 | 1.50 | - | - | - |\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("\n| RDMA WRITE of 64 KiB | - | - | 1.50 | - | 8.00 |\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("1 % loss | 1.50 | - | - | - | - |\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("\n| RDMA READ of 64 KiB | - | - | - | - | 9.00 |\n"), std::string::npos);
+}
+
+TEST(Report, TheComparisonInTimeHasEachNumberOfCpus) {
+  Results results;
+  const auto set = [&](const std::string& row, double value) { results[row].value = value; };
+  set("tcp 1500 crc=1 delay=0 native-nvme-read-4k-32", 10);
+  set("iwmpa 1500 crc=1 markers=0 delay=0 native-nvme-read-4k-32", 4);
+  set("iwmpa 1500 crc=1 markers=0 delay=20 native-nvme-read-4k-32", 9);
+  set("tcp 1500 crc=1 cpus=2 delay=0 native-nvme-read-4k-32", 8);
+  set("iwmpa 1500 crc=1 markers=0 cpus=2 delay=0 native-nvme-read-4k-32", 6);
+  set("tcp 1500 cpus=2 delay=0 native-krtt", 2);
+  set("rxe 1500 crc=1 cpus=2 delay=0 native-krtt", 3);
+  std::ostringstream out;
+  writeTime(out, results);
+  const std::string table = out.str();
+  EXPECT_NE(table.find("\n| NVMe, read of 4 KiB, depth 32 | 0.40 | 0.75 | - | - |\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("round trip of 64 B | - | - | - | 1.50 |\n"), std::string::npos) << table;
 }
 
 TEST(Report, AConnectionCostsOfSiwStandBesideOurs) {
