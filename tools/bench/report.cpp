@@ -165,17 +165,30 @@ void writeRemarks(std::ostream& out, const std::vector<Row>& rows, const Results
     out << "The repeats of a row lie at most " << fixed(100 * spread, 2) << " % apart (" << widest->text() << ").\n";
 }
 
-/** A column of the comparison with TCP: a transport, and the kernel and the path on which it was measured beside TCP. */
+/** A column of a comparison with TCP. */
 struct ComparedColumn {
+  std::string_view heading;
   std::string_view transport;
-  std::string_view series;
-  std::string_view path; ///< what the names of its tables begin with
+  std::string_view series; ///< of the kernel on which it was measured beside TCP
+  std::string_view path;   ///< what the names of its tables begin with
+  int cpus = 1;
 };
 
 /** rxe has no device on lo, and siw was measured there only. */
 constexpr std::array comparedColumns{
-    ComparedColumn{"iwmpa", "6.12", "veth-"}, ComparedColumn{"rxe", "6.12", "veth-"}, ComparedColumn{"iwmpa", "6.1", "veth-"},
-    ComparedColumn{"rxe", "6.1", "veth-"},    ComparedColumn{"siw", "6.1", ""},
+    ComparedColumn{"iwmpa, 6.12", "iwmpa", "6.12", "veth-"},
+    ComparedColumn{"rxe, 6.12", "rxe", "6.12", "veth-"},
+    ComparedColumn{"iwmpa, 6.1", "iwmpa", "6.1", "veth-"},
+    ComparedColumn{"rxe, 6.1", "rxe", "6.1", "veth-"},
+    ComparedColumn{"siw, 6.1", "siw", "6.1", ""},
+};
+
+/** The same in time, over lo. */
+constexpr std::array timeColumns{
+    ComparedColumn{"iwmpa, 1 CPU", "iwmpa", "7.3", "native-"},
+    ComparedColumn{"iwmpa, 2 CPUs", "iwmpa", "7.3", "native-", 2},
+    ComparedColumn{"siw, 2 CPUs", "siw", "7.3", "native-", 2},
+    ComparedColumn{"rxe, 2 CPUs", "rxe", "7.3", "native-", 2},
 };
 
 /** A line of a table of transports. */
@@ -205,32 +218,18 @@ constexpr std::array comparedLines{
     TransportLine{"loss-1", "RDMA WRITE of 64 KiB, 1 % loss"},
 };
 
-/** A column of the comparison in time, on Linux 7.3, over lo. */
-struct TimeColumn {
-  std::string_view transport;
-  int cpus;
-  std::string_view heading;
-};
-
-constexpr std::array timeColumns{
-    TimeColumn{"iwmpa", 1, "iwmpa, 1 CPU"},
-    TimeColumn{"iwmpa", 2, "iwmpa, 2 CPUs"},
-    TimeColumn{"siw", 2, "siw, 2 CPUs"},
-    TimeColumn{"rxe", 2, "rxe, 2 CPUs"},
-};
-
 constexpr std::array timeLines{
-    TransportLine{"native-nvme-read-4k-1"},
-    TransportLine{"native-nvme-read-4k-32"},
-    TransportLine{"native-nvme-read-128k-8"},
-    TransportLine{"native-nvme-write-4k-32"},
-    TransportLine{"native-nvme-write-128k-8"},
-    TransportLine{"native-spin-read-4k-8", "NVMe, read of 4 KiB, depth 8, beside programs"},
-    TransportLine{"native-nfs-read-4k-16"},
-    TransportLine{"native-nfs-read-1m-4"},
-    TransportLine{"native-nfs-write-1m-4"},
-    TransportLine{"native-k64", "kernel SEND of 64 B, 32 at once"},
-    TransportLine{"native-krtt", "kernel round trip of 64 B"},
+    TransportLine{"nvme-read-4k-1"},
+    TransportLine{"nvme-read-4k-32"},
+    TransportLine{"nvme-read-128k-8"},
+    TransportLine{"nvme-write-4k-32"},
+    TransportLine{"nvme-write-128k-8"},
+    TransportLine{"spin-read-4k-8", "NVMe, read of 4 KiB, depth 8, beside programs"},
+    TransportLine{"nfs-read-4k-16"},
+    TransportLine{"nfs-read-1m-4"},
+    TransportLine{"nfs-write-1m-4"},
+    TransportLine{"k64", "kernel SEND of 64 B, 32 at once"},
+    TransportLine{"krtt", "kernel round trip of 64 B"},
 };
 
 /** Lines with the figures themselves, because TCP has no counterpart. */
@@ -241,8 +240,8 @@ constexpr std::array connectionLines{
 };
 
 /**
- * The row of an operation over a transport with MTU 1500, CRC, no Markers and FPDUs that fit a segment, the first of this number of
- * CPUs; empty if there is none.
+ * The row of an operation over a transport with MTU 1500, CRC, no Markers and FPDUs that fit a segment. Of
+ * several with this number of CPUs, the first; empty if there is none.
  */
 std::optional<Row> plainRow(const std::string& name, std::string_view transport, int cpus = 1) {
   const auto operation = std::ranges::find(operations(), name, &Operation::name);
@@ -252,6 +251,26 @@ std::optional<Row> plainRow(const std::string& name, std::string_view transport,
     if (c.mtu == 1500 && c.cpus == cpus && c.crc.value_or(false) && !c.markers.value_or(false) && !c.large)
       return Row{0, c, &*operation};
   return {};
+}
+
+/** A line for each operation with the ratios of its figures to TCP's. */
+void writeRatios(std::ostream& out, const Record& record, std::span<const TransportLine> tableLines,
+                 std::span<const ComparedColumn> columns) {
+  std::vector<Line> lines{{"TCP = 1"}};
+  for (const ComparedColumn& column : columns)
+    lines.front().push_back(std::string(column.heading));
+  for (const TransportLine& line : tableLines) {
+    const auto named = [&](std::string_view path) { return std::string(path) + std::string(line.operation); };
+    lines.push_back({line.title.empty() ? inWords(*std::ranges::find(operations(), named(columns.front().path), &Operation::name))
+                                        : std::string(line.title)});
+    for (const ComparedColumn& column : columns) {
+      const auto results = record.find(std::string(column.series));
+      const auto row = plainRow(named(column.path), column.transport, column.cpus);
+      const double r = row && results != record.end() ? ratio(*row, results->second, "tcp") : 0;
+      lines.back().push_back(r > 0 ? fixed(r, 2) : "-");
+    }
+  }
+  writeFigures(out, lines);
 }
 
 } // namespace
@@ -411,38 +430,11 @@ void writeFigures(std::ostream& out, const std::vector<Line>& lines) {
 }
 
 void writeCompared(std::ostream& out, const Record& record) {
-  std::vector<Line> lines{{"TCP = 1"}};
-  for (const ComparedColumn& column : comparedColumns)
-    lines.front().push_back(std::string(column.transport) + ", " + std::string(column.series));
-  for (const TransportLine& line : comparedLines) {
-    const std::string name(line.operation);
-    lines.push_back(
-        {line.title.empty() ? inWords(*std::ranges::find(operations(), name, &Operation::name)) : std::string(line.title)});
-    for (const ComparedColumn& column : comparedColumns) {
-      const auto results = record.find(std::string(column.series));
-      const auto row = plainRow(std::string(column.path) + name, column.transport);
-      const double r = row && results != record.end() ? ratio(*row, results->second, "tcp") : 0;
-      lines.back().push_back(r > 0 ? fixed(r, 2) : "-");
-    }
-  }
-  writeFigures(out, lines);
+  writeRatios(out, record, comparedLines, comparedColumns);
 }
 
-void writeTime(std::ostream& out, const Results& results) {
-  std::vector<Line> lines{{"TCP = 1"}};
-  for (const TimeColumn& column : timeColumns)
-    lines.front().push_back(std::string(column.heading));
-  for (const TransportLine& line : timeLines) {
-    const std::string name(line.operation);
-    lines.push_back(
-        {line.title.empty() ? inWords(*std::ranges::find(operations(), name, &Operation::name)) : std::string(line.title)});
-    for (const TimeColumn& column : timeColumns) {
-      const auto row = plainRow(name, column.transport, column.cpus);
-      const double r = row ? ratio(*row, results, "tcp") : 0;
-      lines.back().push_back(r > 0 ? fixed(r, 2) : "-");
-    }
-  }
-  writeFigures(out, lines);
+void writeTime(std::ostream& out, const Record& record) {
+  writeRatios(out, record, timeLines, timeColumns);
 }
 
 void writeConnections(std::ostream& out, const Results& results) {

@@ -42,7 +42,7 @@ void writeFigures(std::ostream& out, const std::vector<Line>& lines);
 void writeCompared(std::ostream& out, const Record& record);
 
 /** The time over iwmpa, siw and rxe, divided by TCP's beside it, with the numbers of CPUs that were measured. */
-void writeTime(std::ostream& out, const Results& results);
+void writeTime(std::ostream& out, const Record& record);
 
 /** What a connection costs and takes of memory, over iwmpa and siw. */
 void writeConnections(std::ostream& out, const Results& results);

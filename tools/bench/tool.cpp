@@ -275,7 +275,7 @@ void record(const Options& options) {
     if (name == "compared-all")
       writeCompared(out, known);
     else if (name == "time")
-      writeTime(out, known["7.3"]);
+      writeTime(out, known);
     else if (name == "connections")
       writeConnections(out, first);
     else if (name == "layers")

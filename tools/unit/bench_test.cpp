@@ -376,8 +376,8 @@ TEST(Report, TheComparisonHasEachTransportOverItsOwnPath) {
 }
 
 TEST(Report, TheComparisonInTimeHasEachNumberOfCpus) {
-  Results results;
-  const auto set = [&](const std::string& row, double value) { results[row].value = value; };
+  Record record;
+  const auto set = [&](const std::string& row, double value) { record["7.3"][row].value = value; };
   set("tcp 1500 crc=1 delay=0 native-nvme-read-4k-32", 10);
   set("iwmpa 1500 crc=1 markers=0 delay=0 native-nvme-read-4k-32", 4);
   set("iwmpa 1500 crc=1 markers=0 delay=20 native-nvme-read-4k-32", 9);
@@ -386,7 +386,7 @@ TEST(Report, TheComparisonInTimeHasEachNumberOfCpus) {
   set("tcp 1500 cpus=2 delay=0 native-krtt", 2);
   set("rxe 1500 crc=1 cpus=2 delay=0 native-krtt", 3);
   std::ostringstream out;
-  writeTime(out, results);
+  writeTime(out, record);
   const std::string table = out.str();
   EXPECT_NE(table.find("\n| NVMe, read of 4 KiB, depth 32 | 0.40 | 0.75 | - | - |\n"), std::string::npos) << table;
   EXPECT_NE(table.find("round trip of 64 B | - | - | - | 1.50 |\n"), std::string::npos) << table;
