@@ -77,7 +77,7 @@ static void gather_learn(struct iwm_gather *gather, u32 found)
  * A consumer that posts again although the peer has not sent anything does not
  * wait for answers: it gets no long leases.
  *
- * Context: any. Return: true if there is a lease: the poster sends.
+ * Context: any. Return: true if the queue has a lease. Then the poster sends.
  */
 bool iwm_gather_lease(struct iwm_gather *gather)
 {

@@ -61,8 +61,8 @@ calls_few_cpus() {
 }
 # some_at_a_time POLICY: I/O on CPU 0, after which its thread must have the policy.
 some_at_a_time() {
-  taskset -c 0 fio --name=some --filename=/dev/nvme0n1 --rw=randwrite --bs=4k --iodepth=8 --ioengine=libaio --direct=1 \
-    --number_ios=200 && chrt -p "$(pgrep -x iwmpa/0)" | grep "$1"
+  taskset -c 0 fio --name=some --filename=/dev/nvme0n1 --rw=randwrite --bs=4k --iodepth=8 \
+    --ioengine=libaio --direct=1 --number_ios=200 && chrt -p "$(pgrep -x iwmpa/0)" | grep "$1"
 }
 if check "attach" nvme_attach; then
   check "I/O on CPU 0 goes on" beside_hog one_by_one
@@ -75,7 +75,7 @@ if check "attach" nvme_attach; then
   case $(uname -v) in
   *PREEMPT_RT*) ;; # the thread has the policy of programs
   *)
-    say "a program spins on the CPU: the thread that sends competes with it, and then only waits for the CPU again"
+    say "a program spins on the CPU: the thread that sends competes with it until it is gone"
     taskset -c 0 bash -c 'while :; do :; done' &
     spinner=$!
     check "SCHED_BATCH beside a program" until_true 20 some_at_a_time SCHED_BATCH
