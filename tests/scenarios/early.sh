@@ -75,6 +75,11 @@ check "another segment is held back" hold
 . "$(dirname "$0")/../lib/peer.sh"
 cases "checks" peer 'held-*' --markers 1 --gate "tc qdisc change dev wire parent 1:4 handle 4: plug"
 release
+in1 tc qdisc delete dev wire root
+for markers in 1 0; do
+  cases "segments, markers $markers" peer 'segments-*' --markers $markers --seed 5
+done
+check "segments can be held back again" gate
 
 say "the same without early placement"
 set_parameter early_placement N

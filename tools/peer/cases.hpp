@@ -26,6 +26,7 @@ std::span<const WireCase> profileCases();
 std::span<const WireCase> rdmacCases();
 std::span<const WireCase> largeCases();
 std::span<const WireCase> earlyCases();
+std::span<const WireCase> segmentCases();
 std::span<const WireCase> framingCases();
 std::span<const WireCase> ddpCases();
 std::span<const WireCase> lateCases();
@@ -34,8 +35,8 @@ std::span<const WireCase> teardownCases();
 
 /** All cases. */
 inline std::vector<WireCase> allCases() {
-  return test::joined({startupCases(), enhancedCases(), profileCases(), rdmacCases(), largeCases(), earlyCases(), framingCases(),
-                       ddpCases(), lateCases(), rdmapCases(), teardownCases()});
+  return test::joined({startupCases(), enhancedCases(), profileCases(), rdmacCases(), largeCases(), earlyCases(), segmentCases(),
+                       framingCases(), ddpCases(), lateCases(), rdmapCases(), teardownCases()});
 }
 
 /** Skips the running case when both sides have C=0. */

@@ -137,15 +137,34 @@ void Stream::abort() {
   fd_.close();
 }
 
-std::uint32_t Stream::sequence() const {
+std::uint32_t Stream::queueSequence(int queue) const {
   std::uint32_t value = 0;
   socklen_t length = sizeof(value);
 
   setOption(fd_, IPPROTO_TCP, TCP_REPAIR, 1, "TCP_REPAIR");
-  setOption(fd_, IPPROTO_TCP, TCP_REPAIR_QUEUE, TCP_SEND_QUEUE, "TCP_REPAIR_QUEUE");
+  setOption(fd_, IPPROTO_TCP, TCP_REPAIR_QUEUE, queue, "TCP_REPAIR_QUEUE");
   getsockopt(fd_.get(), IPPROTO_TCP, TCP_QUEUE_SEQ, &value, &length);
   setOption(fd_, IPPROTO_TCP, TCP_REPAIR, -1, "TCP_REPAIR"); /* off, without a window probe */
   return value;
+}
+
+std::uint32_t Stream::sequence() const {
+  return queueSequence(TCP_SEND_QUEUE);
+}
+
+std::uint32_t Stream::received() const {
+  return queueSequence(TCP_RECV_QUEUE);
+}
+
+bool Stream::ends(sockaddr_in& own, sockaddr_in& other) const {
+  socklen_t length = sizeof(own);
+
+  if (getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&own), &length))
+    throwErrno("getsockname");
+  length = sizeof(other);
+  if (getpeername(fd_.get(), reinterpret_cast<sockaddr*>(&other), &length))
+    throwErrno("getpeername");
+  return own.sin_family == AF_INET;
 }
 
 void Stream::receiveBuffer(int octets) {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <netinet/in.h>
 #include <string>
 
 #include "../common/fd.hpp"
@@ -49,6 +50,10 @@ public:
   void abort();
   /** The next sequence number that TCP will send (needs CAP_NET_ADMIN). */
   std::uint32_t sequence() const;
+  /** The sequence number of the next octet that TCP will receive (needs CAP_NET_ADMIN). */
+  std::uint32_t received() const;
+  /** The addresses of this end and of the other; false unless they are IPv4. */
+  bool ends(sockaddr_in& own, sockaddr_in& other) const;
   /** Limits the octets that the other side may have in flight; call before much data has arrived. */
   void receiveBuffer(int octets);
   /** Octets that the other side has received behind a gap, as TCP counts: in whole segments. */
@@ -59,6 +64,8 @@ public:
   std::size_t waiting() const;
 
 private:
+  std::uint32_t queueSequence(int queue) const;
+
   test::Fd fd_;
 };
 

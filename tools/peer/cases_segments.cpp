@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * @file cases_segments.cpp
+ * @brief TCP segments that no TCP sends: they overlap, contradict each other, and repeat octets that the device has placed.
+ */
+#include <random>
+
+#include "cases.hpp"
+#include "segments.hpp"
+
+namespace peer {
+
+using test::expect;
+using test::expectEqual;
+using test::format;
+
+static std::uint64_t sumOf(Session& s, std::size_t offset, std::size_t length) {
+  return s.context.target.command(format("sum 0 %zu %zu", offset, length)).number("sum");
+}
+
+/** A WRITE of @p seed's data at @p offset of the region. */
+static Segment writeAt(Session& s, std::size_t offset, std::size_t length, std::uint64_t seed) {
+  return s.asSent(makeWrite(s.region.stag, s.region.address + offset, patternData(length, seed)));
+}
+
+/** Fails unless the memory holds the data of one seed, and not a mixture. */
+static void expectOneOf(Session& s, std::size_t offset, std::size_t length, std::uint64_t one, std::uint64_t other) {
+  const auto sum = sumOf(s, offset, length);
+
+  expect(sum == test::checksum(patternData(length, one)) || sum == test::checksum(patternData(length, other)),
+         format("the region holds neither WRITE at %zu", offset));
+}
+
+/** The socket sends the octets that its peer has already got, and a SEND that must arrive. */
+static void catchUp(Session& s, View octets) {
+  const Segment fence = s.nextSend(100, 5);
+
+  s.sendRaw(octets);
+  s.send(fence);
+  s.expectRecv(fence);
+  s.talk();
+}
+
+/** A second FPDU at the place of one behind a gap comes with the octets that fill the gap. */
+static void overlap(Context& c) {
+  Session s(c, Options(c.config));
+  const Segments raw(s.stream);
+  const Bytes first = s.frame(writeAt(s, 0, 500, 41));
+  FpduEncoder again = s.encoder;
+  const Bytes held = s.frame(writeAt(s, 4096, 500, 42));
+  Bytes both = first;
+
+  append(both, again.encode(writeAt(s, 4096, 500, 43).encode()));
+  raw.send(static_cast<std::uint32_t>(first.size()), held);
+  raw.send(0, both);
+  catchUp(s, both);
+  expectEqual(sumOf(s, 0, 500), test::checksum(patternData(500, 41)), "checksum of the WRITE before the gap");
+  expectOneOf(s, 4096, 500, 42, 43);
+}
+
+/** The octets that fill the gap are an FPDU that reaches into the one behind it; the next one begins within it. */
+static void otherBoundaries(Context& c) {
+  Session s(c, Options(c.config));
+  const Segments raw(s.stream);
+  FpduEncoder guess = s.encoder;
+  const Bytes shorter = guess.encode(writeAt(s, 0, 300, 44).encode());
+  const Bytes held = guess.encode(writeAt(s, 4096, 500, 45).encode());
+  Bytes real = s.frame(writeAt(s, 0, 500, 46));
+
+  append(real, s.frame(writeAt(s, 8192, 600, 47)));
+  raw.send(static_cast<std::uint32_t>(shorter.size()), held);
+  raw.send(0, real);
+  catchUp(s, real);
+  expectEqual(sumOf(s, 0, 500), test::checksum(patternData(500, 46)), "checksum of the longer WRITE");
+  expectEqual(sumOf(s, 8192, 600), test::checksum(patternData(600, 47)), "checksum of the WRITE within the one held");
+}
+
+/** A FIN comes behind a gap, and once more with the octets that fill it. */
+static void finBehindGap(Context& c) {
+  Session s(c, Options(c.config));
+  const Segments raw(s.stream);
+  const Bytes first = s.frame(writeAt(s, 0, 400, 48));
+  const Segment message = s.nextSend(200, 49);
+  const Bytes second = s.frame(message);
+  Bytes both = first;
+
+  append(both, second);
+  raw.send(static_cast<std::uint32_t>(first.size()), second, true);
+  raw.send(0, both, true);
+  s.expectRecv(message);
+  s.expectDown();
+  s.sendRaw(both); /* now the peer's TCP takes the device's FIN */
+  s.stream.finish();
+  expectEqual(sumOf(s, 0, 400), test::checksum(patternData(400, 48)), "checksum of the WRITE before the FIN");
+}
+
+/** WRITEs one behind the other, in the region and in the stream. */
+static Bytes writes(Session& s, std::size_t count, std::size_t length, std::uint64_t seed) {
+  const Bytes data = patternData(count * length, seed);
+  Bytes octets;
+
+  for (std::size_t i = 0; i < count; i++) {
+    const View part = View(data).subspan(i * length, length);
+
+    append(octets, s.frame(s.asSent(makeWrite(s.region.stag, s.region.address + i * length, part))));
+  }
+  return octets;
+}
+
+/** Pieces of the stream come in any order, many of them twice, with any limits; the sequence numbers wrap. */
+static void shuffled(Context& c) {
+  static constexpr std::size_t count = 12, length = 700;
+  static constexpr unsigned rounds = 20;
+  std::mt19937_64 random(c.config.seed);
+  Options options(c.config);
+
+  options.sequence = 0xffffffffu - 4000;
+  options.recvs += 2 * rounds;
+  Session s(c, options);
+  for (unsigned round = 0; round < rounds; round++) {
+    const Segments raw(s.stream);
+    const Bytes octets = writes(s, count, length, 50 + round);
+
+    for (unsigned i = 0; i < 60; i++) {
+      const auto from = random() % octets.size();
+      const auto size = std::min<std::size_t>({1 + random() % raw.largest(), octets.size() - from, raw.largest()});
+
+      raw.send(static_cast<std::uint32_t>(from), View(octets).subspan(from, size));
+    }
+    catchUp(s, octets);
+    expectEqual(sumOf(s, 0, count * length), test::checksum(patternData(count * length, 50 + round)),
+                format("checksum of the WRITEs of round %u", round));
+  }
+}
+
+/** Segments of one octet, behind all that this case sends, fill the receive buffer, until TCP drops what it has acknowledged behind
+ * a gap; then come other octets. */
+static void reneged(Context& c) {
+  static constexpr std::uint32_t octets = 3000;
+  Session s(c, Options(c.config));
+  const Segments raw(s.stream);
+  const Bytes first = s.frame(writeAt(s, 0, 500, 71));
+  FpduEncoder again = s.encoder;
+  const Bytes held = s.frame(writeAt(s, 4096, 500, 72));
+  Bytes both = first;
+  const std::uint8_t one = 0;
+
+  append(both, again.encode(writeAt(s, 4096, 500, 73).encode()));
+  raw.send(static_cast<std::uint32_t>(first.size()), held);
+  for (std::uint32_t i = 0; i < octets; i++)
+    raw.send(static_cast<std::uint32_t>(both.size()) + 1000 + 2 * i, View(&one, 1));
+  raw.send(0, first);
+  catchUp(s, both);
+  expectOneOf(s, 4096, 500, 72, 73);
+}
+
+static const WireCase table[] = {
+    {"segments-overlap", asInitiator, "DDP-09 RCV-05", "two FPDUs at one place behind a gap: one of them is placed, whole",
+     overlap},
+    {"segments-boundaries", asInitiator, "DDP-09 RCV-05", "an FPDU reaches into one that was received behind a gap",
+     otherBoundaries},
+    {"segments-fin", asInitiator, "", "a FIN behind a gap, and again with the octets that fill it", finBehindGap},
+    {"segments-shuffled", asInitiator, "RCV-05", "overlapping pieces of the stream in any order, sequence numbers that wrap",
+     shuffled},
+    {"segments-reneged", asInitiator, "DDP-09", "TCP drops octets behind a gap that it has acknowledged", reneged},
+};
+
+std::span<const WireCase> segmentCases() {
+  return table;
+}
+
+} // namespace peer
