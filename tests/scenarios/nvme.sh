@@ -59,11 +59,7 @@ calls_few_cpus() {
   echo "$(($(calls) - before)) interrupts for 500 I/Os"
   [ $(($(calls) - before)) -lt 250 ]
 }
-# some_at_a_time POLICY: I/O on CPU 0, after which its thread must have the policy.
-some_at_a_time() {
-  taskset -c 0 fio --name=some --filename=/dev/nvme0n1 --rw=randwrite --bs=4k --iodepth=8 \
-    --ioengine=libaio --direct=1 --number_ios=200 && chrt -p "$(pgrep -x iwmpa/0)" | grep "$1"
-}
+has_policy() { chrt -p "$(pgrep -x iwmpa/0)" | grep "$1"; }
 if check "attach" nvme_attach; then
   check "I/O on CPU 0 goes on" beside_hog one_by_one
   case $(uname -r) in
@@ -76,12 +72,17 @@ if check "attach" nvme_attach; then
   *PREEMPT_RT*) ;; # the thread has the policy of programs
   *)
     say "a program spins on the CPU: the thread that sends competes with it until it is gone"
+    taskset -c 0 fio --name=some --filename=/dev/nvme0n1 --rw=randwrite --bs=4k --iodepth=8 \
+      --ioengine=libaio --direct=1 --time_based --runtime=1d >"$WORK/fio" &
+    writer=$!
     taskset -c 0 bash -c 'while :; do :; done' &
     spinner=$!
-    check "SCHED_BATCH beside a program" until_true 20 some_at_a_time SCHED_BATCH
+    check "SCHED_BATCH beside a program" until_true 20 has_policy SCHED_BATCH
     kill $spinner
     wait $spinner
-    check "SCHED_IDLE without" until_true 20 some_at_a_time SCHED_IDLE ;;
+    check "SCHED_IDLE without" until_true 20 has_policy SCHED_IDLE
+    kill $writer
+    wait $writer ;;
   esac
   check "detach" nvme_detach
 fi
