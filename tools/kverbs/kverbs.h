@@ -193,5 +193,8 @@ extern const struct kv_entry kv_flush_cases[];
 extern const struct kv_entry kv_late_cases[];
 extern const struct kv_entry kv_mr_cases[];
 extern const struct kv_entry kv_qp_cases[];
+extern const struct kv_entry kv_post_cases[];
+extern const struct kv_entry kv_drain_cases[];
+extern const struct kv_entry kv_probe_cases[];
 
 #endif /* KVERBS_H */

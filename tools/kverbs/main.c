@@ -77,6 +77,9 @@ static int __init kverbs_init(void)
 	cases = run_table(kv_cq_cases);
 	cases += run_table(kv_mr_cases);
 	cases += run_table(kv_qp_cases);
+	cases += run_table(kv_post_cases);
+	cases += run_table(kv_drain_cases);
+	cases += run_table(kv_probe_cases);
 	cases += run_table(kv_flush_cases);
 	cases += run_table(kv_late_cases);
 	pr_info("end of %u cases\n", cases);
