@@ -223,7 +223,6 @@ constexpr std::array timeLines{
     TransportLine{"nvme-read-4k-32"},
     TransportLine{"nvme-read-128k-8"},
     TransportLine{"nvme-write-4k-32"},
-    TransportLine{"nvme-write-128k-8"},
     TransportLine{"spin-read-4k-8", "NVMe, read of 4 KiB, depth 8, beside programs"},
     TransportLine{"nfs-read-4k-16"},
     TransportLine{"nfs-read-1m-4"},
