@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# Bare Debian roots: what a new machine is to the project's packages and targets. The caller needs root, mmdebstrap and rsync.
+# Bare Debian roots: what a new machine is to the project's packages and targets. The caller needs
+# root, mmdebstrap and rsync.
 # shellcheck shell=bash
 
-# bare RELEASE ROOT: makes a bare root that uses this machine's mirror, proxy and name servers, with a user alice who may use sudo.
+# bare RELEASE ROOT: makes a bare root that uses this machine's mirror, proxy and name servers, with
+# a user alice who may use sudo.
 bare() {
   local root=$2 mirror
   # shellcheck disable=SC2016 # apt's variables
@@ -23,8 +25,9 @@ bare_project() {
     as_root chroot "$1" chown -R "$2" "$home/iwmpa"
 }
 
-# inside ROOT USER COMMAND: runs COMMAND in namespaces of its own, so that its mounts and processes end with it. The first process there is a
-# shell, which waits for orphans as a machine's init does; su leaves them as zombies.
+# inside ROOT USER COMMAND: runs COMMAND in namespaces of its own, so that its mounts and processes
+# end with it. The first process there is a shell, which waits for orphans as a machine's init does;
+# su leaves them as zombies.
 inside() {
   # shellcheck disable=SC2016 # for the inner shell
   as_root unshare --mount --pid --fork --kill-child bash -c '

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by demo-steps: one row of the demo, a program's server on bob and its client on alice. Sets failed when a row fails.
-# Needs work (a scratch folder), markers (on or off), DEMO_LOGS, DEMO_LOGS_SHOWN, and PATIENCE, the factor of all timeouts.
+# Sourced by demo-steps: one row of the demo, a program's server on bob and its client on alice.
+# Sets failed when a row fails. Needs work (a scratch folder), markers (on or off), DEMO_LOGS,
+# DEMO_LOGS_SHOWN, and PATIENCE, the factor of all timeouts.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/perftest-lib.sh"
 
@@ -19,7 +20,8 @@ within() {
 not_listening() { ! listening "$1"; }
 ready() { listening "$1" || ! kill -0 "$2" 2>/dev/null; }
 
-# start PROGRAM PORT SECONDS SERVER CLIENT: sets client_status, and status, which is the server's when the client ended well.
+# start PROGRAM PORT SECONDS SERVER CLIENT: sets client_status, and status, which is the server's
+# when the client ended well.
 start() {
   local program=$1 port=$2 limit=$(($3 * PATIENCE)) server_command=$4 client_command=$5
   client_status=0
@@ -36,8 +38,8 @@ start() {
   echo "# client: $client_command"; cat "$work/client" "$work/client.errors"; echo "# server: $server_command"; cat "$work/server"; echo "# status $status"
 }
 
-# step PROGRAM WHAT PORT SECONDS SERVER CLIENT RESULT: RESULT is a command that prints the row's figure from the client's log; when it
-# fails, the step fails.
+# step PROGRAM WHAT PORT SECONDS SERVER CLIENT RESULT: RESULT is a command that prints the row's
+# figure from the client's log; when it fails, the step fails.
 step() {
   local program=$1 what=$2 port=$3 limit=$4 server_command=$5 client_command=$6 result=$7 log begin verdict=ok figure starts=0
   local status client_status
@@ -65,6 +67,7 @@ step() {
 }
 
 rounds() { [ "$(grep -c '^ping data: rdma-ping-' client)" = 1000 ] && echo 1,000 rounds; }
-# perftest measures time by the cycle counter. Those of two emulated processors may differ: then perftest prints 0, or inf.
+# perftest measures time by the cycle counter. Those of two emulated processors may differ: then
+# perftest prints 0, or inf.
 bandwidth() { awk '$1 == 65536 { print ($4 + 0 > 0 ? $4 " MiB/s" : "done, not timed"); n++ } END { exit !n }' client; }
 latency() { awk '$1 == 64 { print ($5 ~ /^[0-9.]+$/ && $5 + 0 > 0 ? $5 " us" : "done, not timed"); n++ } END { exit !n }' client; }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by scripts/stages/static and scripts/lint: the gates that read files and build nothing. Each is a function that prints its
-# findings and fails if there are any. They work in the checkout's root, on the files that $listing prints, with $work as a scratch folder.
+# Sourced by scripts/stages/static and scripts/lint: the gates that read files and build nothing.
+# Each is a function that prints its findings and fails if there are any. They work in the
+# checkout's root, on the files that $listing prints, with $work as a scratch folder.
 # shellcheck shell=bash
 
 text_gates=(shell spdx version kernel_doc checkpatch parameters format spelling words names lines merges commits)
@@ -18,8 +19,9 @@ scripts() { files '^(scripts|tests|\.ci|\.githooks|tools|debian)/' | xargs -r aw
 #   CAMELCASE                        names of the kernel's own (PageXxx, min_t on uXX)
 #   PREFER_KERNEL_TYPES              the wire headers are also compiled in user space
 #   MACRO_ARG_UNUSED                 a macro that replaces a function that a kernel lacks need not use its arguments
-# Headers of tracepoints use TRACE_EVENT() in the usual style, which checkpatch mistakes for calls and expressions. It also mistakes macros
-# that make a table's entry, or several lines, from each line of a list (include/mpa/settings.h).
+# Headers of tracepoints use TRACE_EVENT() in the usual style, which checkpatch mistakes for calls
+# and expressions. It also mistakes macros that make a table's entry, or several lines, from each
+# line of a list (include/mpa/settings.h).
 checkpatch() {
   local ignore=FILE_PATH_CHANGES,LINUX_VERSION_CODE,CAMELCASE,PREFER_KERNEL_TYPES,MACRO_ARG_UNUSED$1; shift
   # Run it in $work, because it leaves a file in its current folder.
@@ -50,7 +52,8 @@ finds_nothing() {
   [ $status = 1 ]
 }
 
-# A function and a tracepoint have at most five parameters, except a callback that the kernel declares.
+# A function and a tracepoint have at most five parameters, except a callback that the kernel
+# declares.
 gate_parameters() {
   local list status=0
   mapfile -t list < <(files '^(mpa|ddp_glue|include)/.*\.[ch]$')
@@ -68,7 +71,8 @@ gate_shell() {
   files '\.bats$' | xargs -r shellcheck -S warning -e SC2034,SC2154 || bad=1
   return $bad
 }
-# Kbuild, CMake and the package's dkms.conf read the version from VERSION. It is also the newest in both changelogs.
+# Kbuild, CMake and the package's dkms.conf read the version from VERSION. It is also the newest in
+# both changelogs.
 gate_version() {
   local version said
   version=$(cat VERSION)
@@ -94,7 +98,8 @@ prose() {
     { grep -vE 'corpus/|vectors/' || true; }
 }
 gate_spelling() { prose | xargs -r codespell --ignore-words-list te,tthe,wirte,upto,iif; }
-# scripts/words: words that plain technical English avoids, each line an extended Perl regular expression.
+# scripts/words: words that plain technical English avoids, each line an extended Perl regular
+# expression.
 gate_words() {
   local list
   grep -v '^#' scripts/words >"$work/words"
@@ -107,7 +112,8 @@ names() {
   grep -oHE '`[^`]+`' "$@" | grep -oE '^[^:]+:|\b[a-z][a-z0-9]*(_[a-z0-9]+)+\b' |
     awk '/:$/ { page = $0; next } { print page " " $0 }' | sort -u
 }
-# A function or setting that a page names must exist: here, or in other projects (scripts/names-elsewhere).
+# A function or setting that a page names must exist: here, or in other projects
+# (scripts/names-elsewhere).
 gate_names() {
   local list
   mapfile -t list < <(files '\.(md|rows)$')

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the scripts that end a guest that hangs. A guest's own time passes while its emulator runs, and while the emulator sleeps
-# because the guest is idle. It stands still while the emulator is ready to run but other programs use the processors. A limit of this time
-# ends both a guest that waits for ever and one that spins for ever, and does not depend on how busy the machine is.
+# Sourced by the scripts that end a guest that hangs. A guest's own time passes while its emulator
+# runs, and while the emulator sleeps because the guest is idle. It stands still while the emulator
+# is ready to run but other programs use the processors. A limit of this time ends both a guest that
+# waits for ever and one that spins for ever, and does not depend on how busy the machine is.
 # shellcheck shell=bash
 
 declare -A own_ran own_waited # nanoseconds, by thread
@@ -27,7 +28,8 @@ family() {
   done
 }
 
-# own_time PID: adds to own_ms the own time of PID's family since the last call. Without /proc/PID/schedstat all time counts.
+# own_time PID: adds to own_ms the own time of PID's family since the last call. Without
+# /proc/PID/schedstat all time counts.
 own_time() {
   local pid thread uptime wall ran waited most=0 wait=0 pids
   read -r uptime _ <"$own_proc/uptime"
@@ -48,8 +50,9 @@ own_time() {
   [ $wait -le 0 ] || own_ms=$((own_ms + wait))
 }
 
-# limited OUT SECONDS COMMAND...: executes COMMAND in this process. Writes its own time to OUT/own-time every 2 seconds, for scripts/series;
-# after SECONDS of it, creates the file OUT/late and kills it.
+# limited OUT SECONDS COMMAND...: executes COMMAND in this process. Writes its own time to
+# OUT/own-time every 2 seconds, for scripts/series; after SECONDS of it, creates the file OUT/late
+# and kills it.
 limited() {
   local out=$1 limit=$2 pid=$BASHPID; shift 2
   rm -f "$out"/{late,own-time}

@@ -3,7 +3,8 @@
 # shellcheck shell=bash disable=SC2034 # for the scripts that source this
 
 CASES="bookworm trixie upgrade"
-# package_case NAME: sets the release that is installed, mmdebstrap's variant, the suite of the newer kernel, and the case's folder.
+# package_case NAME: sets the release that is installed, mmdebstrap's variant, the suite of the
+# newer kernel, and the case's folder.
 package_case() {
   case $1 in
   bookworm) release=bookworm variant=important newer=bookworm-backports ;;

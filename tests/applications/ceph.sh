@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Ceph with its messenger over RDMA: a monitor on h2, an OSD on each host, their stores in memory, and objects that h1 writes and reads.
-# Each object is on both OSDs; one of them ends and starts again.
+# Ceph with its messenger over RDMA: a monitor on h2, an OSD on each host, their stores in memory,
+# and objects that h1 writes and reads. Each object is on both OSDs; one of them ends and starts
+# again.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -58,8 +59,9 @@ EOF
 client() { bounded 60 ip netns exec h1 "$@"; }
 is_clean() { client ceph pg 1.0 query | grep '"state": "active+clean"'; }
 osds_up() { client ceph osd stat | grep "$1 up"; }
-# Make the stores without a device. --no-mon-config, because an OSD that asks the monitor for its configuration loses the cluster's id
-# until the monitor answers, which may be too late for its first command.
+# Make the stores without a device. --no-mon-config, because an OSD that asks the monitor for its
+# configuration loses the cluster's id until the monitor answers, which may be too late for its
+# first command.
 make_monitor() {
   monmaptool --create --addv a '[v1:10.9.0.2:6789]' --fsid $id "$WORK/monmap" &&
     bounded 60 ceph-mon -i a --mkfs --monmap "$WORK/monmap" --ms-type=async+posix

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Thousands of connections of rdma_cm's own program; when they have ended, no object, socket or memory is left.
+# Thousands of connections of rdma_cm's own program; when they have ended, no object, socket or
+# memory is left.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -19,7 +20,8 @@ nothing_open() {
   rdma resource show
   ! rdma resource show | grep -qE '(pd|cq|qp|cm_id|mr|ctx|srq) [1-9]'
 }
-# Prints free memory in KiB. Reclaimable memory counts as free, and so do the pages in the per-CPU lists, which are many after a load.
+# Prints free memory in KiB. Reclaimable memory counts as free, and so do the pages in the per-CPU
+# lists, which are many after a load.
 free_memory() {
   sync
   echo 3 >/proc/sys/vm/drop_caches
@@ -52,7 +54,8 @@ together() {
   return $status
 }
 
-# First let the kernel make the objects that it keeps, and the slabs for the largest number of connections that are open at once.
+# First let the kernel make the objects that it keeps, and the slabs for the largest number of
+# connections that are open at once.
 cmatose 2000 "ten messages of 1,000 octets each" "-c 2000 -C 10 -S 1000"
 check "nothing is open" until_true 20 nothing_open
 sockets=$(tcp_sockets)

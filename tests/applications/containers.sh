@@ -21,8 +21,8 @@ sees() {
 sees_not() { ! sees "$@"; }
 # give NAMESPACE DEVICE; take NAMESPACE DEVICE: from and to the initial namespace.
 give() { bounded 60 rdma dev set "$2" netns "$1" && sees "$1" "$2" && sees_not "" "$2"; }
-# rdma knows namespaces by names only, and the initial one has none. Keep the name no longer than that: at the end of a scenario, the
-# processes of all named namespaces are killed.
+# rdma knows namespaces by names only, and the initial one has none. Keep the name no longer than
+# that: at the end of a scenario, the processes of all named namespaces are killed.
 to_initial() {
   local status=0
   ip netns attach initial 1 || return 1
@@ -44,8 +44,8 @@ endless() {
 }
 octets() { in2 rdma statistic show link rd2/1 | grep -o ' tx_octets [0-9]*' | cut -d ' ' -f 3; }
 runs() { [ "$(octets)" -gt $((${start:-0} + 200000)) ]; }
-# both_end: whether both programs of the transfer, which has no end, end by themselves. rping says why; its status is 0 if the peer has
-# disconnected.
+# both_end: whether both programs of the transfer, which has no end, end by themselves. rping says
+# why; its status is 0 if the peer has disconnected.
 both_end() {
   local status_s=0 status_c=0
   until_true 60 gone $client && until_true 60 gone $server || return 1

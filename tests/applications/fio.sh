@@ -9,8 +9,8 @@ has fio || skip "fio is missing"
 load_modules || finish
 two_hosts || finish
 
-# transfer TEXT VERB SIZE BLOCK DEPTH [OPTION...]: the options are for both ends. fio has no flow control of its own: SENDs overtake the
-# server's DEPTH receives, and wait.
+# transfer TEXT VERB SIZE BLOCK DEPTH [OPTION...]: the options are for both ends. fio has no flow
+# control of its own: SENDs overtake the server's DEPTH receives, and wait.
 transfer() {
   local text=$1 verb=$2 size=$3 bs=$4 depth=$5; shift 5
   printf '%s\n' '[r]' ioengine=rdma port=8888 "bs=$bs" "size=$size" "iodepth=$depth" rw=read "$@" >"$WORK/server.fio"

@@ -22,8 +22,8 @@ measure() {
   grep ^memory "$WORK/$run"
 }
 
-# The red zones of this guest's allocator (scripts/vm/run) are in these figures, and are relatively large for small objects. Two pages are
-# the rings that programs map.
+# The red zones of this guest's allocator (scripts/vm/run) are in these figures, and are relatively
+# large for small objects. Two pages are the rings that programs map.
 check "20,000 connections, each of which answers, before and after it was idle" measure many --count 20000
 say "an idle end: $(field kernel idle) octets, $(field slab idle) of them slab"
 check "an idle end holds less than 40 KiB" test "$(field kernel idle)" -lt 40960

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# libfabric: the device in its list, and its ping-pong with both kinds of endpoint that the device supports, data compared.
-# suite: applications
+# libfabric: the device in its list, and its ping-pong with both kinds of endpoint that the device
+# supports, data compared. suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
 begin "libfabric"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# QEMU's live migration over RDMA: a running machine with 16 MiB of known memory moves from h1 to h2. QEMU pins all its memory at once, or
-# registers the pages that it sends on the way.
+# QEMU's live migration over RDMA: a running machine with 16 MiB of known memory moves from h1 to
+# h2. QEMU pins all its memory at once, or registers the pages that it sends on the way.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -12,10 +12,12 @@ two_hosts || finish
 
 address=$((16 << 20)) size=$((16 << 20))
 head -c $size /dev/urandom >"$WORK/memory"
-# The machine boots a program that increments 0x1000 for ever, so that QEMU always has a dirty page to send again.
+# The machine boots a program that increments 0x1000 for ever, so that QEMU always has a dirty page
+# to send again.
 { printf '\x31\xc0\x8e\xd8\x66\xff\x06\x00\x10\xeb\xf9'; head -c 499 /dev/zero; printf '\x55\xaa'; head -c 1M /dev/zero; } >"$WORK/boot"
 
-# machine NAME NAMESPACE [OPTION]...: starts a machine. `tell NAME` writes to its monitor; the monitor's output is in $WORK/NAME.said.
+# machine NAME NAMESPACE [OPTION]...: starts a machine. `tell NAME` writes to its monitor; the
+# monitor's output is in $WORK/NAME.said.
 machine() {
   local name=$1 host=$2
   rm -f "$WORK/$name".* && mkfifo "$WORK/$name.in" "$WORK/$name.out" || return 1

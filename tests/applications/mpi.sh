@@ -28,7 +28,8 @@ start() {
 }
 mpi() { start 2 --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm' "$@"; }
 sent() { counter rd1 tx_octets; }
-# sent_more_than OCTETS: whether the ranks have sent more than that over the device, so that no data took another way.
+# sent_more_than OCTETS: whether the ranks have sent more than that over the device, so that no data
+# took another way.
 sent_more_than() {
   echo "octets sent: $(($(sent) - octets))"
   [ $(($(sent) - octets)) -gt "$1" ]
@@ -70,7 +71,8 @@ if dpkg --compare-versions "$ucx" lt 1.18; then # Documentation/applications/by-
   finish
 fi
 set_device rd1 node_type ca && set_device rd2 node_type ca || fail "node_type"
-# Without han: in Debian 13's Open MPI it uses a pointer that is not set, before it has sent anything.
+# Without han: in Debian 13's Open MPI it uses a pointer that is not set, before it has sent
+# anything.
 over_ucx() {
   # shellcheck disable=SC2016 # for the rank's shell
   start 4 --mca pml ucx --mca coll ^han -x UCX_IB_GID_INDEX=2 -x UCX_TLS=rc_verbs,tcp,self \

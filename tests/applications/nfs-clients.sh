@@ -35,7 +35,8 @@ small_files() {
 # The server's own locks are in /proc/locks.
 held() { grep "$1.*:$(stat -c %i $export_dir/"$2") 0 EOF" /proc/locks; }
 not_held() { ! held "$@"; }
-# Newer servers lend a file that is opened for writing, and the client then keeps its locks to itself: lend nothing meanwhile.
+# Newer servers lend a file that is opened for writing, and the client then keeps its locks to
+# itself: lend nothing meanwhile.
 take_lock() {
   : >$export_dir/lock
   echo 0 >/proc/sys/fs/leases-enable
@@ -57,7 +58,8 @@ take_delegation() { echo first >$export_dir/lent && until_true 60 open_lent && g
 recall() { bounded 60 bash -c "echo second >$export_dir/lent" && not_held DELEG lent; }
 sees_the_change() { exec {lent}<&-; grep -qx second $mount_dir/lent; }
 
-# The kernel shows the directory under the mount to automount's process group: it must not be this script's.
+# The kernel shows the directory under the mount to automount's process group: it must not be this
+# script's.
 start_automount() {
   modprobe autofs && echo "/- $WORK/auto.map --timeout=2" >"$WORK/auto.master" || return 1
   echo "$mount_dir -fstype=nfs,vers=4.2,proto=rdma,port=20049 $server_address:/" >"$WORK/auto.map"

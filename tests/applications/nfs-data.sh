@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Longer tests of NFS over RDMA: metadata storms and, over all versions together, 1 GiB of mixed reads and writes with checksums.
-# Of the public test programs, Debian 12 has packages of fio and stress-ng, but not of fsx, fsstress and xfstests.
+# Longer tests of NFS over RDMA: metadata storms and, over all versions together, 1 GiB of mixed
+# reads and writes with checksums. Of the public test programs, Debian 12 has packages of fio and
+# stress-ng, but not of fsx, fsstress and xfstests.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
@@ -30,7 +31,8 @@ for version in 3 4.0 4.2; do
   check "metadata storm" storm dir:100 dentry:200 rename:200 touch:200
   check "stress-ng writes and reads files, verified" storm hdd:400
   [ $version = 3 ] || check "locks are taken and released" storm flock:200 lockf:200
-  # 120 MiB each, and the written half of it is read once more: over the three versions together 1 GiB.
+  # 120 MiB each, and the written half of it is read once more: over the three versions together 1
+  # GiB.
   check "120 MiB mixed, 16 at a time" verified $mount_dir/direct 120 --direct=1 --ioengine=libaio --iodepth=16
   check "120 MiB mixed, through the page cache" verified $mount_dir/buffered 120 --ioengine=psync --fsync=64
   check "unmount" bounded 60 umount $mount_dir

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Longer tests of NFS over RDMA: trees of files and git, and faults while files are written: the server restarts, connections break, a
-# mount is removed by force.
+# Longer tests of NFS over RDMA: trees of files and git, and faults while files are written: the
+# server restarts, connections break, a mount is removed by force.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
@@ -31,7 +31,8 @@ restart() { nfs_stop && nfs_start; }
 client_disconnects() {
   in2 ss -K -t state established "dport = :20049" >"$WORK/killed" && grep -q 20049 "$WORK/killed"
 }
-# refused_for_a_while: no client of h2 can connect any more, connect() fails with EPERM. Both ends are gone, so that only connects are counted.
+# refused_for_a_while: no client of h2 can connect any more, connect() fails with EPERM. Both ends
+# are gone, so that only connects are counted.
 refused_for_a_while() {
   local policy="dst 10.9.0.1 proto tcp dport 20049 dir out" before
   # shellcheck disable=SC2086 # several words
@@ -43,8 +44,9 @@ refused_for_a_while() {
 }
 blocked() { in2 awk '$1 == "XfrmOutPolBlock" { print $2 }' /proc/net/xfrm_stat; }
 blocked_more_than() { [ "$(blocked)" -gt "$1" ]; }
-# Outstanding requests end with an error, which the writer gets; another mount works afterwards. `umount -f` itself fails while the file is
-# open. With -l in addition, the transport would be destroyed at the same moment: Documentation/applications/nfs.md says why that is wrong.
+# Outstanding requests end with an error, which the writer gets; another mount works afterwards.
+# `umount -f` itself fails while the file is open. With -l in addition, the transport would be
+# destroyed at the same moment: Documentation/applications/nfs.md says why that is wrong.
 forced_away() {
   bounded 200 dd if=/dev/zero of=$mount_dir/gone."$1" bs=64k count=10000 oflag=direct &
   writer=$!

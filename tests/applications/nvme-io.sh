@@ -16,7 +16,8 @@ modprobe -qa ext4 loop
 at=(--transport=rdma "--traddr=$nvme_address" --trsvcid=4420)
 direct=(--direct=1 --ioengine=libaio --iodepth=16)
 
-# Namespace 2 is a file, accessed through the page cache, because tmpfs has no direct I/O. (Files on overlayfs look empty to nvmet.)
+# Namespace 2 is a file, accessed through the page cache, because tmpfs has no direct I/O. (Files on
+# overlayfs look empty to nvmet.)
 disk=/run/nvme-test-disk
 file_namespace() {
   truncate -s 128M $disk

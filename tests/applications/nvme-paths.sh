@@ -83,7 +83,8 @@ rests() {
   [ $(($(counter "$1" tx_octets) - before)) -lt 500000 ]
 }
 
-# Each of the two CPUs has a queue: count the connections of the target's port that have carried data.
+# Each of the two CPUs has a queue: count the connections of the target's port that have carried
+# data.
 busy_queues() { ss -Htin state established "sport = :4420" | grep -o 'bytes_received:[0-9]*' | awk -F: '$2 > 1000000' | wc -l; }
 both_cpus_have_queues() {
   local cpu
@@ -92,7 +93,8 @@ both_cpus_have_queues() {
   [ "$(busy_queues)" = 2 ]
 }
 
-# Packets to an own address pass through lo, whatever becomes of the netdev that has the address: drop them there.
+# Packets to an own address pass through lo, whatever becomes of the netdev that has the address:
+# drop them there.
 cut_off() {
   tc qdisc add dev lo clsact && tc filter add dev lo egress protocol ip u32 match ip dst $second/32 action drop
 }
@@ -117,7 +119,8 @@ disconnected_under_io() {
   [ $status != 0 ] && [ $status != 124 ] && [ $status != 137 ] && grep -q "Input/output error\|No such device" "$WORK/cut"
 }
 
-# queues OPTIONS COUNT SIZE: a controller with these has COUNT queues, the admin queue included, of SIZE commands, and data are right.
+# queues OPTIONS COUNT SIZE: a controller with these has COUNT queues, the admin queue included, of
+# SIZE commands, and data are right.
 queues() {
   local c
   local -a options
@@ -177,7 +180,8 @@ if check "connect" nvme connect "${at[@]}" --traddr=$nvme_address --nqn=$nqn && 
 fi
 
 say "queues"
-# The guest has two CPUs: Linux makes no more queues of a kind. The target takes 128 commands in a queue.
+# The guest has two CPUs: Linux makes no more queues of a kind. The target takes 128 commands in a
+# queue.
 check "one queue of 16" queues "--nr-io-queues=1 --queue-size=16" 2 16
 check "five queues asked for, of 17" queues "--nr-io-queues=5 --queue-size=17" 3 17
 check "queues for reads, writes and polling, of 127" queues "--nr-io-queues=1 --nr-write-queues=1 --nr-poll-queues=1 --queue-size=127" 4 127

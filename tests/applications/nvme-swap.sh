@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Swap on a disk of NVMe over RDMA: a program has a third of the memory that it writes to a tmpfs. The data must be right when it reads
-# them again, even if the controller was reset meanwhile. The target is in the same kernel. Therefore only the program's group is short of
-# memory: otherwise the target would have to wait for swap on itself.
+# Swap on a disk of NVMe over RDMA: a program has a third of the memory that it writes to a tmpfs.
+# The data must be right when it reads them again, even if the controller was reset meanwhile. The
+# target is in the same kernel. Therefore only the program's group is short of memory: otherwise the
+# target would have to wait for swap on itself.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nvme.sh"
@@ -28,7 +29,8 @@ swapped_more_than() {
 }
 reset() { bounded 60 bash -c 'echo 1 >/sys/class/nvme/nvme0/reset_controller' && until_true 60 nvme_state live; }
 
-# Another test in this guest may have left the module with a smaller disk, which 6.12's shared memory can fill.
+# Another test in this guest may have left the module with a smaller disk, which 6.12's shared
+# memory can fill.
 modprobe -qr brd
 modprobe brd rd_nr=1 rd_size=131072 # KiB
 check "a target" eval 'nvme_make_target && nvme_add_port'

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# rdma-core's own tests, through its Python bindings. pyverbs.known lists the tests that do not pass, with the reason. All other tests must
-# pass, and the listed ones must end as listed. scripts/pyverbs runs this with other types of devices, and compares the results.
-# KEEP=DIR keeps the results and unittest's log there.
+# rdma-core's own tests, through its Python bindings. pyverbs.known lists the tests that do not
+# pass, with the reason. All other tests must pass, and the listed ones must end as listed.
+# scripts/pyverbs runs this with other types of devices, and compares the results. KEEP=DIR keeps
+# the results and unittest's log there.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 known=$(dirname "$0")/pyverbs.known
@@ -10,8 +11,8 @@ begin "rdma-core's tests"
 tests=/usr/share/doc/rdma-core/tests
 [ -e $tests/run_tests.py ] || skip "$tests is missing: python3-pyverbs, and dpkg has to install documentation"
 load_modules || finish
-# rxe and siw do not support namespaces as iwmpa does, so they run on one host; pyverbs.known has iwmpa's results only.
-# iwmpa's GIDs 0 and 1 are link addresses, by which nobody can connect.
+# rxe and siw do not support namespaces as iwmpa does, so they run on one host; pyverbs.known has
+# iwmpa's results only. iwmpa's GIDs 0 and 1 are link addresses, by which nobody can connect.
 device=rd1 in_host=(ip netns exec h1) gid=2 of_known=y
 if [ "$LINKTYPE" = iwmpa ]; then
   two_hosts || finish
@@ -22,11 +23,13 @@ fi
 mkdir "$WORK/pyverbs"
 cp -r $tests "$WORK/pyverbs"
 gunzip "$WORK"/pyverbs/tests/*.gz
-# The tests look for the netdev's name below the device's parent. A device without hardware has no parent: make a folder that replaces it.
+# The tests look for the netdev's name below the device's parent. A device without hardware has no
+# parent: make a folder that replaces it.
 mkdir -p "$WORK/parent/$device/wire"
 # From 46 on they ask "rdma link" also.
 sed -i "s#/sys/class/infiniband/{}/device/net/#$WORK/parent/{}/#" "$WORK"/pyverbs/tests/base*.py
-# The tests choose fields of extended queue pairs at random, among them one that libibverbs's own fallback does not accept: choose none.
+# The tests choose fields of extended queue pairs at random, among them one that libibverbs's own
+# fallback does not accept: choose none.
 sed -i 's/selected = sample(supp_flags)/selected = []/' "$WORK/pyverbs/tests/utils.py"
 
 # Ignore the exit status, because some tests are known to fail.
@@ -35,8 +38,8 @@ run_tests() {
     /usr/bin/python3 tests/run_tests.py --dev $device --gid $gid -v) >"$WORK/log" 2>&1
   grep -E '^Ran [1-9][0-9]* tests' "$WORK/log"
 }
-# Prints unittest's results as TEST<tab>ok|skip|fail<tab>REASON. A test's verdict is behind its name or behind its first line of text,
-# or on a separate line when the test itself printed something.
+# Prints unittest's results as TEST<tab>ok|skip|fail<tab>REASON. A test's verdict is behind its name
+# or behind its first line of text, or on a separate line when the test itself printed something.
 results() {
   awk '
     match($0, /^test_[a-zA-Z0-9_]+ \(tests\.[A-Za-z0-9_.]+\)/) {
@@ -52,7 +55,8 @@ all_understood() {
   echo "understood $(wc -l <"$WORK/results") of: $(grep '^Ran ' "$WORK/log")"
   grep -q "^Ran $(wc -l <"$WORK/results") tests" "$WORK/log"
 }
-# The first line of pyverbs.known that matches a test applies. Lines for other versions of rdma-core do not count.
+# The first line of pyverbs.known that matches a test applies. Lines for other versions of rdma-core
+# do not count.
 as_known() {
   awk -F '\t' -v version="$(dpkg-query -W -f '${Version}' python3-pyverbs)" '
     NR == FNR {

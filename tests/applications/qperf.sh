@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# qperf's tests of reliable connections, by rdma_cm (-cm 1). Tests that need functions that iWARP does not have must end with a clear
-# error.
+# qperf's tests of reliable connections, by rdma_cm (-cm 1). Tests that need functions that iWARP
+# does not have must end with a clear error.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
@@ -14,7 +14,8 @@ two_hosts || finish
 long=$((5 * PATIENCE))
 measure_by_hand() { bounded 60 ip netns exec h1 qperf 10.9.0.2 -t 1 -to $long "$@"; }
 measure() { measure_by_hand -cm 1 "$@"; }
-# qperf's server tells the client its port before it listens there: a client that is faster is refused, and starts again.
+# qperf's server tells the client its port before it listens there: a client that is faster is
+# refused, and starts again.
 measured() {
   local start
   for start in 1 2 3; do

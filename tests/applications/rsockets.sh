@@ -13,8 +13,8 @@ stream() {
   local program=$1 text=$2 options=$3
   over_rdma "$program, $text" 120 7471 h2 "$program -b 10.9.0.2 $options" h1 "$program -s 10.9.0.2 $options"
 }
-# With poll() the client may end with 16, which is POLLHUP: rstream does not check whether data are available also, and the server shuts
-# down first. It does so when it has verified all data.
+# With poll() the client may end with 16, which is POLLHUP: rstream does not check whether data are
+# available also, and the server shuts down first. It does so when it has verified all data.
 stream_poll() {
   local program=$1
   over_rdma "$program, poll, verified" 120 7471 h2 "$program -b 10.9.0.2 -T a -T v -S 100000 -I 20 -C 8" \

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The kernel's own tests of TLS, an upper layer of TCP as mpa is one: they must end as they do without mpa.
+# The kernel's own tests of TLS, an upper layer of TCP as mpa is one: they must end as they do
+# without mpa.
 # suite: applications
 # build: selftests
 . "$(dirname "$0")/../lib/scenario.sh"

@@ -45,7 +45,8 @@ make_server() {
 	create mask = 0777
 	directory mask = 0777
 CONF
-  # The place of the passwords has a default; ksmbd-tools 3.4 and 3.5 have different options for another one.
+  # The place of the passwords has a default; ksmbd-tools 3.4 and 3.5 have different options for
+  # another one.
   mkdir -p /etc/ksmbd && : >/etc/ksmbd/ksmbdpwd.db || return 1
   ksmbd.adduser --config="$WORK/ksmbd.conf" -a root -p secret || return 1
   load ksmbd && start_server
@@ -56,7 +57,8 @@ attach() {
 }
 detach() { bounded 60 umount $mount_dir; }
 
-# Small requests are Sends. The server fetches large writes by RDMA Reads, and puts large reads by RDMA Writes.
+# Small requests are Sends. The server fetches large writes by RDMA Reads, and puts large reads by
+# RDMA Writes.
 declare -A before
 rose() {
   local now

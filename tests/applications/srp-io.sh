@@ -14,7 +14,8 @@ modprobe -qa ext4 loop
 
 core=/sys/kernel/config/target/core/fileio_0/disk srpt=/sys/kernel/config/target/srpt file=/run/srp-test-disk address=10.8.0.1 port=4791
 direct=(--direct=1 --ioengine=libaio --iodepth=16)
-# A device of iWARP has no port GUID: its last eight octets of the GID, which are its name here, are zero.
+# A device of iWARP has no port GUID: its last eight octets of the GID, which are its name here, are
+# zero.
 name=0000:0000:0000:0000
 tpg=$srpt/$name/$name
 
@@ -46,7 +47,8 @@ log_in() {
   bounded 60 bash -c "echo id_ext=$id,ioc_guid=$id,dest=$address:$port,src=$address >/sys/class/infiniband_srp/srp-rd0-1/add_target" &&
     until_true 30 disk_is_there && be_patient
 }
-# The initiator gives a request up after 15 s without a connection, and tries to connect every 10 s: too short on a busy machine.
+# The initiator gives a request up after 15 s without a connection, and tries to connect every 10 s:
+# too short on a busy machine.
 be_patient() {
   echo 500 | tee /sys/class/srp_remote_ports/*/fast_io_fail_tmo && echo 2 | tee /sys/class/srp_remote_ports/*/reconnect_delay &&
     echo 600 >"/sys/block/${disk##*/}/device/timeout"

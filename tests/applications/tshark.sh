@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What tshark makes of captures: without Markers it must find as many FPDUs as the devices count, each with a good CRC.
-# suite: applications
+# What tshark makes of captures: without Markers it must find as many FPDUs as the devices count,
+# each with a good CRC. suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
 . "$(dirname "$0")/../lib/capture.sh"
@@ -20,7 +20,8 @@ sent() { echo $(($(counter rd1 tx_fpdus) + $(counter rd2 tx_fpdus))); }
 sent_since() { [ $(($(sent) - $1)) = "$2" ]; }
 found() { grep -cE "$1" "$WORK/text"; }
 
-# dissected CASE...: captures these cases and has tshark dissect them; $before is the number of FPDUs until then.
+# dissected CASE...: captures these cases and has tshark dissect them; $before is the number of
+# FPDUs until then.
 dissected() {
   before=$(sent)
   start_capture h1 -i wire

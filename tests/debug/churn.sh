@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# All kinds of events of connections and devices happen at once for CHURN_SECONDS, on all CPUs, beside a transfer whose data are compared
-# from beginning to end. Afterwards no resource may have leaked.
+# All kinds of events of connections and devices happen at once for CHURN_SECONDS, on all CPUs,
+# beside a transfer whose data are compared from beginning to end. Afterwards no resource may have
+# leaked.
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/leaks.sh"
@@ -27,7 +28,8 @@ removed() {
   [ ! -e "/run/netns/h$1" ] || ip netns delete "h$1"
 }
 no_more_hosts() { removed 3; removed 4; }
-# A program that loses its device, its memory or its peer may end with any status, but it must end: timeout's status 124 means a hang.
+# A program that loses its device, its memory or its peer may end with any status, but it must end:
+# timeout's status 124 means a hang.
 patient() { timeout $((12 * PATIENCE)) "$@"; }
 ended() { # PID WHAT
   local status=0
@@ -49,7 +51,8 @@ errors() {
     { cat "$WORK/errors" >>"$WORK/faults"; return 1; }
 }
 connected_or_gone() { gone "$1" || ip netns exec h3 ss -Htn state established dport = :7480 | grep -q .; }
-# removal: a transfer between h3 and h4, during which its link, netdev, namespace or socket is removed.
+# removal: a transfer between h3 and h4, during which its link, netdev, namespace or socket is
+# removed.
 removal() {
   local server client
   more_hosts >"$WORK/hosts" 2>&1 || { cat "$WORK/hosts" >>"$WORK/faults"; return 1; }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# sweep.sh MODULES OPTION...: runs in the guest of scripts/faults. Makes two netdevs, and runs fault-sweep with the modules in the folder
-# MODULES; VMOUT gets its kernel log and its list of faults. If a reference to a netdev leaks, its removal hangs, and the kernel logs that.
+# sweep.sh MODULES OPTION...: runs in the guest of scripts/faults. Makes two netdevs, and runs
+# fault-sweep with the modules in the folder MODULES; VMOUT gets its kernel log and its list of
+# faults. If a reference to a netdev leaks, its removal hangs, and the kernel logs that.
 set -u
 cd "$(dirname "$0")" || exit
 modules=$1 status=0; shift

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs in the far guest: executes the commands from the control wire until it gets the command to end.
+# Runs in the far guest: executes the commands from the control wire until it gets the command to
+# end.
 . "$(dirname "$0")/../lib/interop.sh"
 network 2 || { echo "no network"; exit 1; }
 mkfifo /run/end

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# near.sh NEAR FAR: runs the tests of a pair of guests. NEAR and FAR are the types of the guests' devices: iwmpa or siw. This guest is the
-# client. FAR_ARCH: the other guest's architecture, if it is not this one's.
+# near.sh NEAR FAR: runs the tests of a pair of guests. NEAR and FAR are the types of the guests'
+# devices: iwmpa or siw. This guest is the client. FAR_ARCH: the other guest's architecture, if it
+# is not this one's.
 . "$(dirname "$0")/../lib/interop-storage.sh"
 . "$(dirname "$0")/../lib/interop-connections.sh"
 . "$(dirname "$0")/../lib/interop-memory.sh"
@@ -19,7 +20,8 @@ book() {
   printf '%-4s  %-30s %-56s %6s s\n' "$1" "$combination" "${2%% (*}" "$seconds"
 }
 good() { book ok "$1"; }
-# known KIND TEXT: whether tests/interop/known lists this result as a difference of siw; prints the reason.
+# known KIND TEXT: whether tests/interop/known lists this result as a difference of siw; prints the
+# reason.
 known() {
   awk -F '\t+' -v k="$1" -v c="$combination" -v t="$2" '$0 !~ /^(#|$)/ && c ~ $1 && t ~ $2 && k == $3 { print $4; found = 1; exit }
     END { exit !found }' "$(dirname "$0")/known"
@@ -47,8 +49,8 @@ both_state() {
   echo "    there:"; far "$(declare -f state); state $*" 2>&1 | sed 's/^/    /'
 }
 
-# pair TEXT SECONDS PORT SERVER CLIENT: runs the server in the far guest and the client here. Both must succeed. perftest may need more
-# than one START.
+# pair TEXT SECONDS PORT SERVER CLIENT: runs the server in the far guest and the client here. Both
+# must succeed. perftest may need more than one START.
 pair() {
   local text=$1 limit=$2 port=$3 server=$4 client=$5 start=${6:-1} spid status=0 server_status=0 reason
   if reason=$(known never "$text"); then
@@ -89,7 +91,8 @@ capture_begin() {
   tcpdump=$!
   until_true 20 grep -q 'listening on' "$WORK/tcpdump"
 }
-# capture_end CRC MTU: every octet on the wire belongs to MPA, the CRC is in use or not, as CRC says, and segments are of full size.
+# capture_end CRC MTU: every octet on the wire belongs to MPA, the CRC is in use or not, as CRC
+# says, and segments are of full size.
 capture_end() {
   kill -INT $tcpdump
   wait $tcpdump
@@ -114,7 +117,8 @@ server_first() {
 programs() {
   startup "$@"
   pair "rping, IPv6, wildcard listener" 60 7174 "rping -s -a :: -V -C 10" "rping -c -a $far6 -V -C 10"
-  # Not with -e: over iWARP perftest grants receive credits by RDMA WRITE, which does not wake up a sleeping program.
+  # Not with -e: over iWARP perftest grants receive credits by RDMA WRITE, which does not wake up a
+  # sleeping program.
   pair "ib_send_bw" 90 18515 "ib_send_bw -R -F -d rd0 -n 100 -s 65536" "ib_send_bw -R -F -d rd0 -n 100 -s 65536 $far"
   pair "ib_write_bw" 90 18515 "ib_write_bw -R -F -d rd0 -n 100 -s 65536" "ib_write_bw -R -F -d rd0 -n 100 -s 65536 $far"
   pair "ib_read_bw" 90 18515 "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536" "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536 $far"
@@ -122,7 +126,8 @@ programs() {
   pair "rstream" 10 7471 "rstream -b $far -S 65536 -I 10 -C 10" "rstream -s $far -S 65536 -I 10 -C 10"
 }
 
-# iwmpa-peer, as users run it: on the other side it needs only a program that accepts. With siw, only
+# iwmpa-peer, as users run it: on the other side it needs only a program that accepts. With siw,
+# only
 # the startup cases that it survives run. siw may lose an FPDU that arrives before siw has reported
 # the connection to its program, and the test cannot ask a program there.
 peer() {
@@ -181,7 +186,8 @@ both_down() { down && far down; }
 take_down() {
   # shellcheck disable=SC2046 # a list of process ids
   kill $(jobs -p) 2>/dev/null
-  # End the far guest after its agent has answered and exited, because a guest that has ended sends nothing, not even a FIN.
+  # End the far guest after its agent has answered and exited, because a guest that has ended sends
+  # nothing, not even a FIN.
   [ -n "${far_died:-}" ] || far 'tail -f /dev/null --pid=$$ && echo 0 >/run/end &' 2>/dev/null
 }
 

@@ -9,8 +9,8 @@ start_capture() {
   until_true 20 grep -q "listening on" "$WORK/tcpdump" || fail "tcpdump does not start: $(cat "$WORK/tcpdump")"
 }
 
-# end_capture ADDRESS: h1 sends a ping with a unique pattern to ADDRESS after all segments; tcpdump must have captured it, and must have
-# dropped no packet.
+# end_capture ADDRESS: h1 sends a ping with a unique pattern to ADDRESS after all segments; tcpdump
+# must have captured it, and must have dropped no packet.
 end_capture() {
   in1 ping -c 1 -p 656e646f66636170 "$1" >/dev/null
   until_true 20 grep -qa endofcapendofcap "$WORK/pcap" || fail "the capture has no end"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the scenarios that encrypt: IPsec between the two hosts of two_hosts, with keys by hand.
+# Sourced by the scenarios that encrypt: IPsec between the two hosts of two_hosts, with keys by
+# hand.
 # shellcheck shell=bash
 
-# esp_between_hosts: ESP in transport mode, which both hosts require for all IPv4 packets between them.
+# esp_between_hosts: ESP in transport mode, which both hosts require for all IPv4 packets between
+# them.
 esp_between_hosts() {
   local h to pair src dst key
   key="rfc4106(gcm(aes)) 0x$(printf '%040d' 7) 128"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Connections between two guests, made by rdma-target on both sides: negotiation, refusals, disconnects, Terminates, removals.
-# Sourced by near.sh. `theirs` and `mine` are the two drivers.
+# Connections between two guests, made by rdma-target on both sides: negotiation, refusals,
+# disconnects, Terminates, removals. Sourced by near.sh. `theirs` and `mine` are the two drivers.
 # shellcheck shell=bash
 
 hex() { [ "$1" = 0 ] || printf "%0$((2 * $1))d" 0 | sed 's/00/a7/g'; }
@@ -22,8 +22,8 @@ targets_end() {
   rm -f "$WORK"/{here,there}.out
 }
 
-# from_now: lines_of and heard begin here. Call it before the first command, because an event of one side may come before the other side
-# gets its command.
+# from_now: lines_of and heard begin here. Call it before the first command, because an event of one
+# side may come before the other side gets its command.
 from_now() {
   told_from[here]=$(($(wc -l <"$WORK/here.out") + 1))
   told_from[there]=$(($(wc -l <"$WORK/there.out") + 1))
@@ -46,7 +46,8 @@ carries() {
   connected "pd=$(hex "$1")" "pd=$(hex "$1")" || return 1
   [ "$(event there CONNECT_REQUEST pd)" = "$(hex "$1")" ] && [ "$(event here ESTABLISHED pd)" = "$(hex "$1")" ]
 }
-# traffic: SENDs both ways, a WRITE to the other side, a READ back; compares the contents by checksums.
+# traffic: SENDs both ways, a WRITE to the other side, a READ back; compares the contents by
+# checksums.
 traffic() {
   local rkey addr
   from_now
@@ -75,7 +76,8 @@ depths() {
   lines_of here; lines_of there
   [ "$(event here ESTABLISHED ird)" -le 3 ] && [ "$(event here ESTABLISHED ord)" -le 5 ]
 }
-# terminated WHAT FROM OTHER: FROM breaks a rule, which ends the connection on both sides; a READ completes with an error.
+# terminated WHAT FROM OTHER: FROM breaks a rule, which ends the connection on both sides; a READ
+# completes with an error.
 terminated() {
   local rkey addr what=$1 from=$2 other=$3
   from_now
@@ -92,8 +94,8 @@ terminated() {
     return 1
   fi
 }
-# late FROM TO, after `connected recvs=1 recvs=1` and traffic: FROM sends before TO posts a receive. The message waits at TO, with a READ
-# behind it, and nothing is lost.
+# late FROM TO, after `connected recvs=1 recvs=1` and traffic: FROM sends before TO posts a receive.
+# The message waits at TO, with a READ behind it, and nothing is lost.
 late() {
   local rkey addr waited from=$1 to=$2
   waited=$(waits_at "$to")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-# NFS while this guest is short of memory: it must write dirty pages back through the device to free memory. The server is in the other
-# guest, because client and server in one kernel could wait for each other. Sourced by near.sh.
+# NFS while this guest is short of memory: it must write dirty pages back through the device to free
+# memory. The server is in the other guest, because client and server in one kernel could wait for
+# each other. Sourced by near.sh.
 # shellcheck shell=bash
 
 # available: prints the available memory in MiB.
 available() { awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo; }
-# short_of_memory MIB: leaves MIB of memory and reserves the rest as huge pages; lets most of the memory become dirty.
+# short_of_memory MIB: leaves MIB of memory and reserves the rest as huge pages; lets most of the
+# memory become dirty.
 short_of_memory() {
   echo 60 >/proc/sys/vm/dirty_ratio
   echo 30 >/proc/sys/vm/dirty_background_ratio
@@ -25,7 +27,8 @@ reclaimed_more_than() {
   echo "$(($(reclaimed) - $2)) pages"
   [ $(($(reclaimed) - $2)) -gt "$1" ]
 }
-# Writes a file and reads it back, with a checksum for each piece. The file is larger than the available memory.
+# Writes a file and reads it back, with a checksum for each piece. The file is larger than the
+# available memory.
 written_and_verified() {
   bounded 500 fio --name=memory --filename=$mount_dir/big --size="$1m" --rw=randwrite --bsrange=4k-128k --verify=crc32c \
     --verify_fatal=1 --ioengine=psync --end_fsync=1 --fallocate=none --thread

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Storage between two guests: the far one serves (xxx_serve, xxx_unserve), the near one uses it (xxx_connect, xxx_detach,
-# xxx_disk, xxx_release). The other functions are those of the scenarios in one guest, with the far guest's address.
+# Storage between two guests: the far one serves (xxx_serve, xxx_unserve), the near one uses it
+# (xxx_connect, xxx_detach, xxx_disk, xxx_release). The other functions are those of the scenarios
+# in one guest, with the far guest's address.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/interop.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/nfs.sh"
@@ -39,7 +40,8 @@ first_octets() { head -c "$2" "$1" | sha256sum | cut -d' ' -f1; }
 
 data=4194304 # octets
 
-# same_there FILE THEIR-FILE: whether FILE here and THEIR-FILE on the other guest begin with the same data.
+# same_there FILE THEIR-FILE: whether FILE here and THEIR-FILE on the other guest begin with the
+# same data.
 same_there() {
   local there
   there=$(far "sync; first_octets $2 $data") || return 1
@@ -70,7 +72,8 @@ blocks_travel() {
   bounded 90 dd if="$disk" of=$store/back bs="$2" count=$((data / $2)) iflag=direct status=none || return 1
   cmp $store/data $store/back
 }
-# filesystem_travels ULP: makes and mounts a file system, writes a file, mounts again, compares the file.
+# filesystem_travels ULP: makes and mounts a file system, writes a file, mounts again, compares the
+# file.
 filesystem_travels() {
   local disk
   disk=$("$1_disk")

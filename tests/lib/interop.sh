@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced in both guests of a pair. One wire (10.9.0.1 near, 10.9.0.2 far) joins them, and a second one carries commands.
-# The near guest runs tests/interop/near.sh. The far one runs the commands of `far`, with the functions of these files.
+# Sourced in both guests of a pair. One wire (10.9.0.1 near, 10.9.0.2 far) joins them, and a second
+# one carries commands. The near guest runs tests/interop/near.sh. The far one runs the commands of
+# `far`, with the functions of these files.
 #
-# INTEROP_MODULES: the folder of mpa.ko and iwmpa.ko for this guest's kernel. INTEROP_SIW: that of siw's modules, as scripts/siw prints it.
+# INTEROP_MODULES: the folder of mpa.ko and iwmpa.ko for this guest's kernel. INTEROP_SIW: that of
+# siw's modules, as scripts/siw prints it.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/scenario.sh"
 near=10.9.0.1 far=10.9.0.2 near6=fd09::1 far6=fd09::2
@@ -21,7 +23,8 @@ name_nic() {
   return 1
 }
 
-# network NUMBER: sets up the guest's two interfaces; 1 near, 2 far. scripts/interop sets their link addresses.
+# network NUMBER: sets up the guest's two interfaces; 1 near, 2 far. scripts/interop sets their link
+# addresses.
 network() {
   load_prerequisites
   modprobe virtio_net || return 1
@@ -29,8 +32,8 @@ network() {
   name_nic wire 52:54:00:00:01:0$1 10.9.0.$1/24 fd09::$1/64 && ethtool -K wire gro off # so that captures show the segments as they arrive
 }
 
-# up KIND CRC MTU: makes this guest's device, rd0, on the wire. KIND: iwmpa or siw. CRC: Y, N, or a variant of siw: with "only", only siw
-# asks for CRCs; with "p2p" and "rev1", only iwmpa does.
+# up KIND CRC MTU: makes this guest's device, rd0, on the wire. KIND: iwmpa or siw. CRC: Y, N, or a
+# variant of siw: with "only", only siw asks for CRCs; with "p2p" and "rev1", only iwmpa does.
 up() {
   local crc=Y variant=$2 # siw: all of these variants have a fix, see scripts/siw
   ip link set wire mtu "$3" || return 1
@@ -55,7 +58,8 @@ down() {
   done
 }
 
-# die: for the far guest. Writes the guest's results, then ends the emulator at once, so that the guest sends nothing more.
+# die: for the far guest. Writes the guest's results, then ends the emulator at once, so that the
+# guest sends nothing more.
 die() {
   dmesg >/run/vm/dmesg
   echo 0 >/run/vm/rc
@@ -64,7 +68,8 @@ die() {
   busybox poweroff -f
 }
 
-# far COMMAND...: runs shell text in the other guest, with these functions. Output and exit status are the command's.
+# far COMMAND...: runs shell text in the other guest, with these functions. Output and exit status
+# are the command's.
 far() {
   local fd line status=
   exec {fd}<>/dev/tcp/$control_far/$control_port || return 125

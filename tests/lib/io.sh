@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the storage scenarios: I/O with checksums, also while connections break, and a tree of files.
+# Sourced by the storage scenarios: I/O with checksums, also while connections break, and a tree of
+# files.
 # shellcheck shell=bash
 
 # forget_cache: the client reads what it has written from the server again.
 forget_cache() { sync && echo 3 >/proc/sys/vm/drop_caches; }
-# as: a prefix of the commands of write_and_read, many_files and nfs.sh that use the mount: empty, or as another user.
+# as: a prefix of the commands of write_and_read, many_files and nfs.sh that use the mount: empty,
+# or as another user.
 as=()
-# write_and_read PIECE DIR: writes 16 MiB to mount_dir in pieces of PIECE octets. Compares the file in the server's folder DIR, and then
-# what the client reads after it has dropped its cache.
+# write_and_read PIECE DIR: writes 16 MiB to mount_dir in pieces of PIECE octets. Compares the file
+# in the server's folder DIR, and then what the client reads after it has dropped its cache.
 write_and_read() {
   dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
   bounded 90 "${as[@]}" dd if="$WORK/data" of="$mount_dir/data" bs="$1" conv=fsync status=none || return 1
@@ -16,7 +18,8 @@ write_and_read() {
   bounded 90 "${as[@]}" cmp "$WORK/data" "$mount_dir/data"
 }
 
-# many_files DIR: makes 200 files in mount_dir, compares them in the server's folder DIR, renames and removes them.
+# many_files DIR: makes 200 files in mount_dir, compares them in the server's folder DIR, renames
+# and removes them.
 many_files() {
   local d=$mount_dir/d there=$1/d
   bounded 200 "${as[@]}" bash -c "mkdir $d && for i in {1..200}; do echo \$i >$d/\$i; done" || return 1
@@ -32,7 +35,8 @@ verified() {
     --fallocate=none --thread "$@"
 }
 
-# start_rounds FILE MIB [FIO-ARGUMENT...]: repeats this until stop_rounds; returns when the first round is done.
+# start_rounds FILE MIB [FIO-ARGUMENT...]: repeats this until stop_rounds; returns when the first
+# round is done.
 start_rounds() {
   rm -f "$WORK/stop" "$WORK/broken"
   : >"$WORK/rounds"
@@ -47,7 +51,8 @@ start_rounds() {
 }
 enough_rounds() { [ -e "$WORK/broken" ] || [ "$(wc -l <"$WORK/rounds")" -ge "$1" ]; }
 no_round_failed() { [ ! -e "$WORK/broken" ] || { cat "$WORK/rounds.log"; return 1; }; }
-# goes_on [ROUNDS]: waits until ROUNDS more rounds have passed. Of two, the default, the second has begun after the call.
+# goes_on [ROUNDS]: waits until ROUNDS more rounds have passed. Of two, the default, the second has
+# begun after the call.
 goes_on() { until_true 150 enough_rounds $(($(wc -l <"$WORK/rounds") + ${1:-2})) && no_round_failed; }
 stop_rounds() {
   touch "$WORK/stop"
@@ -55,7 +60,8 @@ stop_rounds() {
   no_round_failed
 }
 
-# connections_die PORT [COUNT]: both ends of PORT's TCP connections, COUNT at least, end at once, as if a middlebox had forgotten them.
+# connections_die PORT [COUNT]: both ends of PORT's TCP connections, COUNT at least, end at once, as
+# if a middlebox had forgotten them.
 connections_die() {
   ss -K -t state established "( sport = :$1 or dport = :$1 )" >"$WORK/killed" && [ "$(grep -c ":$1\b" "$WORK/killed")" -ge "${2:-1}" ] ||
     { cat "$WORK/killed"; return 1; }
@@ -72,7 +78,8 @@ make_tree() {
 }
 unpack_tree() { mkdir -p "$1" && bounded 300 tar -C "$1" -xf "$WORK/tree.tar"; }
 same_tree() { (cd "$1" && bounded 300 md5sum --quiet -c "$WORK/tree.sums"); }
-# file_system DISK: makes a file system with the tree on DISK, mounts it again, compares the tree, and leaves it mounted.
+# file_system DISK: makes a file system with the tree on DISK, mounts it again, compares the tree,
+# and leaves it mounted.
 file_system() {
   mkdir -p "$WORK/mnt"
   bounded 100 mkfs.ext4 -q -F "$1" && mount "$1" "$WORK/mnt" || return 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the iSER scenarios: LIO's target and the open-iscsi initiator (neither supports network namespaces).
+# Sourced by the iSER scenarios: LIO's target and the open-iscsi initiator (neither supports network
+# namespaces).
 # shellcheck shell=bash
 
 lio=/sys/kernel/config/target target=iqn.2026-01.test:iwmpa portal=10.8.0.1:3260
@@ -32,8 +33,9 @@ iser_make_target() {
   echo 0 >$tpg/attrib/demo_mode_write_protect
   echo 1 >$tpg/enable
 }
-# iser_portal ADDRESS:PORT: LIO opens a plain TCP listener for every portal before it makes it an RDMA one, and the port belongs to
-# the first listener. LIO opens TCP in the caller's namespace and RDMA in the initial one: create the portal in a separate namespace.
+# iser_portal ADDRESS:PORT: LIO opens a plain TCP listener for every portal before it makes it an
+# RDMA one, and the port belongs to the first listener. LIO opens TCP in the caller's namespace and
+# RDMA in the initial one: create the portal in a separate namespace.
 iser_portal() { unshare --net mkdir "$tpg/np/$1" && echo 1 >"$tpg/np/$1/iser"; }
 iser_remove_target() {
   echo 0 >$tpg/enable
@@ -49,7 +51,8 @@ iser_start_initiator() {
   modprobe -a sd_mod ib_iser
   iscsid
 }
-# Configure the target instead of discovering it. In a discovery session over iSER, iscsiadm misses an
+# Configure the target instead of discovering it. In a discovery session over iSER, iscsiadm misses
+# an
 # answer that arrives before the kernel confirms the request, and crashes when it tries again
 # (github.com/open-iscsi/open-iscsi/issues/255). iscsid does not.
 # A discovery over TCP replaces this configuration.
@@ -58,8 +61,8 @@ iser_attach() {
   bounded 60 iscsiadm -m node -T $target -p $portal -I iser -l || return 1
   until_true 20 iscsi_has_disk iser && iscsi_no_power_management
 }
-# When a session of any transport ends, 6.1 warns if power management accesses its SCSI target at that moment: switch it off. A kernel
-# without power management does not have the file.
+# When a session of any transport ends, 6.1 warns if power management accesses its SCSI target at
+# that moment: switch it off. A kernel without power management does not have the file.
 iscsi_no_power_management() {
   local control
   for control in /sys/class/iscsi_session/session*/device/target*/power/control; do [ ! -e "$control" ] || echo on >"$control" || return 1; done

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced after scenario.sh: finds leaks of a scenario. Call remember when caches are filled, and nothing_left at the end.
+# Sourced after scenario.sh: finds leaks of a scenario. Call remember when caches are filled, and
+# nothing_left at the end.
 # shellcheck shell=bash
 
-# Memory that TCP keeps for a minute after a connection has ended, or that RCU frees later, is not a leak.
+# Memory that TCP keeps for a minute after a connection has ended, or that RCU frees later, is not a
+# leak.
 no_time_wait() { local h; for h in $(ip netns list | awk '{ print $1 }'); do ip netns exec "$h" ss -Hta state time-wait; done | awk 'END { exit NR > 0 }'; }
 # without_time_wait HOST...: TCP of these ends its connections at once.
 without_time_wait() { local h; for h; do ip netns exec "$h" sysctl -qw net.ipv4.tcp_max_tw_buckets=0 || fail "$h keeps TIME_WAIT"; done; }
@@ -14,7 +16,8 @@ steady() {
   leak_memory=$(unreclaimed)
   [ "$before" != 0 ] && [ "$leak_memory" -ge "$before" ]
 }
-# SLUB counts all objects of a slab that a CPU holds as used: shrinking takes these slabs from the CPUs.
+# SLUB counts all objects of a slab that a CPU holds as used: shrinking takes these slabs from the
+# CPUs.
 drop_caches() {
   local cache
   sync
@@ -45,9 +48,10 @@ no_growth() {
     "$WORK/slab0" "$WORK/slab1"
 }
 
-# nothing_left OBJECTS KIB: no cache has grown by OBJECTS or more (plus one slab, where a slab holds as many), and unreclaimable memory has
-# not grown by KIB or more. A kernel that looks for faults holds back freed memory, and keeps records of allocations: there kmemleak finds
-# leaks instead. Work queues free a namespace and its devices some time after they were deleted: wait for that.
+# nothing_left OBJECTS KIB: no cache has grown by OBJECTS or more (plus one slab, where a slab holds
+# as many), and unreclaimable memory has not grown by KIB or more. A kernel that looks for faults
+# holds back freed memory, and keeps records of allocations: there kmemleak finds leaks instead.
+# Work queues free a namespace and its devices some time after they were deleted: wait for that.
 nothing_left() {
   settle
   check "the same module references" test "$leak_refs" = "$(references)"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by tests/network/*.sh: a table of rows. A row is a function that gets a network of its own, changes one thing in it, and
-# transfers data, which are compared. Its checks are a subtest. The row fails also when it leaves a complaint in the kernel log.
+# Sourced by tests/network/*.sh: a table of rows. A row is a function that gets a network of its
+# own, changes one thing in it, and transfers data, which are compared. Its checks are a subtest.
+# The row fails also when it leaves a complaint in the kernel log.
 #
 #   ROW   only the rows whose name contains it
 # shellcheck shell=bash
@@ -65,18 +66,21 @@ tcp_counter() { ip netns exec "h$1" nstat -asz "$2" | awk 'END { print $2 }'; }
 
 # --- transfers ---
 
-# transfer ADDRESS [SECONDS] [SERVER-NAMESPACE] [CLIENT-NAMESPACE]: Sends, Writes and Reads, which are compared; 8 MiB altogether.
+# transfer ADDRESS [SECONDS] [SERVER-NAMESPACE] [CLIENT-NAMESPACE]: Sends, Writes and Reads, which
+# are compared; 8 MiB altogether.
 transfer() {
   check "data to $1 arrive unchanged" bounded "${2:-60}" verbs-test run integrity bulk both-ways --addr "$1" --server-ns "${3:-h2}" \
     --client-ns "${4:-h1}" --seed 7 --count 4
 }
 
-# transfer_by_hand ADDRESS: between queue pairs that are connected by hand, and find each other in either order.
+# transfer_by_hand ADDRESS: between queue pairs that are connected by hand, and find each other in
+# either order.
 transfer_by_hand() {
   check "... also by hand" bounded 120 verbs-test run hand-connect hand-order hand-many --addr "$1" --server-ns h2 --client-ns h1 --count 8
 }
 
-# start_stream ADDRESS [OPTION...]: starts a stream from h1 to h2, which compares the data on arrival. Options are the sender's.
+# start_stream ADDRESS [OPTION...]: starts a stream from h1 to h2, which compares the data on
+# arrival. Options are the sender's.
 start_stream() {
   ip netns exec h2 rdma-stream listen "$1" 7480 >"$WORK/server" 2>&1 &
   check "the receiver listens" until_true 20 listening h2 7480 || return

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the NFS scenarios: the kernel's server and client over RDMA. Each is on this host, or in the namespace that in_server
-# or in_client enters. They use nsenter, because `ip netns exec` would hide the mounts of one from the other.
+# Sourced by the NFS scenarios: the kernel's server and client over RDMA. Each is on this host, or
+# in the namespace that in_server or in_client enters. They use nsenter, because `ip netns exec`
+# would hide the mounts of one from the other.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/io.sh"
 
@@ -18,9 +19,9 @@ nfs_needs() {
 }
 
 # nfs_two_hosts [MTU]: the server is on h1, the client on h2.
-# Linux leaks a reference to h1 when a client mounts from it over RDMA with NFS 4.1 or later, but not with 4.0 or 3, nor over TCP.
-# svc_rdma sets up a backchannel for such a mount: xprt_setup_rdma_bc() takes a reference that __svc_rdma_free() should put, which 6.1
-# does not do.
+# Linux leaks a reference to h1 when a client mounts from it over RDMA with NFS 4.1 or later, but
+# not with 4.0 or 3, nor over TCP. svc_rdma sets up a backchannel for such a mount:
+# xprt_setup_rdma_bc() takes a reference that __svc_rdma_free() should put, which 6.1 does not do.
 nfs_two_hosts() {
   namespace_stays=kept-by-svc-rdma
   two_hosts "$@" || return 1
@@ -28,7 +29,8 @@ nfs_two_hosts() {
   in_server=(nsenter --net=/run/netns/h1) in_client=(nsenter --net=/run/netns/h2)
 }
 
-# nfs_start: starts the threads and opens the RDMA port; may be called again after nfs_stop. Clients have nfs_grace seconds to come back.
+# nfs_start: starts the threads and opens the RDMA port; may be called again after nfs_stop. Clients
+# have nfs_grace seconds to come back.
 nfs_grace=10
 nfs_start() {
   echo 10 >/proc/fs/nfsd/nfsv4leasetime
@@ -36,8 +38,9 @@ nfs_start() {
   "${in_server[@]}" rpc.nfsd -V 3 -V 4.0 -V 4.2 4 || return 1
   echo "rdma 20049" >/proc/fs/nfsd/portlist && grep -q rdma /proc/fs/nfsd/portlist
 }
-# End the grace period, because no client needs to reclaim locks. With nfsdcld there may be no grace period. When no daemon tracks clients,
-# newer kernels refuse to end it (EBUSY): wait until it is over.
+# End the grace period, because no client needs to reclaim locks. With nfsdcld there may be no grace
+# period. When no daemon tracks clients, newer kernels refuse to end it (EBUSY): wait until it is
+# over.
 nfs_grace_is_over() {
   grep -q Y /proc/fs/nfsd/v4_end_grace || echo Y >/proc/fs/nfsd/v4_end_grace
   grep -q Y /proc/fs/nfsd/v4_end_grace
@@ -45,8 +48,9 @@ nfs_grace_is_over() {
 nfs_end_grace() { until_true 60 nfs_grace_is_over; }
 nfs_stop() { "${in_server[@]}" rpc.nfsd 0; }
 
-# In a network namespace other than the initial one, nfsd tracks its clients only with this program. nfsdcld returns before it watches for
-# the pipe, which it must open within a second after nfsd starts: wait until it watches.
+# In a network namespace other than the initial one, nfsd tracks its clients only with this program.
+# nfsdcld returns before it watches for the pipe, which it must open within a second after nfsd
+# starts: wait until it watches.
 nfs_start_nfsdcld() {
   mkdir -p /var/lib/nfs/nfsdcld && "${in_server[@]}" nfsdcld && until_true 20 nfs_nfsdcld_watches
 }
@@ -80,7 +84,8 @@ nfs_attach() {
 }
 nfs_over_rdma() { awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats | grep -q rdma; }
 
-# restart_under_io: the server restarts while programs write the same 24 MiB again and again, a piece after the other.
+# restart_under_io: the server restarts while programs write the same 24 MiB again and again, a
+# piece after the other.
 restart_under_io() {
   local writer
   dd if=/dev/urandom of="$WORK/data" bs=1M count=24 status=none

@@ -12,7 +12,8 @@ nvme_needs() {
   done
 }
 
-# nvme_add_namespace NUMBER FILE-OR-DEVICE: its identity is the same each time, so that a host takes up a target that was made again.
+# nvme_add_namespace NUMBER FILE-OR-DEVICE: its identity is the same each time, so that a host takes
+# up a target that was made again.
 nvme_add_namespace() {
   mkdir $subsystem/namespaces/"$1" || return 1
   echo "00000000-0000-4000-8000-00000000000$1" >$subsystem/namespaces/"$1"/device_uuid
@@ -26,7 +27,8 @@ nvme_address_of() {
   echo "$2" >"$1/addr_traddr"
   echo 4420 >"$1/addr_trsvcid"
 }
-# nvme_add_port [IN-CAPSULE-OCTETS [NUMBER ADDRESS]]: data up to this size are sent in the command's capsule, not by RDMA.
+# nvme_add_port [IN-CAPSULE-OCTETS [NUMBER ADDRESS]]: data up to this size are sent in the command's
+# capsule, not by RDMA.
 nvme_add_port() {
   local port=$nvmet/ports/${2:-1}
   mkdir "$port" && nvme_address_of "$port" "${3:-$nvme_address}" || return 1

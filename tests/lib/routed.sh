@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the align*.sh scenarios: two hosts with a router between them, which sees TCP segments as they are on a wire.
+# Sourced by the align*.sh scenarios: two hosts with a router between them, which sees TCP segments
+# as they are on a wire.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/capture.sh"
 
-# routed_hosts [MTU]: h1 (10.9.1.1, fd09:1::1) - router - h2 (10.9.2.2, fd09:2::2), RDMA devices rd1 and rd2. A host's TSO makes
-# super-packets, also on veth; the router's ports have no TSO, so that it sends single segments.
+# routed_hosts [MTU]: h1 (10.9.1.1, fd09:1::1) - router - h2 (10.9.2.2, fd09:2::2), RDMA devices rd1
+# and rd2. A host's TSO makes super-packets, also on veth; the router's ports have no TSO, so that
+# it sends single segments.
 routed_hosts() {
   local h
   ip netns add h1 && ip netns add h2 && ip netns add router || { no_network; return; }
@@ -59,7 +61,8 @@ judged() {
   read_figures <"$WORK/tsv"
 }
 
-# Parse the figures in the shell, because starting a program for each takes long in an emulated guest.
+# Parse the figures in the shell, because starting a program for each takes long in an emulated
+# guest.
 declare -A sum most counts
 read_figures() {
   local names row name i
@@ -81,8 +84,8 @@ figure() { echo "${sum[$1]:-0}"; }
 # largest NAME: prints the largest value of a column.
 largest() { echo "${most[$1]:-0}"; }
 
-# read_counters: reads the counters of rdma statistic into counts, summed over both devices. Debian 12's prints a line for each link,
-# 13's a line for each counter.
+# read_counters: reads the counters of rdma statistic into counts, summed over both devices. Debian
+# 12's prints a line for each link, 13's a line for each counter.
 read_counters() {
   local words i
   counts=()

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the scenarios, which run as root in a guest of their own. A scenario calls `begin`, builds its network, uses `check`
-# and `refused`, and ends with `finish`. However it ends, everything that it has made is removed and the modules are unloaded.
+# Sourced by the scenarios, which run as root in a guest of their own. A scenario calls `begin`,
+# builds its network, uses `check` and `refused`, and ends with `finish`. However it ends,
+# everything that it has made is removed and the modules are unloaded.
 #
-# Exit status of a scenario: 0 passed, 77 skipped, anything else failed. Its output is TAP: a line for each check, the cases of a tool as
-# a subtest, the plan at the end. The IDs of the requirements that a check shows are in brackets at the end of its text: [TX-01 TX-05].
+# Exit status of a scenario: 0 passed, 77 skipped, anything else failed. Its output is TAP: a line
+# for each check, the cases of a tool as a subtest, the plan at the end. The IDs of the requirements
+# that a check shows are in brackets at the end of its text: [TX-01 TX-05].
 #
 #   IWMPA_DIR   the checkout (given by the runner)     TOOLS      where the tools were built (default: IWMPA_DIR/build/tools)
 #   LINKTYPE    link type to test (default: iwmpa)     MODULES    module files in loading order (default: mpa.ko iwmpa.ko)
@@ -80,10 +82,12 @@ cases() {
   esac
 }
 
-# The runner sets PATIENCE: timeouts are those of an idle machine and a stock kernel, multiplied by it.
+# The runner sets PATIENCE: timeouts are those of an idle machine and a stock kernel, multiplied by
+# it.
 PATIENCE=${PATIENCE:-1}
 
-# until_true SECONDS COMMAND...: runs COMMAND ten times a second until it succeeds; fails after PATIENCE times SECONDS.
+# until_true SECONDS COMMAND...: runs COMMAND ten times a second until it succeeds; fails after
+# PATIENCE times SECONDS.
 until_true() {
   local end=$((SECONDS + $1 * PATIENCE)); shift
   until "$@" >"$WORK/until" 2>&1; do
@@ -102,7 +106,8 @@ load_prerequisites() {
   for m in ib_uverbs rdma_ucm libcrc32c crc32c_intel veth dummy; do modprobe -q $m || true; done
 }
 
-# for_this_kernel FILE: checks the module's kernel, because insmod would only say "Invalid module format".
+# for_this_kernel FILE: checks the module's kernel, because insmod would only say "Invalid module
+# format".
 for_this_kernel() {
   local built
   built=$(modinfo -F vermagic "$1" | cut -d' ' -f1)
@@ -131,7 +136,8 @@ unload_modules() {
   done
 }
 
-# set_parameter NAME VALUE: for new connections. Fails when the link type does not have the parameter.
+# set_parameter NAME VALUE: for new connections. Fails when the link type does not have the
+# parameter.
 set_parameter() {
   local file=/sys/module/mpa/parameters/$1
   if [ "$LINKTYPE" != iwmpa ]; then return 1; fi
@@ -146,7 +152,8 @@ set_device() {
 
 # --- the kernel's log ---
 
-# A line for each error would let any peer fill the log. A few lines are allowed, because the kernel itself may log at any time.
+# A line for each error would let any peer fill the log. A few lines are allowed, because the kernel
+# itself may log at any time.
 mark_log() { dmesg >"$WORK/dmesg"; }
 # new_log: prints the lines since then.
 new_log() { dmesg | tail -n "+$(($(wc -l <"$WORK/dmesg") + 1))"; }
@@ -165,7 +172,8 @@ in2() { ip netns exec h2 "$@"; }
 
 no_network() { fail "the network cannot be made"; return 1; }
 
-# two_hosts_plain [MTU]: two hosts, h1 (10.9.0.1, fd09::1) and h2 (.2, ::2), joined by a veth pair whose ends have the same interface index.
+# two_hosts_plain [MTU]: two hosts, h1 (10.9.0.1, fd09::1) and h2 (.2, ::2), joined by a veth pair
+# whose ends have the same interface index.
 two_hosts_plain() {
   local h
   ip netns add h1 && ip netns add h2 && ip link add wire index 77 netns h1 type veth peer name wire index 77 netns h2 ||
@@ -197,8 +205,8 @@ one_host() {
 
 links() { rdma link show | awk '{ sub("/.*", "", $2); print $2 }'; }
 
-# search_leaks: runs kmemleak, where the kernel has it, after the modules are unloaded. It scans the running kernel: the second scan finds
-# memory that a register still pointed to during the first.
+# search_leaks: runs kmemleak, where the kernel has it, after the modules are unloaded. It scans the
+# running kernel: the second scan finds memory that a register still pointed to during the first.
 search_leaks() {
   local leaks=/sys/kernel/debug/kmemleak
   [ -w $leaks ] || return 0
@@ -208,12 +216,13 @@ search_leaks() {
   echo clear >$leaks
 }
 
-# no_namespaces: whether only the initial network namespace exists. The kernel accepts "exclusive" in this case only.
+# no_namespaces: whether only the initial network namespace exists. The kernel accepts "exclusive"
+# in this case only.
 no_namespaces() { rdma system set netns exclusive && rdma system set netns shared; }
 
-# A namespace is freed some time after its name is removed, unless it has a process or a module leaks a reference. Where the kernel is
-# known to leak one, for the reason that $namespace_stays names, leave a name for the runner, which then runs the next scenario in a new
-# guest.
+# A namespace is freed some time after its name is removed, unless it has a process or a module
+# leaks a reference. Where the kernel is known to leak one, for the reason that $namespace_stays
+# names, leave a name for the runner, which then runs the next scenario in a new guest.
 namespaces_go() {
   [ -z "${namespace_stays:-}" ] || { ip netns add "$namespace_stays"; return; }
   [ ! -d /sys/module/ib_core ] || until_true 60 no_namespaces ||
@@ -222,7 +231,8 @@ namespaces_go() {
 
 no_jobs() { [ -z "$(jobs -pr)" ]; }
 
-# clear_network: ends the processes, and removes the devices and namespaces that a scenario has made.
+# clear_network: ends the processes, and removes the devices and namespaces that a scenario has
+# made.
 clear_network() {
   local l n
   # shellcheck disable=SC2046 # a list of process ids
@@ -234,12 +244,13 @@ clear_network() {
   wait 2>/dev/null
   for l in $(links); do bounded 30 rdma link delete "$l" || fail "rdma link delete $l"; done
   for n in h1 h2 router; do [ ! -e /run/netns/$n ] || ip netns delete $n; done
-  # To search for a netdev that is gone, ip would make the kernel load the module "wire", the driver of another bus.
+  # To search for a netdev that is gone, ip would make the kernel load the module "wire", the driver
+  # of another bus.
   [ ! -e /sys/class/net/wire ] || ip link delete wire
 }
 
-# mount_cgroups CONTROLLER: groups below /sys/fs/cgroup get the controller. The scenario's end unmounts them: the next one in this guest mounts
-# them again.
+# mount_cgroups CONTROLLER: groups below /sys/fs/cgroup get the controller. The scenario's end
+# unmounts them: the next one in this guest mounts them again.
 mount_cgroups() { mount -t cgroup2 none /sys/fs/cgroup && cgroups=mounted && echo "+$1" >/sys/fs/cgroup/cgroup.subtree_control; }
 
 take_down() {
@@ -291,8 +302,8 @@ listening() {
 
 not_listening() { ! listening "$@"; }
 
-# stalled PORT: whether TCP of h1 (to the port) or of h2 (from it) is in exponential backoff. When h1 has nothing in flight, the transfer
-# waits for a segment that h2 has lost.
+# stalled PORT: whether TCP of h1 (to the port) or of h2 (from it) is in exponential backoff. When
+# h1 has nothing in flight, the transfer waits for a segment that h2 has lost.
 stalled() { { in1 ss -tino dport = ":$1"; in2 ss -tino sport = ":$1"; } | grep -q "backoff:"; }
 
 # gone PID: whether the process has ended.
@@ -307,8 +318,9 @@ ended_well() {
   return 1
 }
 
-# client_server TEXT SECONDS PORT SERVER-NAMESPACE SERVER-COMMAND CLIENT-NAMESPACE CLIENT-COMMAND: commands are shell text.
-# Starts the server, waits until it listens, and starts the client. Both must succeed. perftest may need more than one START.
+# client_server TEXT SECONDS PORT SERVER-NAMESPACE SERVER-COMMAND CLIENT-NAMESPACE CLIENT-COMMAND:
+# commands are shell text. Starts the server, waits until it listens, and starts the client. Both
+# must succeed. perftest may need more than one START.
 client_server() {
   local text=$1 limit=$2 port=$3 sns=$4 server=$5 cns=$6 client=$7 start=${8:-1} spid status=0 server_status=0 in_s=() in_c=()
   [ -z "$sns" ] || in_s=(ip netns exec "$sns")
@@ -349,7 +361,8 @@ talk_to() {
   told_by[$name]=$fd
 }
 
-# hang_up NAME...: closes their input. A program that was started later keeps the input open until it has ended itself.
+# hang_up NAME...: closes their input. A program that was started later keeps the input open until
+# it has ended itself.
 hang_up() {
   local name fd
   for name; do
@@ -396,7 +409,8 @@ counter() {
   rdma statistic show link "$1/1" | awk -v name="$2" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
 }
 
-# counts LINK NAME NUMBER: whether the counter has this value. Repeat it with until_true: the RDMA core caches counters for 10 ms.
+# counts LINK NAME NUMBER: whether the counter has this value. Repeat it with until_true: the RDMA
+# core caches counters for 10 ms.
 counts() {
   local counted
   counted=$(counter "$1" "$2")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the scenarios that need udevd. It should run only while it is needed, because it resets the modes of device files some time
-# after a device appears.
+# Sourced by the scenarios that need udevd. It should run only while it is needed, because it resets
+# the modes of device files some time after a device appears.
 # shellcheck shell=bash
 
 start_udev() {
@@ -10,7 +10,8 @@ start_udev() {
 }
 # settled COMMAND...: runs it, and waits until udevd has handled the events that it causes.
 settled() { "$@" && udevadm settle --timeout=$((60 * PATIENCE)); }
-# Not by "udevadm control --exit", after which udevd was once seen not to end. Its end is not tested.
+# Not by "udevadm control --exit", after which udevd was once seen not to end. Its end is not
+# tested.
 stop_udev() {
   local status=0
   settled true || status=1

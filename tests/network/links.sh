@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Transfers over netdevs that lie on other netdevs, and over encryption. VRFs, ipvlan and plain VLANs: tests/scenarios/addresses.sh.
-# suite: network
+# Transfers over netdevs that lie on other netdevs, and over encryption. VRFs, ipvlan and plain
+# VLANs: tests/scenarios/addresses.sh. suite: network
 . "$(dirname "$0")/../lib/network.sh"
 . "$(dirname "$0")/../lib/esp.sh"
 begin "kinds of links"

@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Transfers whose routes, addresses or MTU are special or change, and through packet filters. Service addresses and IPv6 link-local
-# addresses: tests/scenarios/addresses.sh. A link that goes down: tests/scenarios/linkdown.sh.
+# Transfers whose routes, addresses or MTU are special or change, and through packet filters.
+# Service addresses and IPv6 link-local addresses: tests/scenarios/addresses.sh. A link that goes
+# down: tests/scenarios/linkdown.sh.
 # suite: network
 . "$(dirname "$0")/../lib/network.sh"
 begin "routes and addresses"
 load_modules || finish
 
-# Each host's table main says that the other's address is unreachable; a rule leads to the route over wire2.
+# Each host's table main says that the other's address is unreachable; a rule leads to the route
+# over wire2.
 policy_routing() {
   two_hosts && second_wire || return
   check "addresses on wire2" eval 'ip -n h1 addr add 10.9.8.1/32 dev wire2 && ip -n h2 addr add 10.9.9.2/32 dev wire2'
@@ -67,7 +69,8 @@ secondary_addresses() {
   transfer 10.9.0.12
 }
 
-# address_returns HOST ADDRESS/LENGTH [nodad]: the host's address goes and comes back under the stream that runs.
+# address_returns HOST ADDRESS/LENGTH [nodad]: the host's address goes and comes back under the
+# stream that runs.
 address_returns() {
   ip -n "$1" addr delete "$2" dev wire
   check "$1 has lost its address: TCP retransmits" until_true 60 stalled 7480
@@ -104,7 +107,8 @@ temporary_address() {
   end_stream
 }
 
-# --- MTU. tests/scenarios/align-faults.sh examines the alignment of FPDUs while the path's MTU shrinks, without probing. ---
+# --- MTU. tests/scenarios/align-faults.sh examines the alignment of FPDUs while the path's MTU
+# shrinks, without probing. ---
 
 mss_below() { tcp_of_stream "mss:" | grep -o ' mss:[0-9]*' | awk -F : -v most="$1" '$2 >= most { bad = 1 } END { exit bad || !NR }'; }
 # shrink [MTU]: of the router's port to h2.

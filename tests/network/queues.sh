@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Transfers through packet schedulers, and over a wire that loses, reorders, duplicates and corrupts packets.
+# Transfers through packet schedulers, and over a wire that loses, reorders, duplicates and corrupts
+# packets.
 # suite: network
 . "$(dirname "$0")/../lib/network.sh"
 begin "packet schedulers"
@@ -34,7 +35,8 @@ fq_codel() {
   check "fq_codel has sent the data" eval '[ "$(in1 tc -s qdisc show dev wire parent 1: | awk "/ Sent / { print \$2 }")" -ge 1048576 ]'
 }
 
-# netem computes TCP's checksum before it flips a bit, and only in the linear part of the packet, which without sg is the whole.
+# netem computes TCP's checksum before it flips a bit, and only in the linear part of the packet,
+# which without sg is the whole.
 corrupt() {
   need_modules sch_netem || return
   two_hosts || return
@@ -44,8 +46,9 @@ corrupt() {
   check "TCP has found wrong checksums" eval '[ $(($(tcp_counter 1 TcpInCsumErrors) + $(tcp_counter 2 TcpInCsumErrors))) -ge 1 ]'
 }
 
-# On veth the receiver does not compute TCP's checksum, so that a change behind the sender's checksum passes TCP. pedit changes one octet
-# of each 40th large packet that arrives: only MPA's CRC can find it.
+# On veth the receiver does not compute TCP's checksum, so that a change behind the sender's
+# checksum passes TCP. pedit changes one octet of each 40th large packet that arrives: only MPA's
+# CRC can find it.
 corrupt_unseen() {
   need_modules sch_ingress cls_u32 act_gact act_pedit || return
   two_hosts || return

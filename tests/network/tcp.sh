@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Transfers with settings of TCP: options, congestion control, memory, sequence numbers that wrap, and a clock that is set.
-# suite: network
+# Transfers with settings of TCP: options, congestion control, memory, sequence numbers that wrap,
+# and a clock that is set. suite: network
 . "$(dirname "$0")/../lib/network.sh"
 begin "settings of TCP"
 load_modules || finish
@@ -67,7 +67,8 @@ memory_pressure() {
   sysctl -qw net.ipv4.tcp_mem="$before"
 }
 
-# A program sets the key of its own socket before it connects, and starts MPA afterwards. A device's sockets have no key.
+# A program sets the key of its own socket before it connects, and starts MPA afterwards. A device's
+# sockets have no key.
 md5() {
   check "signed segments between two programs" bounded 60 socket-test run data-md5
   check "... over IPv6" bounded 60 socket-test run data-md5 --addr ::1
@@ -95,15 +96,16 @@ clock_steps() {
   end_stream
 }
 
-# 2^32 octets take too long here. Linux begins a connection at a hash of its addresses and ports, plus the clock in units of 64 ns. One
-# connection shows the hash; then the clock is set back so that a later one with the same ports begins less than 96 MiB before the wrap.
-# The RDMA core takes no port twice in a row: with two to choose from, they alternate.
+# 2^32 octets take too long here. Linux begins a connection at a hash of its addresses and ports,
+# plus the clock in units of 64 ns. One connection shows the hash; then the clock is set back so
+# that a later one with the same ports begins less than 96 MiB before the wrap. The RDMA core takes
+# no port twice in a row: with two to choose from, they alternate.
 
 # syn HOST: prints the time and the number of the host's first segment.
 syn() { tcpdump -nnttSr "$WORK/syn" "src 10.9.0.$1" 2>/dev/null | sed -n 's/^\([0-9.]*\) .* seq \([0-9]*\),.*/\1 \2/p' | head -1 | grep .; }
 client_port() { tcpdump -nnr "$WORK/syn" "src 10.9.0.1" 2>/dev/null | sed -n 's/.* IP 10\.9\.0\.1\.\([0-9]*\) .*/\1/p' | head -1; }
-# time_before_wrap EARLIER: reads such a line, and prints the last time before it at which the numbers began 96 MiB before the wrap, less
-# EARLIER seconds.
+# time_before_wrap EARLIER: reads such a line, and prints the last time before it at which the
+# numbers began 96 MiB before the wrap, less EARLIER seconds.
 time_before_wrap() {
   awk -v earlier="$1" '{ wait = 4294967296 - 100663296 - $2; if (wait > 0) wait -= 4294967296; printf "%.6f\n", $1 + wait * 64e-9 - earlier }'
 }
@@ -129,7 +131,8 @@ sequence_wrap() {
   local -A seen=()
   need_tools tcpdump || return
   keep_clock
-  # A busy machine connects seconds after the clock was set: the next attempt sets it back by as much.
+  # A busy machine connects seconds after the clock was set: the next attempt sets it back by as
+  # much.
   for _ in 1 2 3 4 5 6; do
     [ -z "$last" ] || clear_network
     when=

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A listener that cannot accept for a while, for instance without memory: afterwards it serves the waiting clients by itself.
+# A listener that cannot accept for a while, for instance without memory: afterwards it serves the
+# waiting clients by itself.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "accepting fails"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own listeners"

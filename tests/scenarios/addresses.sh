@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Which device and which VRF an address belongs to: netdevs in VRFs, service addresses, link-local addresses that several links have, and
-# netdevs that share a link address. rping compares the data.
+# Which device and which VRF an address belongs to: netdevs in VRFs, service addresses, link-local
+# addresses that several links have, and netdevs that share a link address. rping compares the data.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "addresses, VRFs and their devices"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own choice of devices"
@@ -10,7 +10,8 @@ load_modules || finish
 # pings TEXT SERVER-NAMESPACE SERVER-OPTIONS CLIENT-NAMESPACE CLIENT-OPTIONS [PREFIX-OF-CLIENT]
 pings() { client_server "$1" 30 7174 "$2" "rping -s -V -C 5 $3" "$4" "${6:-} rping -c -V -C 5 $5"; }
 
-# fails TEXT REGEX SERVER-OPTIONS CLIENT-OPTIONS: from h1 to h2; the client fails, and the kernel log says why.
+# fails TEXT REGEX SERVER-OPTIONS CLIENT-OPTIONS: from h1 to h2; the client fails, and the kernel
+# log says why.
 fails() {
   local text=$1 regex=$2 server=$3 client=$4 pid
   mark_log

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Alignment of FPDUs when TCP cannot keep it: packets are lost, the MTU changes, the window shuts. Data are compared; captures
-# show where alignment is lost and that it is regained.
+# Alignment of FPDUs when TCP cannot keep it: packets are lost, the MTU changes, the window shuts.
+# Data are compared; captures show where alignment is lost and that it is regained.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "alignment under faults"
 command -v tcpdump >/dev/null || skip "tcpdump is not installed"
@@ -41,12 +41,14 @@ check "alignment comes back and is lost again: $(figure losses) times [TX-05]" t
 lossy h1 0
 lossy h2 0
 
-# A stream at a rate that keeps octets waiting in TCP. It goes on until the sender is interrupted, however slowly this script runs.
+# A stream at a rate that keeps octets waiting in TCP. It goes on until the sender is interrupted,
+# however slowly this script runs.
 octets() { ip netns exec h2 cat /sys/class/net/wire/statistics/rx_bytes; }
 more_octets() { [ "$(octets)" -gt "$1" ]; }
 progress() { until_true 40 more_octets $(($(octets) + $1)) || fail "the transfer does not go on"; }
 
-# fpdus_of LEAST MOST: whether the FPDUs that h1 has sent since the last call have so many octets on average.
+# fpdus_of LEAST MOST: whether the FPDUs that h1 has sent since the last call have so many octets on
+# average.
 fpdus_before=0 octets_before=0
 fpdus_of() {
   local fpdus octets number

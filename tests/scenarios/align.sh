@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The positions of FPDUs in TCP segments, from captures behind a router: several MTUs, with and without TSO, Markers,
-# packing and timestamps, IPv4 and IPv6. The devices' counters must agree with the captures.
+# The positions of FPDUs in TCP segments, from captures behind a router: several MTUs, with and
+# without TSO, Markers, packing and timestamps, IPv4 and IPv6. The devices' counters must agree with
+# the captures.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "alignment"
 command -v tcpdump >/dev/null || skip "tcpdump is not installed"
@@ -9,8 +10,8 @@ load_modules || finish
 . "$(dirname "$0")/../lib/routed.sh"
 routed_hosts || finish
 
-# transfer [ADDRESS]: captures SENDs, WRITEs and READs, large and small, whose data are compared. On one CPU, so that packets keep their
-# order: SACK blocks in data segments would make these smaller.
+# transfer [ADDRESS]: captures SENDs, WRITEs and READs, large and small, whose data are compared. On
+# one CPU, so that packets keep their order: SACK blocks in data segments would make these smaller.
 transfer() {
   start_router_capture
   cases "transfer" bounded 60 taskset -c 0 verbs-test run integrity bulk --count 4 --addr "${1:-10.9.2.2}" --server-ns h2 --client-ns h1
@@ -26,7 +27,8 @@ mulpdu() {
   fi
 }
 
-# emss_is EMSS: segments must be full, and FPDUs as large as possible. With one Marker less than the maximum, 4 octets more fit.
+# emss_is EMSS: segments must be full, and FPDUs as large as possible. With one Marker less than the
+# maximum, 4 octets more fit.
 emss_is() {
   local want
   want=$(mulpdu "$1")
@@ -59,8 +61,8 @@ aligned() {
 }
 
 sysctl -qw net.core.netdev_max_backlog=100000 # no packet may be lost between the hosts here
-# On a busy machine acknowledgements come late, so that TCP sends segments again. The answer, a D-SACK, is an option that makes the next
-# segments shorter than FPDUs that wait to be sent already.
+# On a busy machine acknowledgements come late, so that TCP sends segments again. The answer, a
+# D-SACK, is an option that makes the next segments shorter than FPDUs that wait to be sent already.
 in1 sysctl -qw net.ipv4.tcp_dsack=0
 in2 sysctl -qw net.ipv4.tcp_dsack=0
 for tso in on off; do
@@ -98,7 +100,8 @@ transfer
 judged "one FPDU in each segment [RDC-07]" --expect all-aligned --most-fpdus 1 --least-segments 100
 set_parameter packing Y
 
-# FPDUs across segments, if the administrator chooses so without the peer's consent: the peer must accept them. With Markers and CRC.
+# FPDUs across segments, if the administrator chooses so without the peer's consent: the peer must
+# accept them. With Markers and CRC.
 say "large FPDUs"
 set_parameter markers Y
 for large in local always; do

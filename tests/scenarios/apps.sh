@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# User-space stacks on the device, each between two hosts: rsockets (also preloaded into a TCP program), many connections (thousands in
-# tests/applications/connections.sh), fio, libfabric.
+# User-space stacks on the device, each between two hosts: rsockets (also preloaded into a TCP
+# program), many connections (thousands in tests/applications/connections.sh), fio, libfabric.
 # suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Payloads of 1 to 64 octets at every offset across a page boundary, lists of SGEs, inline data, all sizes: compared.
-# shows requirements by the IDs of its cases
+# Payloads of 1 to 64 octets at every offset across a page boundary, lists of SGEs, inline data, all
+# sizes: compared. shows requirements by the IDs of its cases
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "payloads and page boundaries"

@@ -12,7 +12,7 @@ run_cycles() { bounded 500 verbs-test run cycles --addr 10.9.0.2 --server-ns h2 
 check "a first round, which fills caches" run_cycles 100
 remember
 check "1000 cycles" run_cycles 1000
-# 1000 leaked connections of one page each would be 4000 KiB; half of that is more than the noise of a quiet guest. No slab may have
-# grown by an object per connection.
+# 1000 leaked connections of one page each would be 4000 KiB; half of that is more than the noise of
+# a quiet guest. No slab may have grown by an object per connection.
 nothing_left 900 2000
 finish

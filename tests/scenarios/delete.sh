@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A link is deleted at once, whatever the network does: connects without an answer, undecided requests, transfers whose peer cannot be
-# reached. A startup or a connect may take an hour here, and no deletion may wait for one.
+# A link is deleted at once, whatever the network does: connects without an answer, undecided
+# requests, transfers whose peer cannot be reached. A startup or a connect may take an hour here,
+# and no deletion may wait for one.
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "rdma link delete while the network is silent"

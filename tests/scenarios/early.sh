@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Segments that TCP holds out of order are placed before the gap closes, and delivered in their turn.
+# Segments that TCP holds out of order are placed before the gap closes, and delivered in their
+# turn.
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "early placement"
@@ -35,9 +36,10 @@ end_pair() {
 # to OFFSET LENGTH SEED: prints the command that writes to this place in h2's region
 to() { echo "write $2 $3 $key $((address + $1))"; }
 
-# gate: lets h1 hold back IPv4 packets of 352 to 383 octets. An RDMA Write of 300 octets is such a packet, wherever Markers fall.
-# TCP does not retransmit a packet that is still in its host. If these packets were dropped instead, TCP would retransmit, and on a slow
-# machine it would soon send only retransmissions, before all that follows has left.
+# gate: lets h1 hold back IPv4 packets of 352 to 383 octets. An RDMA Write of 300 octets is such a
+# packet, wherever Markers fall. TCP does not retransmit a packet that is still in its host. If
+# these packets were dropped instead, TCP would retransmit, and on a slow machine it would soon send
+# only retransmissions, before all that follows has left.
 gate() {
   in1 tc qdisc add dev wire root handle 1: prio bands 4 && in1 tc qdisc add dev wire parent 1:4 handle 4: plug limit 100000 &&
     in1 tc filter add dev wire parent 1: protocol ip prio 1 u32 match u16 0x0160 0xffe0 at 2 flowid 1:4

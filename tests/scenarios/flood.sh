@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Thousands of startups that never complete, against one listener: their number is bounded, they do not block other connections, they end
-# by timeout, and leave nothing behind.
+# Thousands of startups that never complete, against one listener: their number is bounded, they do
+# not block other connections, they end by timeout, and leave nothing behind.
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/leaks.sh"

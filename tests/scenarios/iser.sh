@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# iSER: LIO's target and the open-iscsi initiator, with data compared; and LIO's TCP listener, which takes the port first.
-# suite: applications debug kcsan
+# iSER: LIO's target and the open-iscsi initiator, with data compared; and LIO's TCP listener, which
+# takes the port first. suite: applications debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/iser.sh"
 begin "iSCSI over RDMA (iSER)"
@@ -9,7 +9,8 @@ iser_needs
 load_modules || finish
 one_host || finish
 
-# LIO's own TCP listener has the port of its RDMA one: the failure must be logged, and the TCP listener must keep working.
+# LIO's own TCP listener has the port of its RDMA one: the failure must be logged, and the TCP
+# listener must keep working.
 says_who_has_the_port() {
   local in_use="rd0: cannot listen on $portal: a TCP socket has this port"
   mkdir "$tpg/np/$portal" || return 1

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# iwmpa-link, which the unit iwmpa@ runs: devices by the names of their netdevs, repeated calls, settings from a file, clear errors.
+# iwmpa-link, which the unit iwmpa@ runs: devices by the names of their netdevs, repeated calls,
+# settings from a file, clear errors.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "iwmpa-link: devices as the unit makes them"
 load_modules || exit
@@ -68,7 +69,8 @@ refused "another netdev now has the old name" "the device iw_old is there, on ol
 check "it is deleted by the old name" "$link" delete old
 check "and made on the new netdev" "$link" add old
 check "it is on the new netdev" on_netdev iw_old old
-# The device is removed by itself some time after its netdev: iwmpa-link must work before and after that.
+# The device is removed by itself some time after its netdev: iwmpa-link must work before and after
+# that.
 ip link delete old && ip link add old type dummy
 check "the netdev is made again: a device" "$link" add old
 check "on the new one" on_netdev iw_old old

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The verbs of kernel consumers, case by case: fast registration and invalidation, completion queues, draining.
+# The verbs of kernel consumers, case by case: fast registration and invalidation, completion
+# queues, draining.
 # suite: applications debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "kernel consumers' verbs"

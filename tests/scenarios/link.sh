@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# rdma link add and delete: on every kind of netdev; each mistake is reported by one clear line that says what is wrong and what to do.
+# rdma link add and delete: on every kind of netdev; each mistake is reported by one clear line that
+# says what is wrong and what to do.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "rdma link add and delete"
 load_modules || finish
 
-# said REGEX: whether a refusal has logged a matching line since the last call. (In 6.1 a link type can return only an error number.)
+# said REGEX: whether a refusal has logged a matching line since the last call. (In 6.1 a link type
+# can return only an error number.)
 mark_log
 said() {
   local text
@@ -129,7 +131,8 @@ if modprobe -q 8021q && ip link add link wire name wire.5 type vlan id 5 2>/dev/
   check "delete" rdma link delete rd0
   ip link delete wire.5
 fi
-# rdma_cm finds a device by its netdev's link address (6.1), which VLANs share, or treats a VLAN and its netdev as one: it uses the first.
+# rdma_cm finds a device by its netdev's link address (6.1), which VLANs share, or treats a VLAN and
+# its netdev as one: it uses the first.
 devices_on() { # NETDEV...
   local dev address
   say "devices on $*"
@@ -160,7 +163,8 @@ if modprobe -q sit && ip link show sit0 >/dev/null 2>&1; then
 fi
 check "nothing half-made is there" test -z "$(links)"
 
-# Link type "none": packets without a link header, and no link address by which rdma_cm could find the device.
+# Link type "none": packets without a link header, and no link address by which rdma_cm could find
+# the device.
 if [ "$LINKTYPE" = iwmpa ]; then
   say "netdevs without a link address"
   modprobe tun # makes its device file

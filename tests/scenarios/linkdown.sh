@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The link goes down while a transfer runs, and comes up again: the transfer continues, with correct data. A transfer on another link of
-# the same host is not affected.
+# The link goes down while a transfer runs, and comes up again: the transfer continues, with correct
+# data. A transfer on another link of the same host is not affected.
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "link down in mid-transfer"

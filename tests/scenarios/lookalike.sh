@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A network namespace without a route out has a netdev whose addresses equal those of a netdev with a
+# A network namespace without a route out has a netdev whose addresses equal those of a netdev with
+# a
 # device in another namespace. rdma_cm, which finds devices by their link address, selects that
 # device. It must not give connections to the wrong namespace.
 . "$(dirname "$0")/../lib/scenario.sh"
@@ -35,7 +36,8 @@ tell client "connect 10.9.0.2 7471"
 check "a connect of h1 itself reaches the server" until_true 20 heard server "event=CONNECT_REQUEST"
 hang_up server stranger client
 
-# An rdma_cm that compares link addresses takes the first device. Root of a container may set that of its netdev, and sets it to h1's.
+# An rdma_cm that compares link addresses takes the first device. Root of a container may set that
+# of its netdev, and sets it to h1's.
 say "a container with a device looks like h1"
 unshare --user --map-root-user --net sleep infinity &
 container=$!

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Data integrity with Markers off and on, CRC on and off, MTU 1500, 9000 and 65535: random operations of random sizes.
+# Data integrity with Markers off and on, CRC on and off, MTU 1500, 9000 and 65535: random
+# operations of random sizes.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "Markers, CRC, MTU"
 load_modules || finish

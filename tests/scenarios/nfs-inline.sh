@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The package's sysctl values for NFS over RDMA. They are set once rpcrdma is loaded, a write of 4 KiB
+# The package's sysctl values for NFS over RDMA. They are set once rpcrdma is loaded, a write of 4
+# KiB
 # needs no RDMA Read, and the administrator's values in /etc override them.
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
@@ -18,7 +19,8 @@ inline_is() { (cd /proc/sys && head "${inline[@]}" && ! grep -vx "$1" "${inline[
 # become VALUE: loads rpcrdma, waits for udev, and checks that the values are VALUE.
 become() { settled modprobe rpcrdma && inline_is "$1"; }
 read_requests() { rdma statistic show link rd0/1 | grep -o ' rx_read_requests [0-9]*' | cut -d ' ' -f 3; }
-# reads_for_writes NUMBER: the writes of 4 KiB, each sent to the server separately, need that many RDMA Reads.
+# reads_for_writes NUMBER: the writes of 4 KiB, each sent to the server separately, need that many
+# RDMA Reads.
 reads_for_writes() {
   local before
   before=$(read_requests)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NFS over RDMA: the kernel's server and client, NFSv3, v4.0 and v4.2, with data compared, and a server that restarts under I/O.
-# suite: applications debug kcsan
+# NFS over RDMA: the kernel's server and client, NFSv3, v4.0 and v4.2, with data compared, and a
+# server that restarts under I/O. suite: applications debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
 begin "NFS over RDMA"
@@ -10,7 +10,8 @@ load_modules || finish
 one_host || finish
 
 check "a server on RDMA port 20049" nfs_make_server || { nfs_remove_server; finish; }
-# As a BPF program that forbids connect(), a policy of IPsec makes TCP's connect() fail with EPERM. SunRPC fails I/O with that error.
+# As a BPF program that forbids connect(), a policy of IPsec makes TCP's connect() fail with EPERM.
+# SunRPC fails I/O with that error.
 if modprobe -q xfrm_user; then # the debug kernels have no IPsec
   policy="dst $server_address proto tcp dport 20049 dir out"
   check "a policy of this host blocks connects" eval 'sysctl -qw net.ipv4.conf.lo.disable_xfrm=0 && ip xfrm policy add $policy action block'

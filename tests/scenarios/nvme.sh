@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Kernel consumers: NVMe over RDMA, target and host, with data compared. They use functions that user space cannot: fast registration of
-# pages, local and remote invalidation, the DMA key.
+# Kernel consumers: NVMe over RDMA, target and host, with data compared. They use functions that
+# user space cannot: fast registration of pages, local and remote invalidation, the DMA key.
 # suite: applications debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nvme.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# iwmpa-peer over the network, which needs only a listener that accepts: lines and table, TAP, JUnit.
+# iwmpa-peer over the network, which needs only a listener that accepts: lines and table, TAP,
+# JUnit.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "iwmpa-peer and a listener that accepts"
 load_modules || finish

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The wire peer against the device: revision 0, the additions of revision 2 to the startup, the startups of RNICs.
+# The wire peer against the device: revision 0, the additions of revision 2 to the startup, the
+# startups of RNICs.
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "wire peer: revision 0, the additions of revision 2, RNICs"

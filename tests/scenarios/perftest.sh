@@ -8,17 +8,19 @@ command -v ib_send_bw >/dev/null || skip "perftest is not installed"
 load_modules || finish
 two_hosts || finish
 
-# measure PROGRAM [OPTIONS]: -F because an emulated CPU has no meaningful frequency, -e because polling starves the other side. WRITE tests
-# have no -e. ib_send_bw must not use it: over iWARP its last message needs a credit that comes by RDMA WRITE, which does not wake up a
-# sleeping program.
+# measure PROGRAM [OPTIONS]: -F because an emulated CPU has no meaningful frequency, -e because
+# polling starves the other side. WRITE tests have no -e. ib_send_bw must not use it: over iWARP its
+# last message needs a credit that comes by RDMA WRITE, which does not wake up a sleeping program.
 measure() {
   local program=$1; shift
   client_server "$program $*" 100 18515 h2 "$program -R -F -p 18515 -d rd2 $*" h1 "$program -R -F -p 18515 -d rd1 $* 10.9.0.2"
 }
 
-# The responder of a READ buffers data in memory that is charged to its program, although a worker sends the Response.
+# The responder of a READ buffers data in memory that is charged to its program, although a worker
+# sends the Response.
 kernel_memory() { awk '$1 == "kernel" { print $2 }' "$WORK/cgroup/server/memory.stat"; }
-# The client takes data all the time, so that the amount goes up and down: the highest one is compared.
+# The client takes data all the time, so that the amount goes up and down: the highest one is
+# compared.
 highest=0
 much_charged() {
   local now

@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Removals during a transfer: the link, the netdev, the network namespace, the module, the processes. The programs get an event and
-# end. Programs that ignore their events cannot block the removal of the link.
+# Removals during a transfer: the link, the netdev, the network namespace, the module, the
+# processes. The programs get an event and end. Programs that ignore their events cannot block the
+# removal of the link.
 # suite: debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "removal during a running transfer"
 load_modules || finish
 port=7480
 
-# start_transfer [OPTIONS]: starts an endless transfer from h1 to h2; its processes are $server and $client.
+# start_transfer [OPTIONS]: starts an endless transfer from h1 to h2; its processes are $server and
+# $client.
 start_transfer() {
   ip netns exec h2 rdma-stream listen 10.9.0.2 $port "$@" >"$WORK/server" 2>&1 &
   server=$!

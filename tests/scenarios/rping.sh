@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# rping with verification, IPv4 and IPv6: between two hosts whose interfaces have the same index, over a dummy device, over lo.
-# suite: applications
+# rping with verification, IPv4 and IPv6: between two hosts whose interfaces have the same index,
+# over a dummy device, over lo. suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "rping"
 load_modules || finish
@@ -36,7 +36,8 @@ one_host || finish
 ping_pong "dummy, IPv4" "" 10.8.0.1 "" 10.8.0.1
 ping_pong "dummy, IPv6" "" fd08::1 "" fd08::1
 ping_pong "dummy, wildcard" "" 0.0.0.0 "" 10.8.0.1
-# On a host that also has an RNIC. client_server sees the listener at the port that the program named.
+# On a host that also has an RNIC. client_server sees the listener at the port that the program
+# named.
 if command -v iwpmd >/dev/null && check "the port mapper of RNICs starts" eval 'iwpmd && until_true 20 pidof iwpmd'; then
   ping_pong "beside the port mapper" "" 0.0.0.0 "" 10.8.0.1
   check "the port mapper still runs" killall iwpmd

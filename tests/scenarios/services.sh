@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# MPA with other sides that do not speak it: the device connects to real services, and plain clients connect to the device.
+# MPA with other sides that do not speak it: the device connects to real services, and plain clients
+# connect to the device.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "services and clients that do not speak MPA"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own errors and counters"
@@ -38,7 +39,8 @@ talk_to device h2 rdma-target
 closed_to() { [ -z "$(in2 ss -Htn "dport = :$1"; in1 ss -Htn state established "sport = :$1")" ]; }
 mark_log
 
-# connects SERVICE PORT EVENT STATUS [PRIVATE-DATA]: the device's connect must end with exactly this event, and with no other.
+# connects SERVICE PORT EVENT STATUS [PRIVATE-DATA]: the device's connect must end with exactly this
+# event, and with no other.
 connects() {
   answers "$1: $3 $4 [ENB-01]" device "connect 10.9.0.1 $2 pd=${5:-}" "^! cm event=$3 status=$4 " 30 || return
   check "$1: the connection is closed [ENB-01]" until_true 10 closed_to "$2"
@@ -55,7 +57,8 @@ untouched=$(heard device "= ok sum=" | sed 's/.*sum=//')
 say "services that send something"
 set_parameter startup_timeout 100
 errors=$(counter rd2 startup_errors) timeouts=$(counter rd2 startup_timeouts)
-# An echo of our own Request: both sides want to be Initiator (EISCONN, 106). Other text: no MPA key (EPROTO, 71). A FIN: ECONNRESET, 104.
+# An echo of our own Request: both sides want to be Initiator (EISCONN, 106). Other text: no MPA key
+# (EPROTO, 71). A FIN: ECONNRESET, 104.
 connects echo 7 CONNECT_ERROR -106
 connects chargen 19 CONNECT_ERROR -71
 connects daytime 13 CONNECT_ERROR -71
@@ -64,7 +67,8 @@ connects SMTP 25 CONNECT_ERROR -71
 connects telnet 23 CONNECT_ERROR -71
 connects "HTTP, asked with an empty line" 80 CONNECT_ERROR -71 0d0a0d0a
 connects "a service that reads the Request and closes" 79 REJECTED -104
-# The last one counts twice: it could be a peer that knows revision 1 only, so that the device tried a second time.
+# The last one counts twice: it could be a peer that knows revision 1 only, so that the device tried
+# a second time.
 check "each counted as a startup error [ENB-01]" until_true 10 counts rd2 startup_errors $((errors + 9))
 check "none had to wait for the timeout [ENB-01]" until_true 10 counts rd2 startup_timeouts "$timeouts"
 connects "a service that closes without reading" 43 REJECTED -104

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The tools that show devices and connections (ibv_devinfo, rdma resource, rdma statistic, iwmpa-top), and the settings of one device.
+# The tools that show devices and connections (ibv_devinfo, rdma resource, rdma statistic,
+# iwmpa-top), and the settings of one device.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "what the tools show"
 load_modules || finish
@@ -54,7 +55,8 @@ if [ "$LINKTYPE" = iwmpa ]; then
 fi
 
 say "parameters and counters of a connection"
-# shown DEVICE KEY VALUE: whether the connection's queue pair shows this value. Debian 13's rdma folds long lines.
+# shown DEVICE KEY VALUE: whether the connection's queue pair shows this value. Debian 13's rdma
+# folds long lines.
 shown() {
   rdma -dd resource show qp link "$1" | sed -z 's/ *\n[ \t]\+/ /g' >"$WORK/qps"
   grep 'state RTS' "$WORK/qps" | grep -qE " drv_$2 $3( |\$)" || { echo "not '$2 $3':"; cat "$WORK/qps"; return 1; }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# MPA on programs' TCP sockets (TCP_ULP "mpa"), with mpa.ko only: the cases, counters, the output of ss, unloading.
+# MPA on programs' TCP sockets (TCP_ULP "mpa"), with mpa.ko only: the cases, counters, the output of
+# ss, unloading.
 # suite: debug kcsan
 IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "$0")/../.." && pwd -P)}
 MODULES=$IWMPA_DIR/mpa.ko
@@ -13,7 +14,8 @@ count() { awk -v n="$1" '$1 == n { print $2 }' /proc/net/mpa_stat; }
 mount_cgroups memory || fail "no memory cgroups"
 cases "over IPv4" bounded 200 socket-test run
 cases "over IPv6" bounded 60 socket-test run start-delayed start-rejected start-rdmac data-records 'error-*' --addr ::1
-# mpa-copy, the example program, over a veth pair: a line of text, then the startup of Figure 9, then the file.
+# mpa-copy, the example program, over a veth pair: a line of text, then the startup of Figure 9,
+# then the file.
 copy() {
   client_server "$1" 60 7000 h2 "mpa-copy receive 7000 $WORK/copy" h1 "mpa-copy send $2 7000 $WORK/file" &&
     check "$1: the same octets" cmp "$WORK/file" "$WORK/copy"
@@ -41,8 +43,8 @@ check "bad CRCs were counted [ERR-02]" test "$(count MpaRxCrcErrors)" -gt 0
 check "bad Markers were counted [ERR-03]" test "$(count MpaRxMarkerErrors)" -gt 0
 check "another namespace has counters of its own" in1 awk '$1 == "MpaConnections" && $2 < 10 { ok = 1 } END { exit !ok }' /proc/net/mpa_stat
 
-# An attached socket holds two references to the module: TCP drops the ULP's while a function of the module is still running, so the socket's
-# functions have their own.
+# An attached socket holds two references to the module: TCP drops the ULP's while a function of the
+# module is still running, so the socket's functions have their own.
 bounded 60 mpa-copy receive 7001 "$WORK/copy" &
 receiver=$!
 check "the receiver listens" until_true 20 listening "" 7001

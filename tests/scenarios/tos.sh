@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# All packets of a connection, from the first to the last, have the type of service that its program has set through rdma_cm.
+# All packets of a connection, from the first to the last, have the type of service that its program
+# has set through rdma_cm.
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/capture.sh"
 begin "type of service"
@@ -18,8 +19,8 @@ none() { packets "$1"; [ -z "$(packets "$1")" ]; }
 some() { [ "$(packets "$1" | wc -l)" -ge 3 ]; }
 nobody_left() { [ -z "$(in1 ss -Htn state connected exclude time-wait; in2 ss -Htn state connected exclude time-wait)" ]; }
 
-# connection TEXT SERVER CLIENT CLASS PORT TOS-OF-LISTENER TOS-OF-INITIATOR: makes, uses and ends a connection. CLASS is tcpdump's
-# expression for the field; TCP sets its lowest two bits (ECN).
+# connection TEXT SERVER CLIENT CLASS PORT TOS-OF-LISTENER TOS-OF-INITIATOR: makes, uses and ends a
+# connection. CLASS is tcpdump's expression for the field; TCP sets its lowest two bits (ECN).
 connection() {
   local text=$1 server=$2 client=$3 class=$4 port=$5 tos=$6 client_tos=$7
   start_capture h1 -i wire

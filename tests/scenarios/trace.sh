@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Tracepoints: events of a connection with a known number of messages, of blocked senders, and of Terminates. No events when off.
+# Tracepoints: events of a connection with a known number of messages, of blocked senders, and of
+# Terminates. No events when off.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "tracepoints"
 [ "$LINKTYPE" = iwmpa ] || skip "they are iwmpa's"
@@ -14,8 +15,8 @@ other_cpus() {
   local cpu
   for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo "$1" >"$cpu" || return 1; done
 }
-# events 0|1: with one CPU online, because another emulated CPU may translate code that is being patched, and run into its temporary
-# breakpoint for ever.
+# events 0|1: with one CPU online, because another emulated CPU may translate code that is being
+# patched, and run into its temporary breakpoint for ever.
 events() {
   other_cpus 0 && echo "$1" >$tracing/events/mpa/enable && echo "$1" >$tracing/events/iwmpa/enable && other_cpus 1
 }

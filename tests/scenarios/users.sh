@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What users and containers may and may not do with the device: device files, links, settings, ports, objects. And RDMA over IPsec.
+# What users and containers may and may not do with the device: device files, links, settings,
+# ports, objects. And RDMA over IPsec.
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/udev.sh"
 . "$(dirname "$0")/../lib/esp.sh"
@@ -9,7 +10,8 @@ begin "users and containers"
 load_modules || finish
 
 nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
-# Root in a user namespace of its own with a network, as in a container whose root is not root outside.
+# Root in a user namespace of its own with a network, as in a container whose root is not root
+# outside.
 container=("${nobody[@]}" unshare --user --map-root-user --net)
 # Root of this machine, without rights over its network, as in a container without a user namespace.
 plain_root=(capsh "--drop=cap_net_admin,cap_sys_admin,cap_sys_module,cap_dac_override" -- -c 'exec "$@"' -)
@@ -93,7 +95,8 @@ refused "a user has no port below 1024" "Permission denied" in2 "${nobody[@]}" r
 client_server "a user's server and client" 60 7174 h2 "${nobody[*]} rping -s -a 10.9.0.2 -V -C 10" h1 "${nobody[*]} rping -c -a 10.9.0.2 -V -C 10"
 
 say "routes of a user"
-# Only the user's own route leads to the peer; the route of all others, the device's own lookups included, ends at no host.
+# Only the user's own route leads to the peer; the route of all others, the device's own lookups
+# included, ends at no host.
 ip -n h2 neigh add 10.9.0.77 lladdr 02:00:00:00:00:77 dev wire nud permanent
 ip -n h2 route add 10.9.0.1/32 via 10.9.0.77 dev wire
 ip -n h2 route add 10.9.0.1/32 dev wire table 100

@@ -38,8 +38,8 @@ cases "connections" v $connections
 # shellcheck disable=SC2086
 cases "hostile programs and peers" v $hostile
 
-# Workers serve a peer's READs and WRITEs. While they do, ps shows the queue in their names, and an H for high priority. They must not get
-# more of a CPU than the machine's programs.
+# Workers serve a peer's READs and WRITEs. While they do, ps shows the queue in their names, and an
+# H for high priority. They must not get more of a CPU than the machine's programs.
 workers() { ps -eo comm= | grep -E '^kworker/.*[-+](iwmpa|mpa)(_user)?$'; }
 say "workers' priority"
 v bulk --count 8 >"$WORK/bulk" 2>&1 &
@@ -58,7 +58,8 @@ rmdir /sys/fs/cgroup/verbs
 cases "connections beside BPF" v sockmap
 cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard other-space graceful --addr fd09::2 --server-ns h2 --client-ns h1
 
-# Less than one segment of lo. No transfer may depend on TCP's timer, which expires after 100 seconds here, so the waits must be shorter.
+# Less than one segment of lo. No transfer may depend on TCP's timer, which expires after 100
+# seconds here, so the waits must be shorter.
 in1 sysctl -qw net.ipv4.tcp_notsent_lowat=16384 && in1 ip route change local 10.9.0.1 dev wire table local rto_min 100s ||
   fail "nothing is set"
 cases "few octets, which TCP takes and cannot send yet" bounded 60 env PATIENCE=4 verbs-test run bulk --addr 10.9.0.1 --server-ns h1 --client-ns h1

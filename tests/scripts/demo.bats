@@ -3,16 +3,17 @@
 # The demo's rows with fake programs, without a guest and a device.
 load lib
 
-# row COUNT EXTRA STATUS FIGURE [RESULT]: runs a row, whose perftest is refused COUNT times; sets row, runs of the client, and failed.
+# row COUNT EXTRA STATUS FIGURE [RESULT]: runs a row, whose perftest is refused COUNT times; sets
+# row, runs of the client, and failed.
 row() {
   local client="perftest $1 '$2' $3 $4"
   fake ip <<<'shift 3; exec "$@"' # ip netns exec NAME
   fake ss <<<'{ kill -0 "$(cat $FAKE/server)" && echo LISTEN; } 2>/dev/null'
   fake dmesg <<<''
   mkfifo "$work/fifo"
-  # perftest COUNT EXTRA STATUS FIGURE: a server that listens until a client succeeds or it is killed, and a client. In its first COUNT runs
-  # the client is refused (as the real one when its server was made slow), also prints EXTRA, and ends with STATUS (139: crashes). Later
-  # runs work.
+  # perftest COUNT EXTRA STATUS FIGURE: a server that listens until a client succeeds or it is
+  # killed, and a client. In its first COUNT runs the client is refused (as the real one when its
+  # server was made slow), also prints EXTRA, and ends with STATUS (139: crashes). Later runs work.
   fake perftest <<'PERFTEST'
 if [ $# = 4 ]; then
   echo $$ >$FAKE/server

@@ -1,9 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0
-# Debian's dkms with dkms.conf when a kernel is installed. For a kernel that the code does not support,
-# dkms must build nothing and return no error, or the kernel's package would stay half-configured. For
+# Debian's dkms with dkms.conf when a kernel is installed. For a kernel that the code does not
+# support,
+# dkms must build nothing and return no error, or the kernel's package would stay half-configured.
+# For
 # the others it must build the modules. The package's own hook then tries the kernels that dkms has
-# left out, and never returns an error. The package of dkms is unpacked and not installed, because an
+# left out, and never returns an error. The package of dkms is unpacked and not installed, because
+# an
 # installation would enable a service. The test has trees of its own, fake kernels, and a make that
 # fails.
 bats_require_minimum_version 1.5.0
@@ -27,7 +30,8 @@ add() {
   mkdir -p "$work"/{source,tree,install} "$work/source/iwmpa-0"
   sed "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=0/; s,/lib/modules,$work/install," ../dkms.conf >"$work/source/iwmpa-0/dkms.conf"
   cp ../Kbuild "$work/source/iwmpa-0/"
-  # dkms insists on root, which it does not need in these trees. The fake make leaves a file when it is called.
+  # dkms insists on root, which it does not need in these trees. The fake make leaves a file when it
+  # is called.
   fake id <<<'echo 0'
   fake make <<<"case \"\$*\" in *' modules') : >$work/asked ;; esac; exit 2"
   dkms add iwmpa/0
@@ -86,7 +90,8 @@ configured() {
   done
 }
 
-# hook KERNEL: runs the package's hook, whose dkms uses the test's trees, for a kernel whose headers are installed.
+# hook KERNEL: runs the package's hook, whose dkms uses the test's trees, for a kernel whose headers
+# are installed.
 hook() {
   { declare -f dkms; echo "work=$work DKMS=$DKMS; dkms \"\$@\" --kernelsourcedir $work/headers"; } | fake dkms
   mkdir -p "$work/headers/include"

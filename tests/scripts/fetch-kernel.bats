@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 load lib
 
-# archive PACKAGE...: the kernel 6.1.0-56 is in the cache, and the archive also has the headers of 6.1.0-57 and these packages.
+# archive PACKAGE...: the kernel 6.1.0-56 is in the cache, and the archive also has the headers of
+# 6.1.0-57 and these packages.
 archive() {
   export IWMPA_CACHE=$work/cache
   mkdir -p "$IWMPA_CACHE"/kernel-6.1.0-56-amd64/usr/src/linux-headers-6.1.0-56-amd64

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Loaded by the tests of scripts, which run in scripts/ with fake programs in front of the real ones.
+# Loaded by the tests of scripts, which run in scripts/ with fake programs in front of the real
+# ones.
 # shellcheck shell=bash
 
 setup() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0
-# A guest's own time, with a fake /proc: it passes while the guest sleeps or works, and not while other programs use the processors.
+# A guest's own time, with a fake /proc: it passes while the guest sleeps or works, and not while
+# other programs use the processors.
 load lib
 
 # thread PID PPID TID RAN WAITED: makes a thread; times are in milliseconds.

@@ -3,7 +3,8 @@
 # What tools/runner does with processes and files; tools/unit/runner_test.cpp tests what it decides.
 load lib
 
-# The guest is fake: it does what the runner and the loop in a real guest do. Its time is the machine's.
+# The guest is fake: it does what the runner and the loop in a real guest do. Its time is the
+# machine's.
 fake_guest() {
   fake runner <<'RUNNER'
 while [ "$1" != -- ]; do [ "$1" != -o ] || out=$2; shift; done

@@ -18,7 +18,8 @@ load lib
   [[ $output == *"needs root for: installing "* ]]
 }
 
-# on VERSION SERIES PROVER EMULATOR: kernel and packages are those of the machine's Debian. EMULATOR has that of s390x.
+# on VERSION SERIES PROVER EMULATOR: kernel and packages are those of the machine's Debian. EMULATOR
+# has that of s390x.
 on() {
   no_packages
   fake sed <<<"case \"\$*\" in *VERSION_ID*) echo '\"$1\"' ;; *) exec /bin/sed \"\$@\" ;; esac"

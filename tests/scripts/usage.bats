@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0
-# Every script of scripts/ answers --help with the comment at its top, and refuses unknown arguments, with one line and before it does
-# anything.
+# Every script of scripts/ answers --help with the comment at its top, and refuses unknown
+# arguments, with one line and before it does anything.
 load lib
 
 # bash_scripts: prints them, without those that run in a guest without bash.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# peer.sh PATTERN...: runs cases of the wire peer against siw, in a guest of `make test SUITE=conformance-siw`.
+# peer.sh PATTERN...: runs cases of the wire peer against siw, in a guest of `make test
+# SUITE=conformance-siw`.
 # NEVER in the environment: names (case/role) that must not run.
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "wire peer against siw: $*"
