@@ -8,10 +8,13 @@
 bare() {
   local root=$2 mirror
   # shellcheck disable=SC2016 # apt's variables
-  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -1)
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' \
+    'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -1)
   [ -n "$mirror" ] || die "apt knows no archive of Debian's: check /etc/apt/sources.list*"
-  as_root mmdebstrap --variant=minbase --include=make,git,sudo,ca-certificates,passwd "$1" "$root" "$mirror" &&
-    { apt-config dump | grep -E '^Acquire::(http|https|Check)' || true; } | as_root tee "$root/etc/apt/apt.conf.d/99bare" &&
+  as_root mmdebstrap --variant=minbase \
+    --include=make,git,sudo,ca-certificates,passwd "$1" "$root" "$mirror" &&
+    { apt-config dump | grep -E '^Acquire::(http|https|Check)' || true; } |
+      as_root tee "$root/etc/apt/apt.conf.d/99bare" &&
     as_root cp /etc/resolv.conf "$root/etc/resolv.conf" &&
     as_root chroot "$root" useradd -m -s /bin/bash alice &&
     echo 'alice ALL=(ALL) NOPASSWD: ALL' | as_root tee "$root/etc/sudoers.d/alice"

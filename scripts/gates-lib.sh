@@ -4,28 +4,35 @@
 # checkout's root, on the files that $listing prints, with $work as a scratch folder.
 # shellcheck shell=bash
 
-text_gates=(shell spdx version kernel_doc checkpatch parameters format spelling words names lines merges commits)
+text_gates=(shell spdx version kernel_doc checkpatch parameters format spelling words names lines
+  merges commits)
 kernel_source=$("$ROOT/scripts/kernel" source)
 listing=project_files
 
 # files PATTERN: prints the listed files whose paths match PATTERN.
 files() { $listing | { grep -E "$1" || true; }; }
 kernel_c() { files '^(mpa|ddp_glue|kunit|include|tools/kverbs)/.*\.[ch]$'; }
-scripts() { files '^(scripts|tests|\.ci|\.githooks|tools|debian)/' | xargs -r awk 'FNR == 1 && /^#!.*[\/ ](ba)?sh( |$)/ { print FILENAME } { nextfile }'; }
+scripts() {
+  files '^(scripts|tests|\.ci|\.githooks|tools|debian)/' |
+    xargs -r awk 'FNR == 1 && /^#!.*[\/ ](ba)?sh( |$)/ { print FILENAME } { nextfile }'
+}
 
 # Ignored types:
 #   FILE_PATH_CHANGES, MAINTAINERS   no patch, and no kernel tree
 #   LINUX_VERSION_CODE               compat shims say which kernel they are for
 #   CAMELCASE                        names of the kernel's own (PageXxx, min_t on uXX)
 #   PREFER_KERNEL_TYPES              the wire headers are also compiled in user space
-#   MACRO_ARG_UNUSED                 a macro that replaces a function that a kernel lacks need not use its arguments
+#   MACRO_ARG_UNUSED                 a macro that replaces a function that a kernel lacks need not
+#                                    use its arguments
 # Headers of tracepoints use TRACE_EVENT() in the usual style, which checkpatch mistakes for calls
 # and expressions. It also mistakes macros that make a table's entry, or several lines, from each
 # line of a list (include/mpa/settings.h).
 checkpatch() {
-  local ignore=FILE_PATH_CHANGES,LINUX_VERSION_CODE,CAMELCASE,PREFER_KERNEL_TYPES,MACRO_ARG_UNUSED$1; shift
+  local ignore=FILE_PATH_CHANGES,LINUX_VERSION_CODE,CAMELCASE,PREFER_KERNEL_TYPES,MACRO_ARG_UNUSED$1
+  shift
   # Run it in $work, because it leaves a file in its current folder.
-  (cd "$work" && "$kernel_source/scripts/checkpatch.pl" --no-tree --strict --terse --show-types --no-summary --color=never \
+  (cd "$work" && "$kernel_source/scripts/checkpatch.pl" --no-tree --strict --terse \
+    --show-types --no-summary --color=never \
     --max-line-length=100 --ignore "$ignore" -f "${@/#/$ROOT/}")
 }
 gate_checkpatch() {
@@ -34,9 +41,12 @@ gate_checkpatch() {
   mapfile -t list < <(kernel_c | grep -v '/trace\.h$' | grep -vxFf <(printf '%s\n' "${tables[@]}"))
   mapfile -t traces < <(kernel_c | grep '/trace\.h$')
   [ ${#list[@]} = 0 ] || checkpatch '' "${list[@]}" || bad=1
-  [ ${#tables[@]} = 0 ] || checkpatch ,TRAILING_SEMICOLON,COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE \
+  [ ${#tables[@]} = 0 ] || checkpatch \
+    ,TRAILING_SEMICOLON,COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE \
     "${tables[@]}" || bad=1
-  [ ${#traces[@]} = 0 ] || checkpatch ,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO,MACRO_ARG_REUSE,SPACING "${traces[@]}" || bad=1
+  [ ${#traces[@]} = 0 ] || checkpatch \
+    ,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO,MACRO_ARG_REUSE,SPACING \
+    "${traces[@]}" || bad=1
   return $bad
 }
 gate_kernel_doc() {
@@ -58,7 +68,9 @@ gate_parameters() {
   local list status=0
   mapfile -t list < <(files '^(mpa|ddp_glue|include)/.*\.[ch]$')
   [ ${#list[@]} != 0 ] || return 0
-  grep -HPzo '(?:(?:(?<=\n)[a-z][\w *\n]*?\b|\(\*)\w+\)?|TP_PROTO)\((?:(?:[^(),;{}]|\([^()]*\))++,){5}.*\n' "${list[@]}" \
+  grep -HPzo \
+    '(?:(?:(?<=\n)[a-z][\w *\n]*?\b|\(\*)\w+\)?|TP_PROTO)\((?:(?:[^(),;{}]|\([^()]*\))++,){5}.*\n' \
+    "${list[@]}" \
     >"$work/parameters" || status=$?
   [ $status -le 1 ] && finds_nothing -zv iwm_reg_user_mr "$work/parameters"
 }
@@ -67,7 +79,8 @@ gate_shell() {
   local bad=0 f list
   mapfile -t list < <(scripts; files '^scripts/.*lib\.sh$|^tests/lib/|\.bash$')
   for f in "${list[@]}"; do bash -n "$f" || bad=1; done
-  [ ${#list[@]} = 0 ] || shellcheck -x -S warning -e SC1090,SC1091,SC2034,SC2154 -s bash "${list[@]}" || bad=1
+  [ ${#list[@]} = 0 ] ||
+    shellcheck -x -S warning -e SC1090,SC1091,SC2034,SC2154 -s bash "${list[@]}" || bad=1
   files '\.bats$' | xargs -r shellcheck -S warning -e SC2034,SC2154 || bad=1
   return $bad
 }
@@ -76,12 +89,17 @@ gate_shell() {
 gate_version() {
   local version said
   version=$(cat VERSION)
-  said="debian/changelog $(sed -n '1s/^iwmpa (\(.*\)) .*/\1/p' debian/changelog), CHANGELOG.md $(sed -n 's/^## \([0-9]\S*\)$/\1/p' CHANGELOG.md | head -1)"
-  [ "$said" = "debian/changelog $version, CHANGELOG.md $version" ] || { echo "VERSION says $version, but $said"; return 1; }
+  said="debian/changelog $(sed -n '1s/^iwmpa (\(.*\)) .*/\1/p' debian/changelog), CHANGELOG.md $(
+    sed -n 's/^## \([0-9]\S*\)$/\1/p' CHANGELOG.md | head -1)"
+  [ "$said" = "debian/changelog $version, CHANGELOG.md $version" ] || {
+    echo "VERSION says $version, but $said"
+    return 1
+  }
 }
 gate_spdx() {
   local list
-  mapfile -t list < <(files '\.([ch]|cpp|hpp|sh|bash|bats|txt|cmake|conf|json|awk)$|(^|/)(Kbuild|Makefile|\.[a-z-]*)$|^(scripts|\.ci|\.githooks)/[^.]*$' |
+  mapfile -t list < <(files \
+    '\.([ch]|cpp|hpp|sh|bash|bats|txt|cmake|conf|json|awk)$|(^|/)(Kbuild|Makefile|\.[a-z-]*)$|^(scripts|\.ci|\.githooks)/[^.]*$' |
     grep -vE 'corpus/|vectors/.*\.txt$')
   [ ${#list[@]} = 0 ] || awk '
     BEGIN { for (i = 1; i < ARGC; i++) without[ARGV[i]] }
@@ -94,7 +112,8 @@ gate_spdx() {
 gate_format() { files '^tools/.*\.[ch]pp$' | xargs -r clang-format-19 --dry-run -Werror; }
 
 prose() {
-  files '\.(md|rows|[1478]|[ch]|[ch]pp|sh|bash|bats|pml|litmus)$|(^|/)(Kbuild|Makefile|CMakeLists.txt|control)$|^scripts/[^.]*$' |
+  files \
+    '\.(md|rows|[1478]|[ch]|[ch]pp|sh|bash|bats|pml|litmus)$|(^|/)(Kbuild|Makefile|CMakeLists.txt|control)$|^scripts/[^.]*$' |
     { grep -vE 'corpus/|vectors/' || true; }
 }
 gate_spelling() { prose | xargs -r codespell --ignore-words-list te,tthe,wirte,upto,iif; }
@@ -118,14 +137,19 @@ gate_names() {
   local list
   mapfile -t list < <(files '\.(md|rows)$')
   [ ${#list[@]} -gt 0 ] || return 0
-  project_files | grep -vE '\.(md|rows|tsv)$' | xargs cat | grep -aoE '\b[A-Za-z0-9_]+\b' | cat - scripts/names-elsewhere |
-    awk 'NR == FNR { known[$0]; next } !($2 in known) { print $1 " nothing has the name " $2; bad = 1 } END { exit bad }' - <(names "${list[@]}")
+  project_files | grep -vE '\.(md|rows|tsv)$' | xargs cat | grep -aoE '\b[A-Za-z0-9_]+\b' |
+    cat - scripts/names-elsewhere |
+    awk 'NR == FNR { known[$0]; next } !($2 in known) { print $1 " nothing has the name " $2; bad = 1 } END { exit bad }' \
+      - <(names "${list[@]}")
 }
 
 # Lines of shell have at most 160 columns, lines of pages 140 outside of tables and examples.
 gate_lines() {
   local list bad=0
-  mapfile -t list < <({ scripts; files '^scripts/.*lib\.sh$|^tests/lib/|\.(md|bash|bats)$'; } | sort -u)
+  mapfile -t list < <({
+    scripts
+    files '^scripts/.*lib\.sh$|^tests/lib/|\.(md|bash|bats)$'
+  } | sort -u)
   [ ${#list[@]} = 0 ] || awk '
     FNR == 1 { page = FILENAME ~ /\.md$/; example = 0 }
     page && /^```/ { example = !example }
@@ -138,7 +162,10 @@ gate_lines() {
 gate_merges() {
   local list bad=0
   mapfile -t list < <(files .)
-  [ ${#list[@]} = 0 ] || finds_nothing -HnIE '^(<{7}|>{7}) ' "${list[@]}" || { echo "a merge left its marks"; bad=1; }
+  [ ${#list[@]} = 0 ] || finds_nothing -HnIE '^(<{7}|>{7}) ' "${list[@]}" || {
+    echo "a merge left its marks"
+    bad=1
+  }
   mapfile -t list < <(files '\.md$')
   [ ${#list[@]} = 0 ] || awk '
     FNR == 1 { example = 0; before = "" }

@@ -8,7 +8,10 @@ BUILD=$ROOT/build
 # that a fresh clone starts fast.
 CACHE=${IWMPA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/iwmpa}
 # The stock kernel series of this machine's Debian; KERNEL names another.
-case $(sed -n 's/^VERSION_ID=//p' /etc/os-release 2>/dev/null) in '"13"') SERIES=6.12 ;; *) SERIES=6.1 ;; esac
+case $(sed -n 's/^VERSION_ID=//p' /etc/os-release 2>/dev/null) in
+'"13"') SERIES=6.12 ;;
+*) SERIES=6.1 ;;
+esac
 KERNEL=${KERNEL:-$SERIES}
 # The architecture to build for and to test, as Debian names it; amd64 is this machine's. Kernel
 # packages (FLAVOUR), compilers (TRIPLET) and QEMU (CPU) have other names.
@@ -19,7 +22,9 @@ arm64) CPU=aarch64 ;;
 ppc64el) CPU=ppc64le FLAVOUR=powerpc64le TRIPLET=powerpc64le-linux-gnu ;;
 riscv64) ;;
 s390x) ;;
-*) echo "${0##*/}: no architecture '$ARCH' (there are: amd64 arm64 ppc64el riscv64 s390x)" >&2; exit 1 ;;
+*)
+  echo "${0##*/}: no architecture '$ARCH' (there are: amd64 arm64 ppc64el riscv64 s390x)" >&2
+  exit 1 ;;
 esac
 TRIPLET=${TRIPLET:-$CPU-linux-gnu}
 # Some architectures have a second kernel, with larger pages: KERNEL=6.12-16k (arm64), 6.12-64k
@@ -28,7 +33,8 @@ TRIPLET=${TRIPLET:-$CPU-linux-gnu}
 [[ $KERNEL != *-rt ]] || FLAVOUR=rt-$FLAVOUR
 # series_of KERNEL: prints it without its flavour.
 series_of() { local series=${1%-rt}; series=${series%-[0-9]*k}; echo "${series%-oldest}"; }
-CROSS_CMAKE=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$CPU" "-DCMAKE_C_COMPILER=$TRIPLET-gcc" "-DCMAKE_CXX_COMPILER=$TRIPLET-g++")
+CROSS_CMAKE=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$CPU"
+  "-DCMAKE_C_COMPILER=$TRIPLET-gcc" "-DCMAKE_CXX_COMPILER=$TRIPLET-g++")
 foreign() { [ "$ARCH" != amd64 ]; }
 ! foreign || BUILD+=/$ARCH
 RESULTS=${IWMPA_RESULTS:-$BUILD/results} # the tests' results: a folder for each stage, files of TAP
@@ -40,12 +46,15 @@ SLOWNESS=1
 export PATIENCE=$((SLOWNESS * 10))
 
 # QEMU's options for an emulated amd64 CPU, and arguments for the kernel, without which a guest
-# takes up to twice as long: erms=off      or the kernel and the C library use "rep movsb" and "rep
-# stosb", which QEMU emulates octet by octet
+# takes up to twice as long:
+# erms=off      or the kernel and the C library use "rep movsb" and "rep stosb", which QEMU emulates
+#               octet by octet
 # tsc=reliable  or the kernel reads the HPET, a device, whenever it needs the time, because it
-# trusts no TSC of several such CPUs norandmaps    or QEMU translates a program's code again for
-# each process, which has addresses of its own
-EMULATED_CPU='-accel tcg,thread=multi -cpu max,la57=off,erms=off' FAST_GUEST='tsc=reliable norandmaps'
+#               trusts no TSC of several such CPUs
+# norandmaps    or QEMU translates a program's code again for each process, which has addresses of
+#               its own
+EMULATED_CPU='-accel tcg,thread=multi -cpu max,la57=off,erms=off' \
+  FAST_GUEST='tsc=reliable norandmaps'
 
 # session_nice NICE: sets the priority of this session. The scheduler divides the processors among
 # sessions (autogroups); the nice values of programs count only within their session. The file is
@@ -91,7 +100,8 @@ other_option() {
 need_root() {
   [ "$(id -u)" != 0 ] || return 0
   command -v sudo >/dev/null || die "needs root for: $* (run it as root, or install sudo)"
-  [ -t 0 ] || sudo -n true 2>/dev/null || die "needs root for: $* (sudo asks for a password, and there is no terminal)"
+  [ -t 0 ] || sudo -n true 2>/dev/null ||
+    die "needs root for: $* (sudo asks for a password, and there is no terminal)"
 }
 # as_root COMMAND...: call need_root first: its message reaches the user, while the output of
 # COMMAND may go to a log.
@@ -104,7 +114,8 @@ need_space() {
   local have
   mkdir -p "$1" || die "cannot create $1 (set IWMPA_CACHE to a folder that you can write)"
   have=$(df --output=avail -BM "$1" | tail -1 | tr -dc 0-9)
-  [ "$have" -ge "$2" ] || die "$3 needs $2 MiB in $1, which has $have MiB: free some, or set IWMPA_CACHE to another disk"
+  [ "$have" -ge "$2" ] ||
+    die "$3 needs $2 MiB in $1, which has $have MiB: free some, or set IWMPA_CACHE to another disk"
 }
 
 # need_commands HINT COMMAND...
@@ -121,9 +132,15 @@ lock_cache() { mkdir -p "$CACHE" && exec 9>"$CACHE/$1.lock" && flock 9; }
 # into the cache, if any; of SERIES-oldest, the one that it found to be the oldest.
 cached_kernel() {
   local series
-  if [ "${1%-oldest}" != "$1" ]; then basename "$(readlink -e "$CACHE/oldest-${1%-oldest}-$FLAVOUR")" | sed -n 's/^kernel-//p'; return; fi
+  if [ "${1%-oldest}" != "$1" ]; then
+    basename "$(readlink -e "$CACHE/oldest-${1%-oldest}-$FLAVOUR")" | sed -n 's/^kernel-//p'
+    return
+  fi
   series=$(series_of "$1")
-  { find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$series*" -name "*[0-9]-$FLAVOUR" -printf '%f\n' 2>/dev/null || true; } |
+  {
+    find "$CACHE"/kernel-*/usr/src -maxdepth 1 -name "linux-headers-$series*" \
+      -name "*[0-9]-$FLAVOUR" -printf '%f\n' 2>/dev/null || true
+  } |
     sed -n "s/^linux-headers-\(${series//./\\.}\([.-].*\)\?\)$/\1/p" | sort -V | tail -1
 }
 
@@ -139,15 +156,18 @@ kver() {
     echo "$d"
     return
   fi
-  d=$(find /usr/src -maxdepth 1 -name "linux-headers-$SERIES.*-amd64" ! -name '*-rt-*' ! -name '*-cloud-*' | sort -V | tail -1)
-  [ -n "$d" ] || die "no headers of Debian's stock $SERIES kernel: run 'make setup' (or name another kernel: KVER=...)"
+  d=$(find /usr/src -maxdepth 1 -name "linux-headers-$SERIES.*-amd64" \
+    ! -name '*-rt-*' ! -name '*-cloud-*' | sort -V | tail -1)
+  [ -n "$d" ] ||
+    die "no headers of Debian's stock $SERIES kernel: run 'make setup' (or name another kernel: KVER=...)"
   echo "${d##*/linux-headers-}"
 }
 
 # kdir RELEASE: prints the folder of its headers.
 kdir() {
   local d
-  for d in "/lib/modules/$1/build" "/usr/src/linux-headers-$1" "$CACHE/kernel-$1/usr/src/linux-headers-$1"; do
+  for d in "/lib/modules/$1/build" "/usr/src/linux-headers-$1" \
+    "$CACHE/kernel-$1/usr/src/linux-headers-$1"; do
     if [ -e "$d/Makefile" ]; then echo "$d"; return; fi
   done
   die "no kernel headers for $1: apt-get install linux-headers-$1"
@@ -167,7 +187,10 @@ kernel_source() {
 kernel_files() {
   local tree=$1 dir=$2
   shift 2
-  if [ -f "$tree" ]; then tar -C "$dir" --strip-components=1 -xf "$tree" --wildcards "${@/#/*/}"; return; fi
+  if [ -f "$tree" ]; then
+    tar -C "$dir" --strip-components=1 -xf "$tree" --wildcards "${@/#/*/}"
+    return
+  fi
   # shellcheck disable=SC2068 # patterns
   (cd "$tree" && cp -r --parents $@ "$dir")
 }
@@ -184,12 +207,17 @@ change() {
 # those of "cmake --build".
 build_tools() {
   local options=()
-  ! foreign || options=(--fresh "${CROSS_CMAKE[@]}" "-DCMAKE_SYSROOT=$("$ROOT/scripts/vm/root")" -DTESTS=OFF)
-  cmake -S "$ROOT/tools" -B "$BUILD/tools" "${options[@]}" && nice cmake --build "$BUILD/tools" -j "$(nproc)" "$@"
+  ! foreign ||
+    options=(--fresh "${CROSS_CMAKE[@]}" "-DCMAKE_SYSROOT=$("$ROOT/scripts/vm/root")" -DTESTS=OFF)
+  cmake -S "$ROOT/tools" -B "$BUILD/tools" "${options[@]}" &&
+    nice cmake --build "$BUILD/tools" -j "$(nproc)" "$@"
 }
 
 # shows_requirements SCENARIO-FILE: whether it names IDs, or runs programs whose cases name them.
-shows_requirements() { grep -qE '\[[A-Z]{2,3}-[0-9]{2}|\b(mpa-peer|peer_matrix|socket-test)\b|^# shows requirements' "$1"; }
+shows_requirements() {
+  grep -qE '\[[A-Z]{2,3}-[0-9]{2}|\b(mpa-peer|peer_matrix|socket-test)\b|^# shows requirements' \
+    "$1"
+}
 
 # Prints the path of every file of the project, without the files that .gitignore names. A release's
 # tree has no repository; there tar reads it.
@@ -205,7 +233,9 @@ build_test_runner() {
   local build=$ROOT/build/runner
   [ -z "${TEST_RUNNER:-}" ] || return 0
   mkdir -p "$build"
-  { cmake -S "$ROOT/tools/runner" -B "$build" && cmake --build "$build" -j "$(nproc)"; } >"$build/log" 2>&1 || {
+  {
+    cmake -S "$ROOT/tools/runner" -B "$build" && cmake --build "$build" -j "$(nproc)"
+  } >"$build/log" 2>&1 || {
     tail -n 25 "$build/log" >&2
     echo "${0##*/}: tools/runner does not build: ${build#"$ROOT"/}/log" >&2
     return 1; }

@@ -66,7 +66,9 @@ make_monitor() {
   monmaptool --create --addv a '[v1:10.9.0.2:6789]' --fsid $id "$WORK/monmap" &&
     bounded 60 ceph-mon -i a --mkfs --monmap "$WORK/monmap" --ms-type=async+posix
 }
-make_osd() { client ceph osd create && bounded 60 ceph-osd -i "$1" --mkfs --no-mon-config --ms-type=async+posix; }
+make_osd() {
+  client ceph osd create && bounded 60 ceph-osd -i "$1" --mkfs --no-mon-config --ms-type=async+posix
+}
 declare -A daemons
 start_osd() { # NUMBER NAMESPACE
   ip netns exec "$2" ceph-osd -i "$1" -f --no-mon-config >"$WORK/osd.$1.out" 2>&1 &
@@ -93,10 +95,12 @@ for size in 1 4096 8388608; do
   head -c $size /dev/urandom >"$WORK/object"
   sent1=$(counter rd1 tx_octets) sent2=$(counter rd2 tx_octets)
   check "an object of $size octets is written" put "object-$size"
-  check "... over the devices, twice" test $(($(counter rd1 tx_octets) + $(counter rd2 tx_octets) - sent1 - sent2)) -gt $((2 * size))
+  check "... over the devices, twice" \
+    test $(($(counter rd1 tx_octets) + $(counter rd2 tx_octets) - sent1 - sent2)) -gt $((2 * size))
   check "it is the same when it is read" same "object-$size"
 done
-check "both OSDs keep the objects" eval 'client ceph osd map data object-1 | grep -E "acting \(\[(0,1|1,0)\]"'
+check "both OSDs keep the objects" \
+  eval 'client ceph osd map data object-1 | grep -E "acting \(\[(0,1|1,0)\]"'
 check "OSD 1 ends on SIGTERM" ends osd.1
 check "the monitor has noticed" until_true 50 osds_up 1
 check "an object is read from OSD 0 alone" same object-8388608

@@ -11,7 +11,10 @@ load_modules || finish
 two_hosts || finish
 
 # Prints the number of allocated TCP sockets, in all namespaces, without those in TIME-WAIT.
-tcp_sockets() { awk '$1 == "TCP:" { for (i = 2; i < NF; i++) if ($i == "alloc") print $(i + 1) }' /proc/net/sockstat; }
+tcp_sockets() {
+  awk '$1 == "TCP:" { for (i = 2; i < NF; i++) if ($i == "alloc") print $(i + 1) }' \
+    /proc/net/sockstat
+}
 no_more_sockets_than() {
   echo "TCP sockets: $(tcp_sockets), before: $1"
   [ "$(tcp_sockets)" -le "$1" ]
@@ -25,7 +28,8 @@ nothing_open() {
 free_memory() {
   sync
   echo 3 >/proc/sys/vm/drop_caches
-  awk '$1 == "MemAvailable:" { n += $2 } $1 == "count:" { n += 4 * $2 } END { print n }' /proc/meminfo /proc/zoneinfo
+  awk '$1 == "MemAvailable:" { n += $2 } $1 == "count:" { n += 4 * $2 } END { print n }' \
+    /proc/meminfo /proc/zoneinfo
 }
 # A leaked connection would hold at least its socket and its queues: more than 8 KiB at each end.
 no_less_memory_than() {
@@ -35,19 +39,30 @@ no_less_memory_than() {
   [ $(($1 - now)) -lt "$2" ]
 }
 all_counted() {
-  counts rd2 connections "$1" || { rdma statistic show; tail -n 5 "$WORK"/server.* "$WORK"/client.*; return 1; }
+  counts rd2 connections "$1" || {
+    rdma statistic show
+    tail -n 5 "$WORK"/server.* "$WORK"/client.*
+    return 1
+  }
 }
-cmatose() { over_rdma "$1 connections: ucmatose, $2" 200 7471 h2 "ucmatose -b 10.9.0.2 $3" h1 "ucmatose -s 10.9.0.2 $3"; }
+cmatose() {
+  over_rdma "$1 connections: ucmatose, $2" 200 7471 h2 "ucmatose -b 10.9.0.2 $3" \
+    h1 "ucmatose -s 10.9.0.2 $3"
+}
 
 # together PAIRS COUNT: pairs of ucmatose, each with COUNT connections.
 together() {
   local i pid pids=() status=0
   for i in $(seq "$1"); do
-    bounded 250 ip netns exec h2 ucmatose -b 10.9.0.2 -p $((7471 + i)) -c "$2" >"$WORK/server.$i" 2>&1 & pids+=($!)
+    bounded 250 ip netns exec h2 ucmatose -b 10.9.0.2 -p $((7471 + i)) \
+      -c "$2" >"$WORK/server.$i" 2>&1 &
+    pids+=($!)
     until_true 20 listening h2 $((7471 + i)) || return 1
   done
   for i in $(seq "$1"); do
-    bounded 250 ip netns exec h1 ucmatose -s 10.9.0.2 -p $((7471 + i)) -c "$2" >"$WORK/client.$i" 2>&1 & pids+=($!)
+    bounded 250 ip netns exec h1 ucmatose -s 10.9.0.2 -p $((7471 + i)) \
+      -c "$2" >"$WORK/client.$i" 2>&1 &
+    pids+=($!)
   done
   for pid in "${pids[@]}"; do wait "$pid" || status=1; done
   [ $status = 0 ] || tail -n 5 "$WORK"/server.* "$WORK"/client.*
@@ -70,7 +85,8 @@ cases "SENDs of 1,000 connections wait for one SRQ" \
   bounded 300 verbs-test run late-srq --count 1000 --addr 10.9.0.2 --server-ns h2 --client-ns h1
 check "nothing is open afterwards" until_true 20 nothing_open
 check "no socket is left" until_true 60 no_more_sockets_than "$sockets"
-check "no memory is leaked: at most 2 KiB for each connection" until_true 60 no_less_memory_than "$memory" 6000
+check "no memory is leaked: at most 2 KiB for each connection" \
+  until_true 60 no_less_memory_than "$memory" 6000
 if set_parameter markers Y; then
   cmatose 1000 "Markers on" "-c 1000 -C 2 -S 1000"
   check "nothing is open afterwards" until_true 20 nothing_open

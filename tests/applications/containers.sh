@@ -30,7 +30,9 @@ to_initial() {
   ip netns delete initial
   return $status
 }
-take() { to_initial bounded 60 ip netns exec "$1" rdma dev set "$2" && sees "" "$2" && sees_not "$1" "$2"; }
+take() {
+  to_initial bounded 60 ip netns exec "$1" rdma dev set "$2" && sees "" "$2" && sees_not "$1" "$2"
+}
 device_for() { ip netns exec "$1" rdma link add "$2" type "$LINKTYPE" netdev wire && sees "" "$2"; }
 
 # endless: a transfer from h2 to h1 that ends only by an error. Both programs are of the container.
@@ -53,11 +55,13 @@ both_end() {
   wait $server || status_s=$?
   echo "client $status_c, server $status_s"
   cat "$WORK/client" "$WORK/server"
-  [[ $status_c != @(124|137) && $status_s != @(124|137) ]] && [ -s "$WORK/client" ] && [ -s "$WORK/server" ]
+  [[ $status_c != @(124|137) && $status_s != @(124|137) ]] && [ -s "$WORK/client" ] &&
+    [ -s "$WORK/server" ]
 }
 ping_pong() { # TEXT [COMMAND...]
   local text=$1; shift
-  client_server "$text" 60 7174 h1 "$* rping -s -a 10.9.0.1 -V -C 50" h2 "$* rping -c -a 10.9.0.1 -V -C 50"
+  client_server "$text" 60 7174 h1 "$* rping -s -a 10.9.0.1 -V -C 50" \
+    h2 "$* rping -c -a 10.9.0.1 -V -C 50"
 }
 
 say "devices that belong to a namespace"
@@ -73,21 +77,25 @@ ping_pong "by an ordinary user" "${nobody[*]}"
 ping_pong "by root of an unprivileged user namespace" "${nobody[*]} unshare --user --map-root-user"
 refused "who cannot hand the device on" "not permitted|Permission denied" \
   to_initial in1 "${nobody[@]}" unshare --user --map-root-user rdma dev set rd1
-refused "nor delete it" "not permitted" in1 "${nobody[@]}" unshare --user --map-root-user rdma link delete rd1
+refused "nor delete it" "not permitted" \
+  in1 "${nobody[@]}" unshare --user --map-root-user rdma link delete rd1
 
 say "a device is taken away while a program transfers over it"
 check "a transfer runs" endless
 check "the device is taken back" take h1 rd1
 check "both programs notice and end" both_end
-refused "a program in h1 finds no device" "No RDMA devices were detected" bounded 20 ip netns exec h1 rping -s -a 10.9.0.1 -p 7181
+refused "a program in h1 finds no device" "No RDMA devices were detected" \
+  bounded 20 ip netns exec h1 rping -s -a 10.9.0.1 -p 7181
 check "it is handed to h1 again" give h1 rd1
 ping_pong "rping"
 start=$(octets)
 check "a transfer runs" endless
-check "the device of h2 goes to the other container, whose netdev it does not have" bounded 60 ip netns exec h2 rdma dev set rd2 netns h1
+check "the device of h2 goes to the other container, whose netdev it does not have" \
+  bounded 60 ip netns exec h2 rdma dev set rd2 netns h1
 check "both programs notice and end" both_end
 check "h1 has both devices" sees h1 rd2
-refused "a program in h2 does not connect" "No RDMA devices|rdma_resolve_addr|REJECTED|UNREACHABLE|ADDR_ERROR" \
+refused "a program in h2 does not connect" \
+  "No RDMA devices|rdma_resolve_addr|REJECTED|UNREACHABLE|ADDR_ERROR" \
   bounded 20 ip netns exec h2 rping -c -a 10.9.0.1 -p 7181
 check "it is handed back" bounded 60 ip netns exec h1 rdma dev set rd2 netns h2
 ping_pong "rping"
@@ -107,20 +115,24 @@ ip netns exec h2 rping -c -a 10.9.0.1 -p 7180 -V -S 4000 >"$WORK/client" 2>&1 &
 client=$!
 start=$(octets)
 check "a client is connected" until_true 30 runs
-check "the cgroup counts one handle" eval "current | tee /dev/stderr | grep -q 'hca_handle=1 hca_object=[1-9]'"
-refused "a second program of the group gets no device" "Failed to open device" in_group ip netns exec h1 ibv_devinfo -d rd1
+check "the cgroup counts one handle" \
+  eval "current | tee /dev/stderr | grep -q 'hca_handle=1 hca_object=[1-9]'"
+refused "a second program of the group gets no device" "Failed to open device" \
+  in_group ip netns exec h1 ibv_devinfo -d rd1
 check "the client is killed" kill -9 $client
 wait $client 2>/dev/null
 check "the server is killed" kill -9 $server
 wait $server 2>/dev/null
 check "nothing is counted afterwards" until_true 20 holds 0 0
 limit "rd1 hca_handle=1 hca_object=2"
-refused "a program with too few objects says which it cannot create" "Couldn't (create|register|allocate)" \
+refused "a program with too few objects says which it cannot create" \
+  "Couldn't (create|register|allocate)" \
   in_group ip netns exec h1 timeout $((60 * PATIENCE)) ibv_rc_pingpong -d rd1 -g 0
 check "nothing is counted afterwards" until_true 20 holds 0 0
 limit "rd1 hca_handle=0"
 check "the device goes to another namespace and back" eval "take h1 rd1 && give h1 rd1"
-refused "the limits hold for a device that has changed its namespace" "Failed to open device" in_group ip netns exec h1 ibv_devinfo -d rd1
+refused "the limits hold for a device that has changed its namespace" "Failed to open device" \
+  in_group ip netns exec h1 ibv_devinfo -d rd1
 limit "rd1 hca_handle=max"
 check "without the limit the group opens it" in_group ip netns exec h1 ibv_devinfo -d rd1
 rmdir $group

@@ -25,9 +25,11 @@ both_transports() {
   rdma=$(iscsi_disk_of iser) tcp=$(iscsi_disk_of tcp)
   dd if=/dev/urandom of="$WORK/data" bs=1M count=4 status=none
   bounded 90 dd if="$WORK/data" of="$tcp" bs=64k seek=16 oflag=direct status=none || return 1
-  bounded 90 dd if="$rdma" of="$WORK/back" bs=64k skip=16 count=64 iflag=direct status=none && cmp "$WORK/data" "$WORK/back"
+  bounded 90 dd if="$rdma" of="$WORK/back" bs=64k skip=16 count=64 iflag=direct status=none &&
+    cmp "$WORK/data" "$WORK/back"
 }
-state() { [ "$(cat /sys/class/iscsi_session/session*/state)" = "$1" ]; } # while there is one session
+# while there is one session
+state() { [ "$(cat /sys/class/iscsi_session/session*/state)" = "$1" ]; }
 shut_out() { echo 0 >$tpg/enable && until_true 60 state FAILED; }
 let_in() { echo 1 >$tpg/enable && until_true 100 state LOGGED_IN; }
 five_logins() {
@@ -49,7 +51,8 @@ if check "login over iSER" iser_attach; then
   check "the disks are there" until_true 20 both_disks
   check "written over TCP, read over iSER" both_transports
   check "logout over TCP" tcp_session -u
-  check "32 MiB mixed, two jobs, 16 deep" verified "$(iscsi_disk_of iser)" 16 "${direct[@]}" --numjobs=2 --offset_increment=64m
+  check "32 MiB mixed, two jobs, 16 deep" \
+    verified "$(iscsi_disk_of iser)" 16 "${direct[@]}" --numjobs=2 --offset_increment=64m
   check "through the page cache" verified "$(iscsi_disk_of iser)" 8 --ioengine=psync --end_fsync=1
 
   say "while data is written"

@@ -14,7 +14,12 @@ address=$((16 << 20)) size=$((16 << 20))
 head -c $size /dev/urandom >"$WORK/memory"
 # The machine boots a program that increments 0x1000 for ever, so that QEMU always has a dirty page
 # to send again.
-{ printf '\x31\xc0\x8e\xd8\x66\xff\x06\x00\x10\xeb\xf9'; head -c 499 /dev/zero; printf '\x55\xaa'; head -c 1M /dev/zero; } >"$WORK/boot"
+{
+  printf '\x31\xc0\x8e\xd8\x66\xff\x06\x00\x10\xeb\xf9'
+  head -c 499 /dev/zero
+  printf '\x55\xaa'
+  head -c 1M /dev/zero
+} >"$WORK/boot"
 
 # machine NAME NAMESPACE [OPTION]...: starts a machine. `tell NAME` writes to its monitor; the
 # monitor's output is in $WORK/NAME.said.
@@ -22,7 +27,8 @@ machine() {
   local name=$1 host=$2
   rm -f "$WORK/$name".* && mkfifo "$WORK/$name.in" "$WORK/$name.out" || return 1
   cat "$WORK/$name.out" >>"$WORK/$name.said" &
-  ip netns exec "$host" qemu-system-x86_64 -accel tcg -m 64 -nodefaults -no-user-config -display none \
+  ip netns exec "$host" qemu-system-x86_64 -accel tcg -m 64 -nodefaults -no-user-config \
+    -display none \
     -drive "file=$WORK/boot,format=raw,if=virtio,read-only=on,file.locking=off" \
     -chardev "pipe,id=monitor,path=$WORK/$name" -mon monitor "${@:3}" >"$WORK/$name.log" 2>&1 &
 }
@@ -48,7 +54,8 @@ goes_on() {
   [ -n "$now" ] && [ "$now" != "$first" ]
 }
 arrived() {
-  tell h2 "pmemsave $address $size \"$WORK/arrived\"" # the monitor would take an unquoted / as a division
+  # the monitor would take an unquoted / as a division
+  tell h2 "pmemsave $address $size \"$WORK/arrived\""
   until_true 60 cmp "$WORK/memory" "$WORK/arrived"
 }
 
@@ -62,7 +69,8 @@ for pinned in off on; do
   check "h2 waits for it" until_true 60 listening h2 4444
   octets=$(counter rd1 tx_octets)
   tell h1 "migrate -d rdma:10.9.0.2:4444"
-  check "it has moved" until_true 120 answers h1 "info migrate" "(Migration status|Status):[[:space:]]+completed"
+  check "it has moved" \
+    until_true 120 answers h1 "info migrate" "(Migration status|Status):[[:space:]]+completed"
   check "... over the device" test $(($(counter rd1 tx_octets) - octets)) -gt $size
   check "it runs on h2" until_true 60 goes_on h2
   check "its memory is as it was" arrived

@@ -8,7 +8,8 @@
 . "$(dirname "$0")/../lib/apps.sh"
 begin "Open MPI"
 has mpirun || skip "openmpi-bin is missing"
-has mpi-test || has NPopenmpi || skip "neither mpi-test nor NPopenmpi is there: libopenmpi-dev, netpipe-openmpi"
+has mpi-test || has NPopenmpi ||
+  skip "neither mpi-test nor NPopenmpi is there: libopenmpi-dev, netpipe-openmpi"
 load_modules || finish
 two_hosts || finish
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -23,7 +24,8 @@ chmod +x "$WORK/on_host"
 # start RANKS OPTION... PROGRAM...: half of the ranks on each host
 start() {
   printf 'h%d slots='$(($1 / 2))'\n' 1 2 >"$WORK/hosts"
-  bounded 150 ip netns exec h1 mpirun -np "$1" --hostfile "$WORK/hosts" --mca plm_rsh_agent "$WORK/on_host" \
+  bounded 150 ip netns exec h1 mpirun -np "$1" --hostfile "$WORK/hosts" \
+    --mca plm_rsh_agent "$WORK/on_host" \
     --mca oob_tcp_if_include wire --mca mpi_yield_when_idle 1 "${@:2}"
 }
 mpi() { start 2 --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm' "$@"; }
@@ -40,7 +42,10 @@ integrity() {
   [ "$(grep -c 'Integrity check passed' "$WORK/np")" -ge 25 ] || { cat "$WORK/np"; return 1; }
 }
 bandwidth() {
-  mpi NPopenmpi -l 65536 -u 262144 -o "$WORK/netpipe" >"$WORK/np" 2>&1 || { cat "$WORK/np"; return 1; }
+  mpi NPopenmpi -l 65536 -u 262144 -o "$WORK/netpipe" >"$WORK/np" 2>&1 || {
+    cat "$WORK/np"
+    return 1
+  }
   grep -q Mbps "$WORK/np" || { cat "$WORK/np"; return 1; }
 }
 

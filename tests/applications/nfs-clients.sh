@@ -22,13 +22,17 @@ many_writers() {
   return $status
 }
 sizes() {
-  nfs_attach "$1" "rsize=$2,wsize=$3" && grep " $mount_dir nfs" /proc/mounts | grep "rsize=$2,wsize=$3," || return 1
+  nfs_attach "$1" "rsize=$2,wsize=$3" &&
+    grep " $mount_dir nfs" /proc/mounts | grep "rsize=$2,wsize=$3," || return 1
   verified $mount_dir/sizes 8 --ioengine=psync --fsync=32 && bounded 60 umount $mount_dir
 }
 small_files() {
-  mkdir "$WORK/small" $mount_dir/small && head -c 1m /dev/urandom | split -a 4 -b 1000 - "$WORK/small/f" || return 1
-  bounded 400 cp -r "$WORK/small/." $mount_dir/small && diff -r "$WORK/small" $export_dir/small && forget_cache || return 1
-  [ "$(find $mount_dir/small -type f | wc -l)" = 1049 ] && bounded 400 diff -r "$WORK/small" $mount_dir/small || return 1
+  mkdir "$WORK/small" $mount_dir/small &&
+    head -c 1m /dev/urandom | split -a 4 -b 1000 - "$WORK/small/f" || return 1
+  bounded 400 cp -r "$WORK/small/." $mount_dir/small && diff -r "$WORK/small" $export_dir/small &&
+    forget_cache || return 1
+  [ "$(find $mount_dir/small -type f | wc -l)" = 1049 ] &&
+    bounded 400 diff -r "$WORK/small" $mount_dir/small || return 1
   bounded 400 rm -r $mount_dir/small && [ ! -e $export_dir/small ] && rm -r "$WORK/small"
 }
 
@@ -46,14 +50,18 @@ take_lock() {
 stop_server() { nfs_stop && not_held "POSIX" lock; }
 # On a busy machine the client needs longer than the usual grace period to come back.
 start_server() { nfs_grace=$((10 * PATIENCE)) nfs_start; }
-drop_lock() { hang_up holder && until_true 60 not_held "POSIX" lock && echo 1 >/proc/sys/fs/leases-enable; }
+drop_lock() {
+  hang_up holder && until_true 60 not_held "POSIX" lock && echo 1 >/proc/sys/fs/leases-enable
+}
 
 # The server lends nothing before its grace period is over and its callback has worked.
 open_lent() {
   [ -z "${lent:-}" ] || exec {lent}<&-
   exec {lent}<$mount_dir/lent && held "DELEG.*READ" lent
 }
-take_delegation() { echo first >$export_dir/lent && until_true 60 open_lent && grep -qx first $mount_dir/lent; }
+take_delegation() {
+  echo first >$export_dir/lent && until_true 60 open_lent && grep -qx first $mount_dir/lent
+}
 # A writer on the server waits until the client has given the delegation back.
 recall() { bounded 60 bash -c "echo second >$export_dir/lent" && not_held DELEG lent; }
 sees_the_change() { exec {lent}<&-; grep -qx second $mount_dir/lent; }
@@ -68,7 +76,9 @@ start_automount() {
   until_true 30 grep "$mount_dir autofs" /proc/mounts
 }
 # While a file is open, automount does not unmount.
-mounts_by_itself() { echo here >$export_dir/here && { grep -x here && nfs_over_rdma; } <$mount_dir/here; }
+mounts_by_itself() {
+  echo here >$export_dir/here && { grep -x here && nfs_over_rdma; } <$mount_dir/here
+}
 not_mounted() { ! grep "$mount_dir nfs" /proc/mounts; }
 end_automount() { kill $automount && until_true 60 gone $automount && not_mounted; }
 
@@ -80,7 +90,9 @@ if check "mount with nconnect=4" nfs_attach 3 nconnect=4; then
   check "they used 4 connections" has_connections 4
   check "unmount" bounded 60 umount $mount_dir
 fi
-for sizes in "1024 1024" "12288 20480" "65536 36864"; do check "rsize, wsize: $sizes" sizes 3 ${sizes}; done
+for sizes in "1024 1024" "12288 20480" "65536 36864"; do
+  check "rsize, wsize: $sizes" sizes 3 ${sizes}
+done
 
 say "NFS version 4.2"
 check "rsize, wsize: 12288 69632" sizes 4.2 12288 69632

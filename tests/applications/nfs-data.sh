@@ -18,7 +18,8 @@ storm() {
   local s args=()
   mkdir $mount_dir/storm || return 1
   for s; do args+=("--${s%:*}" 2 "--${s%:*}-ops" "${s#*:}"); done
-  bounded 200 stress-ng --temp-path $mount_dir/storm --verify --dir-dirs 100 --dentries 100 --hdd-bytes 4m --hdd-write-size 32k \
+  bounded 200 stress-ng --temp-path $mount_dir/storm --verify --dir-dirs 100 --dentries 100 \
+    --hdd-bytes 4m --hdd-write-size 32k \
     "${args[@]}" || return 1
   rm -r $mount_dir/storm && [ ! -e $export_dir/storm ]
 }
@@ -33,8 +34,10 @@ for version in 3 4.0 4.2; do
   [ $version = 3 ] || check "locks are taken and released" storm flock:200 lockf:200
   # 120 MiB each, and the written half of it is read once more: over the three versions together 1
   # GiB.
-  check "120 MiB mixed, 16 at a time" verified $mount_dir/direct 120 --direct=1 --ioengine=libaio --iodepth=16
-  check "120 MiB mixed, through the page cache" verified $mount_dir/buffered 120 --ioengine=psync --fsync=64
+  check "120 MiB mixed, 16 at a time" \
+    verified $mount_dir/direct 120 --direct=1 --ioengine=libaio --iodepth=16
+  check "120 MiB mixed, through the page cache" \
+    verified $mount_dir/buffered 120 --ioengine=psync --fsync=64
   check "unmount" bounded 60 umount $mount_dir
 done
 nfs_end

@@ -10,7 +10,8 @@ begin "NFS over RDMA with Kerberos"
 nfs_needs
 modprobe -n -q rpcsec_gss_krb5 || skip "this kernel has no rpcsec_gss_krb5"
 for c in krb5kdc kdb5_util kadmin.local kinit rpc.gssd rpc.svcgssd rpc.idmapd tcpdump setpriv; do
-  command -v $c >/dev/null || skip "$c is missing: krb5-kdc, krb5-admin-server, krb5-user, nfs-common, tcpdump"
+  command -v $c >/dev/null ||
+    skip "$c is missing: krb5-kdc, krb5-admin-server, krb5-user, nfs-common, tcpdump"
 done
 load_modules || finish
 nfs_two_hosts || finish
@@ -20,10 +21,13 @@ user=1234 pipes=/run/nfs-test-pipes
 export KRB5_CONFIG=$WORK/krb5.conf KRB5_KDC_PROFILE=$WORK/kdc.conf
 chmod 755 "$WORK" # for the user's programs
 # extend FILE: adds standard input to /etc/FILE, until restore_files.
-extend() { { cat "/etc/$1"; cat; } >"$WORK/$1" && chmod 644 "$WORK/$1" && mount --bind "$WORK/$1" "/etc/$1"; }
+extend() {
+  { cat "/etc/$1"; cat; } >"$WORK/$1" && chmod 644 "$WORK/$1" && mount --bind "$WORK/$1" "/etc/$1"
+}
 extend_files() {
   printf '%s\n' "10.9.0.1 server.test" "10.9.0.2 client.test $(hostname)" | extend hosts &&
-    echo "alice:x:$user:$user::/:/bin/sh" | extend passwd && printf '[General]\nDomain = test\nLocal-Realms = TEST\n' | extend idmapd.conf
+    echo "alice:x:$user:$user::/:/bin/sh" | extend passwd &&
+    printf '[General]\nDomain = test\nLocal-Realms = TEST\n' | extend idmapd.conf
 }
 restore_files() { umount /etc/hosts /etc/passwd /etc/idmapd.conf; }
 
@@ -49,17 +53,22 @@ CONF
 		key_stash_file = $WORK/stash
 	}
 CONF
-  bounded 100 kdb5_util create -s -r TEST -P master && manage "addprinc -pw secret alice" || return 1
-  manage "addprinc -randkey nfs/server.test" && manage "ktadd -k $WORK/server.keytab nfs/server.test" || return 1
-  manage "addprinc -randkey host/client.test" && manage "ktadd -k $WORK/client.keytab host/client.test" || return 1
+  bounded 100 kdb5_util create -s -r TEST -P master && manage "addprinc -pw secret alice" ||
+    return 1
+  manage "addprinc -randkey nfs/server.test" &&
+    manage "ktadd -k $WORK/server.keytab nfs/server.test" || return 1
+  manage "addprinc -randkey host/client.test" &&
+    manage "ktadd -k $WORK/client.keytab host/client.test" || return 1
   in1 krb5kdc && until_true 30 kdc_answers
 }
 
 # The kernel asks these daemons for tokens and names, each in the namespace of its host.
 start_daemons() {
   modprobe rpcsec_gss_krb5 && mkdir -p $pipes || return 1
-  KRB5_KTNAME=$WORK/server.keytab "${in_server[@]}" rpc.svcgssd && "${in_server[@]}" rpc.idmapd -S || return 1
-  "${in_client[@]}" mount -t rpc_pipefs rpc_pipefs $pipes && "${in_client[@]}" rpc.gssd -p $pipes -k "$WORK/client.keytab"
+  KRB5_KTNAME=$WORK/server.keytab "${in_server[@]}" rpc.svcgssd &&
+    "${in_server[@]}" rpc.idmapd -S || return 1
+  "${in_client[@]}" mount -t rpc_pipefs rpc_pipefs $pipes &&
+    "${in_client[@]}" rpc.gssd -p $pipes -k "$WORK/client.keytab"
 }
 stop_daemons() {
   killall rpc.gssd rpc.svcgssd rpc.idmapd krb5kdc
@@ -67,7 +76,8 @@ stop_daemons() {
 }
 # Only with Kerberos.
 export_again() {
-  "${in_server[@]}" exportfs -o "rw,sec=krb5:krb5i:krb5p,no_subtree_check,fsid=0" "*:$export_dir" && chmod 1777 $export_dir
+  "${in_server[@]}" exportfs -o "rw,sec=krb5:krb5i:krb5p,no_subtree_check,fsid=0" "*:$export_dir" &&
+    chmod 1777 $export_dir
 }
 
 as=(setpriv --reuid "$user" --regid "$user" --clear-groups)
@@ -75,7 +85,8 @@ as_alice() { bounded 120 "${as[@]}" "$@"; }
 log_in() { echo secret | bounded 60 "${in_client[@]}" "${as[@]}" kinit alice; }
 
 works_over_tcp() {
-  bounded 90 "${in_client[@]}" mount -t nfs -o "vers=4.2,proto=tcp,sec=$1" $server_address:/ $mount_dir && umount $mount_dir
+  bounded 90 "${in_client[@]}" mount -t nfs -o "vers=4.2,proto=tcp,sec=$1" \
+    $server_address:/ $mount_dir && umount $mount_dir
 }
 
 # The text is in the packets unless they are encrypted.
@@ -83,13 +94,16 @@ text=iwmpa-Kerberos-test
 capture() {
   local tcpdump
   rm -f "$WORK/tcpdump" "$WORK/capture"
-  "${in_client[@]}" tcpdump -i wire --immediate-mode -s 0 -B 65536 -U -w "$WORK/capture" tcp port 20049 2>"$WORK/tcpdump" &
+  "${in_client[@]}" tcpdump -i wire --immediate-mode -s 0 -B 65536 -U -w "$WORK/capture" \
+    tcp port 20049 2>"$WORK/tcpdump" &
   tcpdump=$!
   until_true 20 grep -q "listening on" "$WORK/tcpdump" || return 1
-  yes $text | head -c 64k | as_alice dd of=$mount_dir/text conv=fsync status=none && grep -q $text $export_dir/text || return 1
+  yes $text | head -c 64k | as_alice dd of=$mount_dir/text conv=fsync status=none &&
+    grep -q $text $export_dir/text || return 1
   kill -INT $tcpdump
   wait $tcpdump
-  grep -q "^0 packets dropped by kernel" "$WORK/tcpdump" && [ "$(stat -c %s "$WORK/capture")" -gt 65536 ]
+  grep -q "^0 packets dropped by kernel" "$WORK/tcpdump" &&
+    [ "$(stat -c %s "$WORK/capture")" -gt 65536 ]
 }
 shows_text() { capture && grep -aq $text "$WORK/capture"; }
 hides_text() { capture && ! grep -aq $text "$WORK/capture"; }

@@ -20,11 +20,13 @@ tree() {
 }
 repository() {
   export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@t GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@t
-  git -C "$WORK/tree" init -q && git -C "$WORK/tree" add include/rdma include/net && git -C "$WORK/tree" commit -qm all
+  git -C "$WORK/tree" init -q && git -C "$WORK/tree" add include/rdma include/net &&
+    git -C "$WORK/tree" commit -qm all
 }
 clone() {
   bounded 200 git clone -q --no-hardlinks "$WORK/tree" $mount_dir/clone && forget_cache || return 1
-  bounded 200 git -C $mount_dir/clone fsck --full && git -C $mount_dir/clone diff --exit-code && git -C $export_dir/clone fsck --full || return 1
+  bounded 200 git -C $mount_dir/clone fsck --full && git -C $mount_dir/clone diff --exit-code &&
+    git -C $export_dir/clone fsck --full || return 1
   rm -r $mount_dir/clone
 }
 restart() { nfs_stop && nfs_start; }

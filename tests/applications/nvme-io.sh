@@ -41,7 +41,8 @@ find_disks() {
 }
 # attach [OPTION...]: connects a controller that reconnects 2 s after each loss.
 attach() {
-  bounded 60 nvme connect "${at[@]}" --nqn=$nqn --reconnect-delay=2 --ctrl-loss-tmo=300 "$@" || return 1
+  bounded 60 nvme connect "${at[@]}" --nqn=$nqn --reconnect-delay=2 --ctrl-loss-tmo=300 "$@" ||
+    return 1
   until_true 20 find_disks
 }
 detach() { bounded 60 nvme disconnect --nqn=$nqn && until_true 20 nvme_no_controller; }
@@ -69,7 +70,8 @@ check "nvme discover finds it" discovered
 if check "connect: two queues, a third for polling" attach --nr-io-queues=2 --nr-poll-queues=1; then
   check "four queues are there" queues 4
   check "nvme list shows both namespaces" listed
-  check "32 MiB mixed on a RAM disk, two jobs, 16 deep" verified "$ram" 16 "${direct[@]}" --numjobs=2 --offset_increment=32m
+  check "32 MiB mixed on a RAM disk, two jobs, 16 deep" \
+    verified "$ram" 16 "${direct[@]}" --numjobs=2 --offset_increment=32m
   check "polled" verified "$ram" 4 --direct=1 --ioengine=pvsync2 --hipri
   check "a file system, files compared" file_system "$file"
   umount "$WORK/mnt"
@@ -91,14 +93,17 @@ for size in 0 4096 16384; do
   nvme_remove_port
   check "a port" nvme_add_port $size || break
   check "connect" attach --nr-io-queues=1 || break
-  check "4 MiB mixed, pieces of 512 octets to 32 KiB" verified "$ram" 4 "${direct[@]}" --bsrange=512-32k
+  check "4 MiB mixed, pieces of 512 octets to 32 KiB" \
+    verified "$ram" 4 "${direct[@]}" --bsrange=512-32k
   check "disconnect" detach
 done
 say "more commands than receives: four queues of 128 for SRQs of 256"
 nvme_remove_port
-check "the target has SRQs" eval 'bounded 60 modprobe -r nvmet-rdma && modprobe nvmet-rdma use_srq=1 srq_size=256 && nvme_add_port'
+check "the target has SRQs" \
+  eval 'bounded 60 modprobe -r nvmet-rdma && modprobe nvmet-rdma use_srq=1 srq_size=256 && nvme_add_port'
 if check "connect" attach --nr-io-queues=2 --nr-write-queues=2; then
-  check "16 MiB mixed, four jobs, 128 deep" verified "$ram" 4 --direct=1 --ioengine=libaio --iodepth=128 --numjobs=4 --offset_increment=4m
+  check "16 MiB mixed, four jobs, 128 deep" \
+    verified "$ram" 4 --direct=1 --ioengine=libaio --iodepth=128 --numjobs=4 --offset_increment=4m
   check "disconnect" detach
 fi
 nvme_end

@@ -19,7 +19,8 @@ at=(--transport=rdma --trsvcid=4420 --reconnect-delay=2 --ctrl-loss-tmo=600 --ke
 class=/sys/class/nvme
 
 second_device() {
-  ip link add wire2 type dummy && ip link set wire2 up && ip addr add $second/24 dev wire2 || return 1
+  ip link add wire2 type dummy && ip link set wire2 up && ip addr add $second/24 dev wire2 ||
+    return 1
   rdma link add rd1 type "$LINKTYPE" netdev wire2
 }
 # Port 1 names port 2 as another place with the same disk.
@@ -28,9 +29,11 @@ refer() {
   mkdir $r && nvme_address_of $r $second && echo 1 >$r/enable
 }
 discovers() {
-  bounded 60 nvme discover --transport=rdma --trsvcid=4420 --traddr="$nvme_address" >"$WORK/found" 2>&1
+  bounded 60 nvme discover --transport=rdma --trsvcid=4420 --traddr="$nvme_address" \
+    >"$WORK/found" 2>&1
   cat "$WORK/found"
-  grep -q "^traddr: *$nvme_address" "$WORK/found" && grep -q "^traddr: *$second" "$WORK/found" && grep -q "^subnqn: *$nqn" "$WORK/found"
+  grep -q "^traddr: *$nvme_address" "$WORK/found" && grep -q "^traddr: *$second" "$WORK/found" &&
+    grep -q "^subnqn: *$nqn" "$WORK/found"
 }
 
 # controller_at ADDRESS: prints its name.
@@ -85,10 +88,15 @@ rests() {
 
 # Each of the two CPUs has a queue: count the connections of the target's port that have carried
 # data.
-busy_queues() { ss -Htin state established "sport = :4420" | grep -o 'bytes_received:[0-9]*' | awk -F: '$2 > 1000000' | wc -l; }
+busy_queues() {
+  ss -Htin state established "sport = :4420" | grep -o 'bytes_received:[0-9]*' |
+    awk -F: '$2 > 1000000' | wc -l
+}
 both_cpus_have_queues() {
   local cpu
-  for cpu in 0 1; do verified "$disk" 4 "${direct[@]}" --cpus_allowed=$cpu --offset=$((cpu * 8))m || return 1; done
+  for cpu in 0 1; do
+    verified "$disk" 4 "${direct[@]}" --cpus_allowed=$cpu --offset=$((cpu * 8))m || return 1
+  done
   echo "$(busy_queues) queues with data"
   [ "$(busy_queues)" = 2 ]
 }
@@ -96,12 +104,14 @@ both_cpus_have_queues() {
 # Packets to an own address pass through lo, whatever becomes of the netdev that has the address:
 # drop them there.
 cut_off() {
-  tc qdisc add dev lo clsact && tc filter add dev lo egress protocol ip u32 match ip dst $second/32 action drop
+  tc qdisc add dev lo clsact &&
+    tc filter add dev lo egress protocol ip u32 match ip dst $second/32 action drop
 }
 rejoin() { tc qdisc delete dev lo clsact; }
 
 torn_down() {
-  nvme_remove_target && until_true 60 path $nvme_address connecting && bounded 60 modprobe -r nvmet-rdma
+  nvme_remove_target && until_true 60 path $nvme_address connecting &&
+    bounded 60 modprobe -r nvmet-rdma
 }
 set_up_again() {
   nvme_make_target && nvme_add_port && until_true 100 path $nvme_address live
@@ -109,14 +119,16 @@ set_up_again() {
 # Without a controller fio gets errors and ends; no process hangs.
 disconnected_under_io() {
   local status=0 before
-  bounded 100 fio --name=cut --filename="$disk" --size=32m --rw=randwrite --bs=16k --time_based --runtime=$((90 * PATIENCE)) "${direct[@]}" >"$WORK/cut" 2>&1 &
+  bounded 100 fio --name=cut --filename="$disk" --size=32m --rw=randwrite --bs=16k --time_based \
+    --runtime=$((90 * PATIENCE)) "${direct[@]}" >"$WORK/cut" 2>&1 &
   fio=$!
   before=$(counter rd0 tx_octets)
   until_true 60 sent_more rd0 "$before" || return 1
   detach || return 1
   wait $fio || status=$?
   cat "$WORK/cut"
-  [ $status != 0 ] && [ $status != 124 ] && [ $status != 137 ] && grep -q "Input/output error\|No such device" "$WORK/cut"
+  [ $status != 0 ] && [ $status != 124 ] && [ $status != 137 ] &&
+    grep -q "Input/output error\|No such device" "$WORK/cut"
 }
 
 # queues OPTIONS COUNT SIZE: a controller with these has COUNT queues, the admin queue included, of
@@ -130,11 +142,13 @@ queues() {
   c=$class/$(controller_at $nvme_address)
   echo "$(cat "$c/queue_count") queues of $(($(cat "$c/sqsize") + 1))"
   [ "$(cat "$c/queue_count")" = "$2" ] && [ "$(cat "$c/sqsize")" = $(($3 - 1)) ] || return 1
-  verified "$disk" 2 --direct=1 --ioengine=libaio --iodepth=32 --numjobs=2 --offset_increment=2m --bsrange=512-64k && detach
+  verified "$disk" 2 --direct=1 --ioengine=libaio --iodepth=32 --numjobs=2 --offset_increment=2m \
+    --bsrange=512-64k && detach
 }
 
 check "a second device" second_device || finish
-check "a target with two ports" eval "nvme_make_target && nvme_add_port && nvme_add_port '' 2 $second" || finish
+check "a target with two ports" \
+  eval "nvme_make_target && nvme_add_port && nvme_add_port '' 2 $second" || finish
 check "port 1 refers to port 2" refer
 check "nvme discover shows the disk and the referral" discovers
 if check "nvme connect-all connects both paths" connects_all; then
@@ -170,7 +184,8 @@ fi
 nvme_remove_port 2
 
 say "the target is torn down and set up again"
-if check "connect" nvme connect "${at[@]}" --traddr=$nvme_address --nqn=$nqn && check "the disk is there" until_true 20 disk_is_there; then
+if check "connect" nvme connect "${at[@]}" --traddr=$nvme_address --nqn=$nqn &&
+  check "the disk is there" until_true 20 disk_is_there; then
   check "I/O runs" start_rounds "$disk" 4 "${direct[@]}"
   check "ports, disks and subsystem are removed, and the target's module unloaded" torn_down
   check "they are made again" set_up_again
@@ -184,7 +199,8 @@ say "queues"
 # queue.
 check "one queue of 16" queues "--nr-io-queues=1 --queue-size=16" 2 16
 check "five queues asked for, of 17" queues "--nr-io-queues=5 --queue-size=17" 3 17
-check "queues for reads, writes and polling, of 127" queues "--nr-io-queues=1 --nr-write-queues=1 --nr-poll-queues=1 --queue-size=127" 4 127
+check "queues for reads, writes and polling, of 127" \
+  queues "--nr-io-queues=1 --nr-write-queues=1 --nr-poll-queues=1 --queue-size=127" 4 127
 check "1024 commands asked for" queues "--nr-io-queues=2 --queue-size=1024" 3 128
 nvme_remove_port
 check "a port that takes 12000 octets in the capsule" nvme_add_port 12000

@@ -9,7 +9,8 @@
 known=$(dirname "$0")/pyverbs.known
 begin "rdma-core's tests"
 tests=/usr/share/doc/rdma-core/tests
-[ -e $tests/run_tests.py ] || skip "$tests is missing: python3-pyverbs, and dpkg has to install documentation"
+[ -e $tests/run_tests.py ] ||
+  skip "$tests is missing: python3-pyverbs, and dpkg has to install documentation"
 load_modules || finish
 # rxe and siw do not support namespaces as iwmpa does, so they run on one host; pyverbs.known has
 # iwmpa's results only. iwmpa's GIDs 0 and 1 are link addresses, by which nobody can connect.
@@ -82,7 +83,8 @@ no_object_left() { ! rdma resource show | grep -qE '(pd|cq|qp|cm_id|mr|ctx|srq) 
 check "the tests run" run_tests
 results >"$WORK/results"
 check "each test's result is understood" all_understood
-[ -z "$of_known" ] || check "all are as known" as_known || sed -n '/^=====/,$p' "$WORK/log" | head -300
+[ -z "$of_known" ] || check "all are as known" as_known ||
+  sed -n '/^=====/,$p' "$WORK/log" | head -300
 [ -z "${KEEP:-}" ] || { cp "$WORK/results" "$KEEP/results"; cp "$WORK/log" "$KEEP/unittest"; }
 cut -f 2 "$WORK/results" | sort | uniq -c
 check "no object is left" until_true 20 no_object_left

@@ -41,6 +41,7 @@ refused "rc_rdma_write_lat: no immediate data" "immediate" measure rc_rdma_write
 refused "rc_rdma_write_bw: no immediate data" "immediate" measure rc_rdma_write_bw
 refused "ud_lat: no unreliable datagrams" "not supported" measure_by_hand ud_lat
 refused "uc_lat: no unreliable connections" "not supported" measure_by_hand uc_lat
-refused "ver_rc_compare_swap: no atomics" "compare and swap|Event rejected" measure ver_rc_compare_swap
+refused "ver_rc_compare_swap: no atomics" "compare and swap|Event rejected" \
+  measure ver_rc_compare_swap
 check "the server ends on qperf's quit command" end_server
 finish

@@ -11,13 +11,15 @@ two_hosts || finish
 
 stream() {
   local program=$1 text=$2 options=$3
-  over_rdma "$program, $text" 120 7471 h2 "$program -b 10.9.0.2 $options" h1 "$program -s 10.9.0.2 $options"
+  over_rdma "$program, $text" 120 7471 h2 "$program -b 10.9.0.2 $options" \
+    h1 "$program -s 10.9.0.2 $options"
 }
 # With poll() the client may end with 16, which is POLLHUP: rstream does not check whether data are
 # available also, and the server shuts down first. It does so when it has verified all data.
 stream_poll() {
   local program=$1
-  over_rdma "$program, poll, verified" 120 7471 h2 "$program -b 10.9.0.2 -T a -T v -S 100000 -I 20 -C 8" \
+  over_rdma "$program, poll, verified" 120 7471 h2 \
+    "$program -b 10.9.0.2 -T a -T v -S 100000 -I 20 -C 8" \
     h1 "$program -s 10.9.0.2 -T a -T v -S 100000 -I 20 -C 8 || [ \$? = 16 ]"
 }
 # rcopy's server runs for ever.
@@ -25,7 +27,8 @@ copy() {
   local server status=0
   bounded 200 ip netns exec h2 rcopy >"$WORK/server" 2>&1 &
   server=$!
-  until_true 20 listening h2 7427 && bounded 180 ip netns exec h1 rcopy "$WORK/file" "10.9.0.2:$WORK/copied" || status=1
+  until_true 20 listening h2 7427 &&
+    bounded 180 ip netns exec h1 rcopy "$WORK/file" "10.9.0.2:$WORK/copied" || status=1
   kill $server
   wait $server
   cmp "$WORK/file" "$WORK/copied" && [ $status = 0 ]

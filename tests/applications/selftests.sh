@@ -7,7 +7,8 @@
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "the kernel's tests of TLS"
 tests=$IWMPA_DIR/build/selftests-$(uname -r)
-[ -x "$tests/net/tls" ] || skip "the tests are missing: scripts/selftests did not build them (build/logs/build-selftests.log)"
+[ -x "$tests/net/tls" ] ||
+  skip "the tests are missing: scripts/selftests did not build them (build/logs/build-selftests.log)"
 modprobe -q tls || skip "this kernel has no TLS sockets"
 
 # tls_tests FILE: writes the results of all tests to FILE.

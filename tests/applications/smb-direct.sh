@@ -9,8 +9,11 @@
 . "$(dirname "$0")/../lib/io.sh"
 begin "SMB Direct"
 modules=$IWMPA_DIR/build/smb-direct-$(uname -r)
-[ -e "$modules/cifs.ko" ] || skip "cifs.ko and ksmbd.ko with SMB Direct are missing: scripts/smb-direct did not build them (build/logs/build-smb-direct.log)"
-for c in ksmbd.mountd mount.cifs fio; do command -v $c >/dev/null || skip "$c is missing: ksmbd-tools, cifs-utils, fio"; done
+[ -e "$modules/cifs.ko" ] ||
+  skip "cifs.ko and ksmbd.ko with SMB Direct are missing: scripts/smb-direct did not build them (build/logs/build-smb-direct.log)"
+for c in ksmbd.mountd mount.cifs fio; do
+  command -v $c >/dev/null || skip "$c is missing: ksmbd-tools, cifs-utils, fio"
+done
 load_modules || finish
 one_host || finish
 
@@ -31,7 +34,8 @@ start_server() { ksmbd.mountd --config="$WORK/ksmbd.conf" && until_true 30 liste
 stop_server() { ksmbd.control -s && until_true 30 not_listening "" $port; }
 start_again() { until_true 60 rmmod ksmbd && load ksmbd && start_server; }
 make_server() {
-  mkdir -p $share $mount_dir && mount -t tmpfs -o size=400m tmpfs $share && chmod 777 $share || return 1
+  mkdir -p $share $mount_dir && mount -t tmpfs -o size=400m tmpfs $share && chmod 777 $share ||
+    return 1
   cat >"$WORK/ksmbd.conf" <<CONF
 [global]
 	netbios name = SERVER
@@ -52,7 +56,8 @@ CONF
   load ksmbd && start_server
 }
 attach() {
-  bounded 90 mount -t cifs -o "rdma,hard,vers=3.1.1,username=root,password=secret,$1" //$address/share $mount_dir &&
+  bounded 90 mount -t cifs -o "rdma,hard,vers=3.1.1,username=root,password=secret,$1" \
+    //$address/share $mount_dir &&
     grep " $mount_dir cifs" /proc/mounts | grep ",rdma"
 }
 detach() { bounded 60 umount $mount_dir; }
@@ -75,7 +80,9 @@ remove_server() { stop_server; umount $share && until_true 60 rmmod ksmbd; }
 
 check "the client's module" load cifs
 check "a server" make_server || { dmesg | tail -20 | details; finish; }
-for counter in tx_sends tx_read_requests tx_writes; do before[$counter]=$(counter rd0 $counter); done
+for counter in tx_sends tx_read_requests tx_writes; do
+  before[$counter]=$(counter rd0 $counter)
+done
 if check "mount" attach cache=strict; then
   check "two queue pairs are connected" test "$(qps | wc -l)" = 2
   qps | details
@@ -92,7 +99,8 @@ if check "mount" attach cache=strict; then
   check "the tree compared below SMB" same_tree $share/tree
   check "the tree compared through SMB" same_tree $mount_dir/tree
   check "8 MiB at random, with checksums" verified $mount_dir/fio 8
-  check "pieces of 512 octets to 1 MiB, past the cache" verified $mount_dir/fio 8 --direct=1 --bsrange=512-1m
+  check "pieces of 512 octets to 1 MiB, past the cache" \
+    verified $mount_dir/fio 8 --direct=1 --bsrange=512-1m
 
   say "while data is written"
   check "I/O runs" start_rounds $mount_dir/rounds 4

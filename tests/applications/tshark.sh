@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # What tshark makes of captures: without Markers it must find as many FPDUs as the devices count,
-# each with a good CRC. suite: applications
+# each with a good CRC.
+# suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/apps.sh"
 . "$(dirname "$0")/../lib/capture.sh"
@@ -12,7 +13,8 @@ load_modules || finish
 two_hosts || finish
 # tshark misses FPDUs when a busy host sends a segment again.
 for host in in1 in2; do
-  $host sysctl -qw net.ipv4.tcp_early_retrans=0 && $host ip route change 10.9.0.0/24 dev wire rto_min 100s || fail "TCP's timers are unchanged"
+  $host sysctl -qw net.ipv4.tcp_early_retrans=0 &&
+    $host ip route change 10.9.0.0/24 dev wire rto_min 100s || fail "TCP's timers are unchanged"
 done
 
 sent() { echo $(($(counter rd1 tx_fpdus) + $(counter rd2 tx_fpdus))); }
@@ -29,7 +31,8 @@ dissected() {
   end_capture 10.9.0.2
   bounded 200 tshark -r "$WORK/pcap" -V >"$WORK/text" 2>/dev/null || fail "tshark fails"
   check "$(found 'Request frame header') startups" test "$(found 'Request frame header')" != 0
-  check "... and their Replies" test "$(found 'Request frame header')" = "$(found 'Reply frame header')"
+  check "... and their Replies" \
+    test "$(found 'Request frame header')" = "$(found 'Reply frame header')"
 }
 
 say "without Markers"

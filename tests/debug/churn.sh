@@ -14,7 +14,8 @@ mount_cgroups memory || fail "no memory cgroups"
 # Two more hosts, h3 and h4, whose devices rd3 and rd4 come and go.
 more_hosts() {
   local h
-  ip netns add h3 && ip netns add h4 && ip link add wire netns h3 type veth peer name wire netns h4 || return 1
+  ip netns add h3 && ip netns add h4 &&
+    ip link add wire netns h3 type veth peer name wire netns h4 || return 1
   for h in 3 4; do
     ip -n h$h link set lo up
     ip -n h$h link set wire up
@@ -39,18 +40,29 @@ ended() { # PID WHAT
 pick() { shuf -n 1 -e -- "$@"; }
 
 # --- the kinds of events; each repeats until the end, and writes a line for each turn ---
-until_the_end() { while [ ! -e "$WORK/end" ]; do "$@" || { echo "$* failed" >>"$WORK/faults"; return; }; echo "$1" >>"$WORK/turns"; done; }
+until_the_end() {
+  while [ ! -e "$WORK/end" ]; do
+    "$@" || { echo "$* failed" >>"$WORK/faults"; return; }
+    echo "$1" >>"$WORK/turns"
+  done
+}
 
 connections() {
-  bounded 400 verbs-test run abortive both-disconnect graceful reject server-goes client-goes many-connections cycles --count 20 \
-    --addr 10.9.0.2 --server-ns h2 --client-ns h1 >"$WORK/connections" 2>&1 || { cat "$WORK/connections" >>"$WORK/faults"; return 1; }
+  bounded 400 verbs-test run abortive both-disconnect graceful reject server-goes client-goes \
+    many-connections cycles --count 20 \
+    --addr 10.9.0.2 --server-ns h2 --client-ns h1 >"$WORK/connections" 2>&1 ||
+    { cat "$WORK/connections" >>"$WORK/faults"; return 1; }
 }
 errors() {
-  bounded 400 verbs-test run error-under-load deregister deregister-many deregister-source cq-overflow cq-overflow-receives cq-overflow-destroy \
-    wrong-rkey bounds integrity --seed $RANDOM --addr 10.9.0.2 --server-ns h2 --client-ns h1 >"$WORK/errors" 2>&1 ||
+  bounded 400 verbs-test run error-under-load deregister deregister-many deregister-source \
+    cq-overflow cq-overflow-receives cq-overflow-destroy \
+    wrong-rkey bounds integrity --seed $RANDOM \
+    --addr 10.9.0.2 --server-ns h2 --client-ns h1 >"$WORK/errors" 2>&1 ||
     { cat "$WORK/errors" >>"$WORK/faults"; return 1; }
 }
-connected_or_gone() { gone "$1" || ip netns exec h3 ss -Htn state established dport = :7480 | grep -q .; }
+connected_or_gone() {
+  gone "$1" || ip netns exec h3 ss -Htn state established dport = :7480 | grep -q .
+}
 # removal: a transfer between h3 and h4, during which its link, netdev, namespace or socket is
 # removed.
 removal() {
@@ -76,7 +88,8 @@ pressure() {
   local group=/sys/fs/cgroup/churn pid
   mkdir -p $group && pick 4M 6M 8M 12M >$group/memory.max
   patient bash -c "echo \$\$ >$group/cgroup.procs
-    exec verbs-test run bulk many-connections deregister-many --addr 10.9.0.2 --server-ns h2 --client-ns h1" >/dev/null 2>&1 & pid=$!
+    exec verbs-test run bulk many-connections deregister-many --addr 10.9.0.2 --server-ns h2 --client-ns h1" >/dev/null 2>&1 &
+  pid=$!
   ended $pid "a program without memory"
   until_true 60 rmdir $group >/dev/null
 }
@@ -99,7 +112,9 @@ processors() {
 }
 
 say "each kind of event once, which fills caches"
-for thing in connections errors removal pressure killing processors; do $thing || fail "$thing: $(tail -3 "$WORK/faults" 2>/dev/null)"; done
+for thing in connections errors removal pressure killing processors; do
+  $thing || fail "$thing: $(tail -3 "$WORK/faults" 2>/dev/null)"
+done
 # shellcheck disable=SC2154 # scenario.sh's
 [ "$failures" = 0 ] || finish
 remember
@@ -110,7 +125,10 @@ until_true 60 listening h2 7480 || fail "the server does not listen"
 ip netns exec h1 rdma-stream connect 10.9.0.2 7480 --seconds "$CHURN_SECONDS" >"$WORK/client" 2>&1 &
 client=$!
 things=()
-for thing in connections errors removal pressure killing processors; do until_the_end $thing & things+=($!); done
+for thing in connections errors removal pressure killing processors; do
+  until_the_end $thing &
+  things+=($!)
+done
 wait $client
 client_status=$?
 touch "$WORK/end"

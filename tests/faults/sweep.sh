@@ -7,11 +7,15 @@ set -u
 cd "$(dirname "$0")" || exit
 modules=$1 status=0; shift
 for netdev in wire:8 wire2:9; do
-  ip link add "${netdev%:*}" type dummy && ip link set "${netdev%:*}" up && ip addr add "10.${netdev#*:}.0.1/24" dev "${netdev%:*}" || exit
+  ip link add "${netdev%:*}" type dummy && ip link set "${netdev%:*}" up &&
+    ip addr add "10.${netdev#*:}.0.1/24" dev "${netdev%:*}" || exit
 done
 dmesg -n 1 # thousands of stacks: keep them in the log, off the console
-"$IWMPA_DIR/build/tools/faults/fault-sweep" run "$@" --modules "$modules" --known known --log "$VMOUT/kernel.log" --sites "$VMOUT/sites.tsv" || status=$?
+"$IWMPA_DIR/build/tools/faults/fault-sweep" run "$@" --modules "$modules" --known known \
+  --log "$VMOUT/kernel.log" --sites "$VMOUT/sites.tsv" || status=$?
 dmesg -C
-for netdev in wire wire2; do timeout $((30 * PATIENCE)) ip link delete $netdev || { echo "$netdev is held"; status=1; }; done
+for netdev in wire wire2; do
+  timeout $((30 * PATIENCE)) ip link delete $netdev || { echo "$netdev is held"; status=1; }
+done
 dmesg >>"$VMOUT/kernel.log"
 exit $status

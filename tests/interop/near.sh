@@ -23,7 +23,8 @@ good() { book ok "$1"; }
 # known KIND TEXT: whether tests/interop/known lists this result as a difference of siw; prints the
 # reason.
 known() {
-  awk -F '\t+' -v k="$1" -v c="$combination" -v t="$2" '$0 !~ /^(#|$)/ && c ~ $1 && t ~ $2 && k == $3 { print $4; found = 1; exit }
+  awk -F '\t+' -v k="$1" -v c="$combination" -v t="$2" \
+    '$0 !~ /^(#|$)/ && c ~ $1 && t ~ $2 && k == $3 { print $4; found = 1; exit }
     END { exit !found }' "$(dirname "$0")/known"
 }
 fail() {
@@ -52,7 +53,8 @@ both_state() {
 # pair TEXT SECONDS PORT SERVER CLIENT: runs the server in the far guest and the client here. Both
 # must succeed. perftest may need more than one START.
 pair() {
-  local text=$1 limit=$2 port=$3 server=$4 client=$5 start=${6:-1} spid status=0 server_status=0 reason
+  local text=$1 limit=$2 port=$3 server=$4 client=$5 start=${6:-1} spid status=0 server_status=0 \
+    reason
   if reason=$(known never "$text"); then
     book skip "$text ($reason)"
     return 0
@@ -77,7 +79,10 @@ pair() {
   wait $spid || server_status=$?
   if perftest_again "$start" $status "$WORK/client"; then
     say "$text: perftest's client did not wait for its server: both are started again"
-    until_true 30 far "not_listening '' $port" || { fail "$text: port $port stays taken"; return 1; }
+    until_true 30 far "not_listening '' $port" || {
+      fail "$text: port $port stays taken"
+      return 1
+    }
     pair "${@:1:5}" $((start + 1))
     return
   fi
@@ -108,22 +113,29 @@ capture_end() {
 
 startup() { # CRC MTU
   capture_begin
-  pair "rping, 30 rounds of 20,000 octets, verified" 60 7174 "rping -s -a $far -V -C 30 -S 20000" "rping -c -a $far -V -C 30 -S 20000"
+  pair "rping, 30 rounds of 20,000 octets, verified" 60 7174 "rping -s -a $far -V -C 30 -S 20000" \
+    "rping -c -a $far -V -C 30 -S 20000"
   check "the wire: FPDUs, CRC as agreed, segments for the MTU" capture_end "$1" "$2"
 }
 server_first() {
-  pair "ucmatose, 20 connections whose server sends first" 60 7472 "ucmatose -p 7472 -b $far -c 20" "ucmatose -p 7472 -s $far -c 20"
+  pair "ucmatose, 20 connections whose server sends first" 60 7472 \
+    "ucmatose -p 7472 -b $far -c 20" "ucmatose -p 7472 -s $far -c 20"
 }
 programs() {
   startup "$@"
-  pair "rping, IPv6, wildcard listener" 60 7174 "rping -s -a :: -V -C 10" "rping -c -a $far6 -V -C 10"
+  pair "rping, IPv6, wildcard listener" 60 7174 "rping -s -a :: -V -C 10" \
+    "rping -c -a $far6 -V -C 10"
   # Not with -e: over iWARP perftest grants receive credits by RDMA WRITE, which does not wake up a
   # sleeping program.
-  pair "ib_send_bw" 90 18515 "ib_send_bw -R -F -d rd0 -n 100 -s 65536" "ib_send_bw -R -F -d rd0 -n 100 -s 65536 $far"
-  pair "ib_write_bw" 90 18515 "ib_write_bw -R -F -d rd0 -n 100 -s 65536" "ib_write_bw -R -F -d rd0 -n 100 -s 65536 $far"
-  pair "ib_read_bw" 90 18515 "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536" "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536 $far"
+  pair "ib_send_bw" 90 18515 "ib_send_bw -R -F -d rd0 -n 100 -s 65536" \
+    "ib_send_bw -R -F -d rd0 -n 100 -s 65536 $far"
+  pair "ib_write_bw" 90 18515 "ib_write_bw -R -F -d rd0 -n 100 -s 65536" \
+    "ib_write_bw -R -F -d rd0 -n 100 -s 65536 $far"
+  pair "ib_read_bw" 90 18515 "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536" \
+    "ib_read_bw -R -F -e -d rd0 -n 100 -s 65536 $far"
   server_first
-  pair "rstream" 10 7471 "rstream -b $far -S 65536 -I 10 -C 10" "rstream -s $far -S 65536 -I 10 -C 10"
+  pair "rstream" 10 7471 "rstream -b $far -S 65536 -I 10 -C 10" \
+    "rstream -s $far -S 65536 -I 10 -C 10"
 }
 
 # iwmpa-peer, as users run it: on the other side it needs only a program that accepts. With siw,
@@ -133,10 +145,12 @@ programs() {
 peer() {
   local options=()
   [ "$theirs" = iwmpa ] || mapfile -t options < <(echo --siw && iwmpa-peer --list |
-    awk 'FNR == NR { if (sub("/initiator", "", $1)) known[$1] = 1; next } /^startup-/ && !($1 in known) { print $1 }' "$(dirname "$0")/../siw/known" -)
+    awk 'FNR == NR { if (sub("/initiator", "", $1)) known[$1] = 1; next } /^startup-/ && !($1 in known) { print $1 }' \
+      "$(dirname "$0")/../siw/known" -)
   far "rping -s -P -a $far >/dev/null 2>&1 &" # until it is killed
   check "iwmpa-peer: a listener there" until_true 30 far "listening '' 7174" || return 1
-  check "iwmpa-peer: its cases" bounded 300 iwmpa-peer "${options[@]}" --target "$far:7174" && tail -1 "$WORK/out"
+  check "iwmpa-peer: its cases" bounded 300 iwmpa-peer "${options[@]}" --target "$far:7174" &&
+    tail -1 "$WORK/out"
   far "killall -q rping"
 }
 

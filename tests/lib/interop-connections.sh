@@ -36,7 +36,8 @@ event() { field "$1" "event=$2" "$3"; }
 # connected [OPTIONS [OPTIONS]]: makes a connection, with the options of this side and of the other.
 connected() {
   from_now
-  ask there "listen $far 7480" && ask here "connect $far 7480 ${1:-}" && says there 'event=CONNECT_REQUEST' || return 1
+  ask there "listen $far 7480" && ask here "connect $far 7480 ${1:-}" &&
+    says there 'event=CONNECT_REQUEST' || return 1
   ask there "accept ${2:-}" && says here 'event=ESTABLISHED' && says there 'event=ESTABLISHED'
 }
 all_reset() { from_now && ask here reset && ask there reset; }
@@ -44,7 +45,8 @@ all_reset() { from_now && ask here reset && ask there reset; }
 # carries OCTETS: whether Private Data of the Request and of the Reply arrive unchanged.
 carries() {
   connected "pd=$(hex "$1")" "pd=$(hex "$1")" || return 1
-  [ "$(event there CONNECT_REQUEST pd)" = "$(hex "$1")" ] && [ "$(event here ESTABLISHED pd)" = "$(hex "$1")" ]
+  [ "$(event there CONNECT_REQUEST pd)" = "$(hex "$1")" ] &&
+    [ "$(event here ESTABLISHED pd)" = "$(hex "$1")" ]
 }
 # traffic: SENDs both ways, a WRITE to the other side, a READ back; compares the contents by
 # checksums.
@@ -67,8 +69,10 @@ disconnects() {
 # refuses: a refusal carries Private Data.
 refuses() {
   from_now
-  ask there "listen $far 7480" && ask here "connect $far 7480" && says there 'event=CONNECT_REQUEST' || return 1
-  ask there "reject pd=$(hex 20)" && says here 'event=REJECTED' && [ "$(event here REJECTED pd)" = "$(hex 20)" ]
+  ask there "listen $far 7480" && ask here "connect $far 7480" &&
+    says there 'event=CONNECT_REQUEST' || return 1
+  ask there "reject pd=$(hex 20)" && says here 'event=REJECTED' &&
+    [ "$(event here REJECTED pd)" = "$(hex 20)" ]
 }
 # depths: the READ depths of the connection are not larger than those that this side asked for.
 depths() {
@@ -89,7 +93,8 @@ terminated() {
   read) ask "$from" "read 100 $((rkey ^ 0x5500)) $addr" ;;
   esac
   if ! says "$from" 'event=DISCONNECTED' || ! says "$other" 'event=DISCONNECTED' ||
-    { [ "$what" = read ] && ! says "$from" 'op=(READ|WRITE|SEND|LOCAL_INV|OPCODE_[0-9]+) status=[^S]'; }; then
+    { [ "$what" = read ] &&
+      ! says "$from" 'op=(READ|WRITE|SEND|LOCAL_INV|OPCODE_[0-9]+) status=[^S]'; }; then
     echo "here:"; lines_of here; echo "there:"; lines_of there
     return 1
   fi
@@ -102,9 +107,11 @@ late() {
   from_now
   ask "$to" "info 0" || return 1
   rkey=$(field "$to" mr=0 rkey) addr=$(field "$to" mr=0 addr)
-  ask "$from" "send 3000 8" && ask "$from" "read 5000 $rkey $addr" && until_true 30 waited_at "$to" "$waited" || return 1
+  ask "$from" "send 3000 8" && ask "$from" "read 5000 $rkey $addr" &&
+    until_true 30 waited_at "$to" "$waited" || return 1
   ! heard "$to" 'event=DISCONNECTED' && ! heard "$from" 'op=READ' || return 1
-  ask "$to" "recv 1" && says "$to" 'op=RECV status=SUCCESS bytes=3000' && says "$from" 'op=READ status=SUCCESS' || return 1
+  ask "$to" "recv 1" && says "$to" 'op=RECV status=SUCCESS bytes=3000' &&
+    says "$from" 'op=READ status=SUCCESS' || return 1
   ask "$to" "sum 0 0 5000" | grep " sum=$(field "$from" op=READ sum)\$"
 }
 waits_at() { if [ "$1" = here ]; then counter rd0 rx_waits; else far 'counter rd0 rx_waits'; fi; }
@@ -119,7 +126,8 @@ connections() {
   local octets what
   check "rdma-target on both sides" targets || return 1
   for octets in 0 200 251 255; do
-    check "Private Data: $octets octets each way" carries $octets && check "... and data, compared" traffic
+    check "Private Data: $octets octets each way" carries $octets &&
+      check "... and data, compared" traffic
     check "... reset" all_reset
   done
   check "a refusal with Private Data" refuses
@@ -131,16 +139,19 @@ connections() {
   check "the other side disconnects" eval 'connected && disconnects there here'
   all_reset >/dev/null
   for what in stag bounds read; do
-    check "Terminate: $what, by the other side's receiver" eval "connected && terminated $what here there"
+    check "Terminate: $what, by the other side's receiver" \
+      eval "connected && terminated $what here there"
     all_reset >/dev/null
     # The Initiator must send first.
-    check "Terminate: $what, by this side's receiver" eval "connected && traffic && terminated $what there here"
+    check "Terminate: $what, by this side's receiver" \
+      eval "connected && traffic && terminated $what there here"
     all_reset >/dev/null
   done
   may_wait 600000
   for what in "there here $mine" "here there $theirs"; do
     [[ $what == *iwmpa ]] || continue # siw ends the connection
-    check "a receive that is late: ${what% *}" eval "connected recvs=1 recvs=1 && traffic && late ${what% *}"
+    check "a receive that is late: ${what% *}" \
+      eval "connected recvs=1 recvs=1 && traffic && late ${what% *}"
     all_reset >/dev/null
   done
   may_wait 10000
@@ -159,7 +170,8 @@ stream_begin() {
 }
 stream_ends() { # in both guests
   until_true 60 bash -c "! kill -0 $stream 2>/dev/null" && cat "$WORK/stream" || return 1
-  until_true 60 far '! kill -0 $(cat /run/stream.pid) 2>/dev/null' && far 'cat /run/stream; ! grep -q changed /run/stream'
+  until_true 60 far '! kill -0 $(cat /run/stream.pid) 2>/dev/null' &&
+    far 'cat /run/stream; ! grep -q changed /run/stream'
 }
 stream_kill() {
   kill -9 $stream
@@ -197,7 +209,8 @@ removals() { # CRC MTU
 death() {
   local tries
   check "NVMe: a target there" far nvme_serve || return 1
-  check "NVMe: attach, 1 s keep-alive" nvme_attach keep_alive_tmo=1,ctrl_loss_tmo=3,reconnect_delay=1 || return 1
+  check "NVMe: attach, 1 s keep-alive" \
+    nvme_attach keep_alive_tmo=1,ctrl_loss_tmo=3,reconnect_delay=1 || return 1
   check "a transfer" stream_begin || return 1
   dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=1000 oflag=direct status=none 2>/dev/null &
   writer=$!
@@ -205,9 +218,11 @@ death() {
   echo 4 >/proc/sys/net/ipv4/tcp_retries2 # the default of 15 takes a quarter of an hour
   far die >/dev/null 2>&1 & # it does not answer
   far_died=yes
-  check "NVMe notices by its keep-alive, and gives up" until_true 180 bash -c '! ls /sys/class/nvme/nvme* 2>/dev/null | grep -q .'
+  check "NVMe notices by its keep-alive, and gives up" \
+    until_true 180 bash -c '! ls /sys/class/nvme/nvme* 2>/dev/null | grep -q .'
   check "... the writer ends" until_true 60 bash -c "! kill -0 $writer 2>/dev/null"
-  check "a program notices by TCP's retransmissions" until_true 60 bash -c "! kill -0 $stream 2>/dev/null"
+  check "a program notices by TCP's retransmissions" \
+    until_true 60 bash -c "! kill -0 $stream 2>/dev/null"
   echo "$tries" >/proc/sys/net/ipv4/tcp_retries2
   check "released here" eval 'nvme_release && down'
 }

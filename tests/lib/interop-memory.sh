@@ -30,14 +30,16 @@ reclaimed_more_than() {
 # Writes a file and reads it back, with a checksum for each piece. The file is larger than the
 # available memory.
 written_and_verified() {
-  bounded 500 fio --name=memory --filename=$mount_dir/big --size="$1m" --rw=randwrite --bsrange=4k-128k --verify=crc32c \
+  bounded 500 fio --name=memory --filename=$mount_dir/big --size="$1m" --rw=randwrite \
+    --bsrange=4k-128k --verify=crc32c \
     --verify_fatal=1 --ioengine=psync --end_fsync=1 --fallocate=none --thread
 }
 
 memory() {
   local before
   check "NFS: a server there" far nfs_serve || { far nfs_unserve; return 1; }
-  if check "NFS 4.2: mount over RDMA" eval 'nfs_attach 4.2 && nfs_over_rdma'; then # a hard mount, because I/O may take long
+  # a hard mount, because I/O may take long
+  if check "NFS 4.2: mount over RDMA" eval 'nfs_attach 4.2 && nfs_over_rdma'; then
     before=$(reclaimed)
     check "160 MiB of memory are left" short_of_memory 160
     check "256 MiB written through the page cache, and compared" written_and_verified 256

@@ -13,7 +13,9 @@ mkdir -p $store $mount_dir
 
 nfs_serve() { nfs_make_server 400m; }
 nfs_unserve() { nfs_remove_server && bounded 60 modprobe -r nfsv3 nfsv4 nfsd rpcrdma; }
-nfs_mount() { modprobe -a rpcrdma nfsv3 nfsv4 && nfs_attach "$1" rw,soft,timeo=100 && nfs_over_rdma; }
+nfs_mount() {
+  modprobe -a rpcrdma nfsv3 nfsv4 && nfs_attach "$1" rw,soft,timeo=100 && nfs_over_rdma
+}
 nfs_release() { bounded 60 modprobe -r nfsv3 nfsv4 rpcrdma; }
 
 nvme_serve() { nvme_make_target && nvme_add_port; }
@@ -69,7 +71,8 @@ blocks_travel() {
   dd if=/dev/urandom of=$store/data bs=1M count=4 status=none
   bounded 90 dd if=$store/data of="$disk" bs="$2" oflag=direct status=none || return 1
   same_there $store/data "$("$1_store")" || return 1
-  bounded 90 dd if="$disk" of=$store/back bs="$2" count=$((data / $2)) iflag=direct status=none || return 1
+  bounded 90 dd if="$disk" of=$store/back bs="$2" count=$((data / $2)) iflag=direct status=none ||
+    return 1
   cmp $store/data $store/back
 }
 # filesystem_travels ULP: makes and mounts a file system, writes a file, mounts again, compares the

@@ -17,7 +17,9 @@ name_nic() {
     [ "$(cat "$file")" = "$1" ] || continue
     shift
     ip link set "$(basename "${file%/address}")" name "$name" up || return 1
-    for a; do ip addr add "$a" dev "$name" nodad 2>/dev/null || ip addr add "$a" dev "$name" || return 1; done
+    for a; do
+      ip addr add "$a" dev "$name" nodad 2>/dev/null || ip addr add "$a" dev "$name" || return 1
+    done
     return 0
   done
   return 1
@@ -29,7 +31,8 @@ network() {
   load_prerequisites
   modprobe virtio_net || return 1
   name_nic control 52:54:00:00:02:0$1 10.99.0.$1/24 || return 1
-  name_nic wire 52:54:00:00:01:0$1 10.9.0.$1/24 fd09::$1/64 && ethtool -K wire gro off # so that captures show the segments as they arrive
+  # so that captures show the segments as they arrive
+  name_nic wire 52:54:00:00:01:0$1 10.9.0.$1/24 fd09::$1/64 && ethtool -K wire gro off
 }
 
 # up KIND CRC MTU: makes this guest's device, rd0, on the wire. KIND: iwmpa or siw. CRC: Y, N, or a
@@ -43,7 +46,9 @@ up() {
   only) variant=mended1 crc=N ;;
   esac
   case $1 in
-  iwmpa) insmod "$INTEROP_MODULES/mpa.ko" crc=$crc && insmod "$INTEROP_MODULES/iwmpa.ko" || return 1 ;;
+  iwmpa)
+    insmod "$INTEROP_MODULES/mpa.ko" crc=$crc && insmod "$INTEROP_MODULES/iwmpa.ko" || return 1
+    ;;
   siw) insmod "$INTEROP_SIW/siw-$variant/siw.ko" || return 1 ;;
   esac
   rdma link add rd0 type "$1" netdev wire

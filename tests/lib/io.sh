@@ -12,7 +12,8 @@ as=()
 # in the server's folder DIR, and then what the client reads after it has dropped its cache.
 write_and_read() {
   dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
-  bounded 90 "${as[@]}" dd if="$WORK/data" of="$mount_dir/data" bs="$1" conv=fsync status=none || return 1
+  bounded 90 "${as[@]}" dd if="$WORK/data" of="$mount_dir/data" bs="$1" conv=fsync status=none ||
+    return 1
   cmp "$WORK/data" "$2/data" || return 1
   forget_cache
   bounded 90 "${as[@]}" cmp "$WORK/data" "$mount_dir/data"
@@ -22,16 +23,20 @@ write_and_read() {
 # and removes them.
 many_files() {
   local d=$mount_dir/d there=$1/d
-  bounded 200 "${as[@]}" bash -c "mkdir $d && for i in {1..200}; do echo \$i >$d/\$i; done" || return 1
-  [ "$(find $there -type f | wc -l)" = 200 ] && [ "$(cat $there/{1..200} | md5sum)" = "$(seq 200 | md5sum)" ] || return 1
-  bounded 200 "${as[@]}" bash -c "for i in {1..200}; do mv $d/\$i $d/x\$i; done; rm -r $d" && [ ! -e $there ]
+  bounded 200 "${as[@]}" bash -c "mkdir $d && for i in {1..200}; do echo \$i >$d/\$i; done" ||
+    return 1
+  [ "$(find $there -type f | wc -l)" = 200 ] &&
+    [ "$(cat $there/{1..200} | md5sum)" = "$(seq 200 | md5sum)" ] || return 1
+  bounded 200 "${as[@]}" bash -c "for i in {1..200}; do mv $d/\$i $d/x\$i; done; rm -r $d" &&
+    [ ! -e $there ]
 }
 
 # verified FILE MIB [FIO-ARGUMENT...]: writes and reads FILE with fio (at random by default), in
 # pieces of 4 to 128 KiB, each with its checksum. Then it reads all that it has written once more.
 verified() {
   local file=$1 mib=$2; shift 2
-  bounded 400 fio --name=verified --filename="$file" --size="${mib}m" --rw=randrw --bsrange=4k-128k --verify=crc32c --verify_fatal=1 \
+  bounded 400 fio --name=verified --filename="$file" --size="${mib}m" --rw=randrw \
+    --bsrange=4k-128k --verify=crc32c --verify_fatal=1 \
     --fallocate=none --thread "$@"
 }
 
@@ -53,7 +58,9 @@ enough_rounds() { [ -e "$WORK/broken" ] || [ "$(wc -l <"$WORK/rounds")" -ge "$1"
 no_round_failed() { [ ! -e "$WORK/broken" ] || { cat "$WORK/rounds.log"; return 1; }; }
 # goes_on [ROUNDS]: waits until ROUNDS more rounds have passed. Of two, the default, the second has
 # begun after the call.
-goes_on() { until_true 150 enough_rounds $(($(wc -l <"$WORK/rounds") + ${1:-2})) && no_round_failed; }
+goes_on() {
+  until_true 150 enough_rounds $(($(wc -l <"$WORK/rounds") + ${1:-2})) && no_round_failed
+}
 stop_rounds() {
   touch "$WORK/stop"
   wait $rounds
@@ -63,7 +70,8 @@ stop_rounds() {
 # connections_die PORT [COUNT]: both ends of PORT's TCP connections, COUNT at least, end at once, as
 # if a middlebox had forgotten them.
 connections_die() {
-  ss -K -t state established "( sport = :$1 or dport = :$1 )" >"$WORK/killed" && [ "$(grep -c ":$1\b" "$WORK/killed")" -ge "${2:-1}" ] ||
+  ss -K -t state established "( sport = :$1 or dport = :$1 )" >"$WORK/killed" &&
+    [ "$(grep -c ":$1\b" "$WORK/killed")" -ge "${2:-1}" ] ||
     { cat "$WORK/killed"; return 1; }
 }
 

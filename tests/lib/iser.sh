@@ -65,13 +65,16 @@ iser_attach() {
 # that moment: switch it off. A kernel without power management does not have the file.
 iscsi_no_power_management() {
   local control
-  for control in /sys/class/iscsi_session/session*/device/target*/power/control; do [ ! -e "$control" ] || echo on >"$control" || return 1; done
+  for control in /sys/class/iscsi_session/session*/device/target*/power/control; do
+    [ ! -e "$control" ] || echo on >"$control" || return 1
+  done
 }
 iser_detach() { bounded 60 iscsiadm -m node -T $target -p $portal -I iser -u; }
 # iscsi_disk_of TRANSPORT: prints the disk of the session over iser or tcp.
 iscsi_disk_of() {
   iscsiadm -m session -P 3 2>/dev/null |
-    awk -v t="$1" '/Iface Transport:/ { on = $3 == t } on && /Attached scsi disk/ { print "/dev/" $4; exit }'
+    awk -v t="$1" \
+      '/Iface Transport:/ { on = $3 == t } on && /Attached scsi disk/ { print "/dev/" $4; exit }'
 }
 iscsi_has_disk() { [ -b "$(iscsi_disk_of "$1")" ]; }
 

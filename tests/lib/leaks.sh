@@ -5,9 +5,19 @@
 
 # Memory that TCP keeps for a minute after a connection has ended, or that RCU frees later, is not a
 # leak.
-no_time_wait() { local h; for h in $(ip netns list | awk '{ print $1 }'); do ip netns exec "$h" ss -Hta state time-wait; done | awk 'END { exit NR > 0 }'; }
+no_time_wait() {
+  local h
+  for h in $(ip netns list | awk '{ print $1 }'); do
+    ip netns exec "$h" ss -Hta state time-wait
+  done | awk 'END { exit NR > 0 }'
+}
 # without_time_wait HOST...: TCP of these ends its connections at once.
-without_time_wait() { local h; for h; do ip netns exec "$h" sysctl -qw net.ipv4.tcp_max_tw_buckets=0 || fail "$h keeps TIME_WAIT"; done; }
+without_time_wait() {
+  local h
+  for h; do
+    ip netns exec "$h" sysctl -qw net.ipv4.tcp_max_tw_buckets=0 || fail "$h keeps TIME_WAIT"
+  done
+}
 settle() { until_true 90 no_time_wait || fail "TIME_WAIT sockets do not go"; }
 # steady: has unreclaimed memory stopped falling since the last call?
 steady() {
@@ -24,9 +34,18 @@ drop_caches() {
   echo 3 >/proc/sys/vm/drop_caches
   for cache in /sys/kernel/slab/*; do [ -L "$cache" ] || echo 1 >"$cache/shrink"; done
 }
-unreclaimed() { awk '/^SUnreclaim:|^KernelStack:|^PageTables:|^VmallocUsed:/ { s += $2 } END { print s }' /proc/meminfo; }
-references() { awk '$1 ~ /^(mpa|iwmpa|siw|ib_core|rdma_cm|iw_cm|ib_uverbs)$/ { print $1, $3 }' /proc/modules | sort; }
-tcp_in_use() { { in1 cat /proc/net/sockstat; in2 cat /proc/net/sockstat; } | awk '/^TCP:/ { s += $3 } END { print s }'; }
+unreclaimed() {
+  awk '/^SUnreclaim:|^KernelStack:|^PageTables:|^VmallocUsed:/ { s += $2 } END { print s }' \
+    /proc/meminfo
+}
+references() {
+  awk '$1 ~ /^(mpa|iwmpa|siw|ib_core|rdma_cm|iw_cm|ib_uverbs)$/ { print $1, $3 }' /proc/modules |
+    sort
+}
+tcp_in_use() {
+  { in1 cat /proc/net/sockstat; in2 cat /proc/net/sockstat; } |
+    awk '/^TCP:/ { s += $3 } END { print s }'
+}
 
 remember() {
   settle
@@ -41,7 +60,10 @@ no_growth() {
   local grown
   drop_caches
   grown=$(($(unreclaimed) - leak_memory))
-  [ $grown -lt "$2" ] || { echo "memory that cannot be reclaimed: $leak_memory KiB before, $grown KiB more after"; return 1; }
+  [ $grown -lt "$2" ] || {
+    echo "memory that cannot be reclaimed: $leak_memory KiB before, $grown KiB more after"
+    return 1
+  }
   cat /proc/slabinfo >"$WORK/slab1"
   awk -v most="$1" 'NR == FNR { if (FNR > 2) n[$1] = $2; next }
     FNR > 2 && $2 - n[$1] >= most + ($5 >= most ? $5 : 0) { print $1 ": " n[$1] " -> " $2 " objects"; bad = 1 } END { exit bad }' \
@@ -55,7 +77,9 @@ no_growth() {
 nothing_left() {
   settle
   check "the same module references" test "$leak_refs" = "$(references)"
-  check "no QP, CQ, MR, PD or connection id is left" bash -c '! rdma resource show | grep -E "(qp|cq|mr|cm_id) [1-9]"'
+  check "no QP, CQ, MR, PD or connection id is left" \
+    bash -c '! rdma resource show | grep -E "(qp|cq|mr|cm_id) [1-9]"'
   check "the same number of TCP sockets" test "$leak_tcp" = "$(tcp_in_use)"
-  [ -e /sys/kernel/debug/kmemleak ] || check "no cache has grown by $1 objects, and memory not by $2 KiB" until_true 6 no_growth "$@"
+  [ -e /sys/kernel/debug/kmemleak ] ||
+    check "no cache has grown by $1 objects, and memory not by $2 KiB" until_true 6 no_growth "$@"
 }

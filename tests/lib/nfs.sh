@@ -65,7 +65,8 @@ nfs_make_server() {
   "${in_server[@]}" mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs || return 1
   [ ${#in_server[@]} = 0 ] || nfs_start_nfsdcld || return 1
   "${in_server[@]}" bash -c "rpcbind -w 2>/dev/null || rpcbind"
-  "${in_server[@]}" exportfs -o rw,no_root_squash,no_subtree_check,fsid=0 "*:$export_dir" || return 1
+  "${in_server[@]}" exportfs -o rw,no_root_squash,no_subtree_check,fsid=0 "*:$export_dir" ||
+    return 1
   "${in_server[@]}" rpc.mountd || return 1
   nfs_start && nfs_end_grace
 }
@@ -73,16 +74,21 @@ nfs_remove_server() {
   nfs_stop
   "${in_server[@]}" exportfs -ua
   killall -q rpc.mountd rpcbind rpc.statd nfsdcld
-  umount $export_dir /proc/fs/nfsd && until_true 20 umount /run/rpc_pipefs # nfsdcld keeps it busy until it has ended
+  # nfsdcld keeps it busy until it has ended
+  umount $export_dir /proc/fs/nfsd && until_true 20 umount /run/rpc_pipefs
 }
 
 # nfs_attach VERSION [OPTIONS]
 nfs_attach() {
   local version=$1 options=${2:-rw} path=/
   if [ "$version" = 3 ]; then path=$export_dir options+=,nolock; fi
-  bounded 90 "${in_client[@]}" mount -t nfs -o "vers=$version,proto=rdma,port=20049,$options" "$server_address:$path" $mount_dir
+  bounded 90 "${in_client[@]}" mount -t nfs -o "vers=$version,proto=rdma,port=20049,$options" \
+    "$server_address:$path" $mount_dir
 }
-nfs_over_rdma() { awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats | grep -q rdma; }
+nfs_over_rdma() {
+  awk -v d=$mount_dir '$5 == d { on = 1 } on && /xprt:/ { print $2; exit }' /proc/self/mountstats |
+    grep -q rdma
+}
 
 # restart_under_io: the server restarts while programs write the same 24 MiB again and again, a
 # piece after the other.
@@ -99,7 +105,8 @@ restart_under_io() {
 }
 write_until_stopped() {
   until [ -e "$WORK/stopped" ]; do
-    bounded 180 "${as[@]}" dd if="$WORK/data" of=$mount_dir/again bs=32k oflag=dsync conv=notrunc status=none || return
+    bounded 180 "${as[@]}" dd if="$WORK/data" of=$mount_dir/again bs=32k oflag=dsync conv=notrunc \
+      status=none || return
   done
 }
 

@@ -2,7 +2,8 @@
 # Sourced by the NVMe scenarios: the kernel's target and host (neither supports network namespaces).
 # shellcheck shell=bash
 
-nvmet=/sys/kernel/config/nvmet nqn=iwmpa-test subsystem=/sys/kernel/config/nvmet/subsystems/iwmpa-test
+nvmet=/sys/kernel/config/nvmet nqn=iwmpa-test \
+  subsystem=/sys/kernel/config/nvmet/subsystems/iwmpa-test
 nvme_address=10.8.0.1
 
 nvme_needs() {
@@ -62,12 +63,15 @@ nvme_remove_target() {
 nvme_attach() {
   modprobe nvme-rdma || return 1
   bounded 60 bash -c \
-    "echo transport=rdma,traddr=$nvme_address,trsvcid=4420,nqn=$nqn,nr_io_queues=2${1:+,$1} >/dev/nvme-fabrics" || return 1
+    "echo transport=rdma,traddr=$nvme_address,trsvcid=4420,nqn=$nqn,nr_io_queues=2${1:+,$1} >/dev/nvme-fabrics" ||
+    return 1
   until_true 20 test -b /dev/nvme0n1
 }
 nvme_detach() {
   local c
-  for c in /sys/class/nvme/nvme*/delete_controller; do bounded 60 bash -c "echo 1 >$c" || return 1; done
+  for c in /sys/class/nvme/nvme*/delete_controller; do
+    bounded 60 bash -c "echo 1 >$c" || return 1
+  done
 }
 nvme_state() { [ "$(cat /sys/class/nvme/nvme0/state)" = "$1" ]; }
 nvme_no_controller() {

@@ -7,7 +7,8 @@
 
 # The peer is on h1, the device under test on h2.
 peer() {
-  bounded 380 ip netns exec h1 mpa-peer run "$@" --addr 10.9.0.2 --own-addr 10.9.0.1 --target "ip netns exec h2 rdma-target"
+  bounded 380 ip netns exec h1 mpa-peer run "$@" --addr 10.9.0.2 --own-addr 10.9.0.1 \
+    --target "ip netns exec h2 rdma-target"
 }
 
 # peer_matrix CASE...: runs the cases with several combinations of Markers, CRC and revision.

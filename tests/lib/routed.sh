@@ -28,7 +28,8 @@ routed_hosts() {
   check "h1 reaches h2" until_true 20 in1 ping -c 1 -W 1 10.9.2.2 || return 1
   check "h1 reaches h2 by IPv6" until_true 20 in1 ping -c 1 -W 1 fd09:2::2 || return 1
   for h in 1 2; do
-    check "link rd$h on h$h" ip netns exec h$h rdma link add rd$h type "$LINKTYPE" netdev wire || return 1
+    check "link rd$h on h$h" \
+      ip netns exec h$h rdma link add rd$h type "$LINKTYPE" netdev wire || return 1
   done
 }
 

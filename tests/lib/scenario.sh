@@ -7,8 +7,10 @@
 # for each check, the cases of a tool as a subtest, the plan at the end. The IDs of the requirements
 # that a check shows are in brackets at the end of its text: [TX-01 TX-05].
 #
-#   IWMPA_DIR   the checkout (given by the runner)     TOOLS      where the tools were built (default: IWMPA_DIR/build/tools)
-#   LINKTYPE    link type to test (default: iwmpa)     MODULES    module files in loading order (default: mpa.ko iwmpa.ko)
+#   IWMPA_DIR   the checkout (given by the runner)
+#   TOOLS       where the tools were built (default: IWMPA_DIR/build/tools)
+#   LINKTYPE    link type to test (default: iwmpa)
+#   MODULES     module files in loading order (default: mpa.ko iwmpa.ko)
 #   HOST=1      run on this kernel, outside a guest
 # shellcheck shell=bash
 
@@ -23,7 +25,8 @@ IWMPA_DIR=${IWMPA_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)}
 LINKTYPE=${LINKTYPE:-iwmpa}
 TOOLS=${TOOLS:-$IWMPA_DIR/build/tools}
 MODULES=${MODULES:-$IWMPA_DIR/mpa.ko $IWMPA_DIR/iwmpa.ko}
-export PATH=$TOOLS/peer:$TOOLS/verbs:$TOOLS/socket:$TOOLS/mpi:$TOOLS/top:$PATH:/usr/sbin:/sbin LC_ALL=C
+export PATH=$TOOLS/peer:$TOOLS/verbs:$TOOLS/socket:$TOOLS/mpi:$TOOLS/top:$PATH:/usr/sbin:/sbin \
+  LC_ALL=C
 WORK=$(mktemp -d)
 booked=0 failures=0 indent=''
 finished=
@@ -111,7 +114,10 @@ load_prerequisites() {
 for_this_kernel() {
   local built
   built=$(modinfo -F vermagic "$1" | cut -d' ' -f1)
-  [ "$built" = "$(uname -r)" ] || { fail "$(basename "$1") is built for Linux ${built:-?}, and this is $(uname -r): make modules KERNEL=..."; return 1; }
+  [ "$built" = "$(uname -r)" ] || {
+    fail "$(basename "$1") is built for Linux ${built:-?}, and this is $(uname -r): make modules KERNEL=..."
+    return 1
+  }
 }
 
 # load_modules [PARAMETER=VALUE...]: the parameters are those of the first module.
@@ -132,7 +138,8 @@ unload_modules() {
   local m
   for m in $(printf '%s\n' $MODULES | tac); do
     loaded "$m" || continue
-    until_true 10 rmmod "$(basename "${m%.ko}")" || fail "$(basename "$m") does not unload: $(rmmod "$(basename "${m%.ko}")" 2>&1)"
+    until_true 10 rmmod "$(basename "${m%.ko}")" ||
+      fail "$(basename "$m") does not unload: $(rmmod "$(basename "${m%.ko}")" 2>&1)"
   done
 }
 
@@ -141,7 +148,10 @@ unload_modules() {
 set_parameter() {
   local file=/sys/module/mpa/parameters/$1
   if [ "$LINKTYPE" != iwmpa ]; then return 1; fi
-  { echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ]; } || { fail "the parameter $1=$2"; return 1; }
+  { echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ]; } || {
+    fail "the parameter $1=$2"
+    return 1
+  }
 }
 
 # set_device NAME ATTRIBUTE VALUE: likewise, for one device.
@@ -176,7 +186,8 @@ no_network() { fail "the network cannot be made"; return 1; }
 # whose ends have the same interface index.
 two_hosts_plain() {
   local h
-  ip netns add h1 && ip netns add h2 && ip link add wire index 77 netns h1 type veth peer name wire index 77 netns h2 ||
+  ip netns add h1 && ip netns add h2 &&
+    ip link add wire index 77 netns h1 type veth peer name wire index 77 netns h2 ||
     { no_network; return; }
   for h in 1 2; do
     ip -n h$h link set lo up
@@ -191,7 +202,8 @@ two_hosts() {
   local h
   two_hosts_plain "$@" || return 1
   for h in 1 2; do
-    check "link rd$h on h$h" ip netns exec h$h rdma link add rd$h type "$LINKTYPE" netdev wire || return 1
+    check "link rd$h on h$h" \
+      ip netns exec h$h rdma link add rd$h type "$LINKTYPE" netdev wire || return 1
   done
 }
 
@@ -211,7 +223,10 @@ search_leaks() {
   local leaks=/sys/kernel/debug/kmemleak
   [ -w $leaks ] || return 0
   # kmemleak reports no memory that is younger than 5 seconds
-  echo scan >$leaks && sleep 5 && echo scan >$leaks && cat $leaks >"$WORK/leaks" || { fail "kmemleak does not scan"; return; }
+  echo scan >$leaks && sleep 5 && echo scan >$leaks && cat $leaks >"$WORK/leaks" || {
+    fail "kmemleak does not scan"
+    return
+  }
   [ ! -s "$WORK/leaks" ] || { fail "memory is lost"; details <"$WORK/leaks"; }
   echo clear >$leaks
 }
@@ -251,7 +266,10 @@ clear_network() {
 
 # mount_cgroups CONTROLLER: groups below /sys/fs/cgroup get the controller. The scenario's end
 # unmounts them: the next one in this guest mounts them again.
-mount_cgroups() { mount -t cgroup2 none /sys/fs/cgroup && cgroups=mounted && echo "+$1" >/sys/fs/cgroup/cgroup.subtree_control; }
+mount_cgroups() {
+  mount -t cgroup2 none /sys/fs/cgroup && cgroups=mounted &&
+    echo "+$1" >/sys/fs/cgroup/cgroup.subtree_control
+}
 
 take_down() {
   clear_network
@@ -322,7 +340,8 @@ ended_well() {
 # commands are shell text. Starts the server, waits until it listens, and starts the client. Both
 # must succeed. perftest may need more than one START.
 client_server() {
-  local text=$1 limit=$2 port=$3 sns=$4 server=$5 cns=$6 client=$7 start=${8:-1} spid status=0 server_status=0 in_s=() in_c=()
+  local text=$1 limit=$2 port=$3 sns=$4 server=$5 cns=$6 client=$7 start=${8:-1} spid status=0 \
+    server_status=0 in_s=() in_c=()
   [ -z "$sns" ] || in_s=(ip netns exec "$sns")
   [ -z "$cns" ] || in_c=(ip netns exec "$cns")
   # Not by bounded: $! would be a shell, and kill would hit it instead of the server.
@@ -338,7 +357,10 @@ client_server() {
   if perftest_again "$start" $status "$WORK/client"; then
     kill $spid; wait $spid
     say "$text: perftest's client did not wait for its server: both are started again"
-    until_true 20 not_listening "$sns" "$port" || { fail "$text: port $port stays taken"; return 1; }
+    until_true 20 not_listening "$sns" "$port" || {
+      fail "$text: port $port stays taken"
+      return 1
+    }
     client_server "${@:1:7}" $((start + 1))
     return
   fi
@@ -406,7 +428,8 @@ ask() {
 
 # counter LINK NAME: prints a counter of rdma statistic.
 counter() {
-  rdma statistic show link "$1/1" | awk -v name="$2" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
+  rdma statistic show link "$1/1" |
+    awk -v name="$2" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
 }
 
 # counts LINK NAME NUMBER: whether the counter has this value. Repeat it with until_true: the RDMA

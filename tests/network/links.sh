@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Transfers over netdevs that lie on other netdevs, and over encryption. VRFs, ipvlan and plain
-# VLANs: tests/scenarios/addresses.sh. suite: network
+# VLANs: tests/scenarios/addresses.sh.
+# suite: network
 . "$(dirname "$0")/../lib/network.sh"
 . "$(dirname "$0")/../lib/esp.sh"
 begin "kinds of links"
@@ -12,8 +13,10 @@ macvlan() {
   need_modules macvlan || return
   two_hosts || return
   for h in 1 2; do
-    check "a macvlan on h$h" eval "ip -n h$h link add mv link wire type macvlan mode bridge && ip -n h$h link set mv up &&
-      ip -n h$h addr add 10.9.4.$h/24 dev mv && ip -n h$h addr add fd09:4::$h/64 dev mv nodad" || return
+    check "a macvlan on h$h" \
+      eval "ip -n h$h link add mv link wire type macvlan mode bridge && ip -n h$h link set mv up &&
+      ip -n h$h addr add 10.9.4.$h/24 dev mv && ip -n h$h addr add fd09:4::$h/64 dev mv nodad" ||
+      return
     device $h mv
   done
   transfer 10.9.4.2
@@ -26,7 +29,8 @@ macvlan() {
 bridge() {
   need_modules bridge || return
   two_hosts_plain || return
-  check "a bridge on h2 takes the wire as its port" eval 'ip -n h2 link add br0 type bridge && ip -n h2 addr flush dev wire &&
+  check "a bridge on h2 takes the wire as its port" \
+    eval 'ip -n h2 link add br0 type bridge && ip -n h2 addr flush dev wire &&
     ip -n h2 link set wire master br0 && ip -n h2 link set br0 up && ip -n h2 addr add 10.9.0.2/24 dev br0 &&
     ip -n h2 addr add fd09::2/64 dev br0 nodad' || return
   device 1 wire
@@ -41,7 +45,8 @@ qinq() {
   need_modules 8021q || return
   two_hosts_plain || return
   for h in 1 2; do
-    check "a VLAN in a VLAN on h$h" eval "ip -n h$h link add outer link wire type vlan proto 802.1ad id 5 && ip -n h$h link set outer up &&
+    check "a VLAN in a VLAN on h$h" \
+      eval "ip -n h$h link add outer link wire type vlan proto 802.1ad id 5 && ip -n h$h link set outer up &&
       ip -n h$h link add inner link outer type vlan id 6 && ip -n h$h link set inner up && ip -n h$h addr add 10.9.5.$h/24 dev inner &&
       ip -n h$h addr add fd09:5::$h/64 dev inner nodad" || return
     device $h inner
@@ -60,7 +65,9 @@ bonded_hosts() {
   for h in 1 2; do
     check "a bond on h$h" ip -n h$h link add bond type bond mode "$1" miimon 50 || return
     ip -n h$h addr flush dev wire
-    for wire in wire wire2; do ip -n h$h link set $wire down && ip -n h$h link set $wire master bond; done
+    for wire in wire wire2; do
+      ip -n h$h link set $wire down && ip -n h$h link set $wire master bond
+    done
     ip -n h$h link set bond up && ip -n h$h addr add 10.9.0.$h/24 dev bond
     device $h bond
   done
@@ -74,7 +81,8 @@ bond_failover() {
   for dead in wire wire2 wire; do
     [ $dead = wire ] && alive=wire2 || alive=wire
     ip -n h1 link set $dead down
-    check "$dead dies, $alive takes over" eval "until_true 20 active 1 $alive && until_true 20 active 2 $alive"
+    check "$dead dies, $alive takes over" \
+      eval "until_true 20 active 1 $alive && until_true 20 active 2 $alive"
     goes_on "the stream goes on"
     ip -n h1 link set $dead up
   done
@@ -94,9 +102,11 @@ wireguard() {
   for h in 1 2; do (umask 077 && wg genkey >"$WORK/key$h"); done
   for h in 1 2; do
     peer=$((3 - h))
-    check "WireGuard on h$h" eval "ip -n h$h link add wg0 type wireguard && in$h wg set wg0 private-key $WORK/key$h listen-port 51820 \
+    check "WireGuard on h$h" \
+      eval "ip -n h$h link add wg0 type wireguard && in$h wg set wg0 private-key $WORK/key$h listen-port 51820 \
       peer $(wg pubkey <"$WORK/key$peer") endpoint 10.9.0.$peer:51820 allowed-ips 10.10.0.0/24,fd10::/64 && ip -n h$h link set wg0 up &&
-      ip -n h$h addr add 10.10.0.$h/24 dev wg0 && ip -n h$h addr add fd10::$h/64 dev wg0 nodad" || return
+      ip -n h$h addr add 10.10.0.$h/24 dev wg0 && ip -n h$h addr add fd10::$h/64 dev wg0 nodad" ||
+      return
     device $h wg0
   done
   transfer 10.10.0.2

@@ -37,7 +37,8 @@ lro() { lacks "no netdev of the guest has LRO"; }
 xdp() {
   need_tools clang || return
   two_hosts || return
-  echo '__attribute__((section("xdp"))) int pass(void *packet) { return 2; /* XDP_PASS */ }' >"$WORK/pass.c"
+  echo '__attribute__((section("xdp"))) int pass(void *packet) { return 2; /* XDP_PASS */ }' \
+    >"$WORK/pass.c"
   check "a program" bounded 60 clang -target bpf -O2 -c "$WORK/pass.c" -o "$WORK/pass.o" || return
   check "$1 on both hosts" both ip link set dev wire "$1" obj "$WORK/pass.o" sec xdp || return
   transfer 10.9.0.2

@@ -12,12 +12,15 @@ load_modules || finish
 # over wire2.
 policy_routing() {
   two_hosts && second_wire || return
-  check "addresses on wire2" eval 'ip -n h1 addr add 10.9.8.1/32 dev wire2 && ip -n h2 addr add 10.9.9.2/32 dev wire2'
+  check "addresses on wire2" \
+    eval 'ip -n h1 addr add 10.9.8.1/32 dev wire2 && ip -n h2 addr add 10.9.9.2/32 dev wire2'
   device 1 wire2
   device 2 wire2
-  check "a rule on h1 by destination" eval 'ip -n h1 route add unreachable 10.9.9.2 && ip -n h1 rule add to 10.9.9.2 lookup 100 &&
+  check "a rule on h1 by destination" \
+    eval 'ip -n h1 route add unreachable 10.9.9.2 && ip -n h1 rule add to 10.9.9.2 lookup 100 &&
     ip -n h1 route add 10.9.9.2 dev wire2 src 10.9.8.1 table 100'
-  check "a rule on h2 by source" eval 'ip -n h2 route add unreachable 10.9.8.1 && ip -n h2 rule add from 10.9.9.2 lookup 100 &&
+  check "a rule on h2 by source" \
+    eval 'ip -n h2 route add unreachable 10.9.8.1 && ip -n h2 rule add from 10.9.9.2 lookup 100 &&
     ip -n h2 route add default dev wire2 table 100'
   transfer 10.9.9.2
   check "the route of the rules carried the data" eval 'carried 1 wire2 && ! carried 1 wire'
@@ -27,8 +30,10 @@ nat() {
   need_tools nft || return
   need_modules nft_masq nft_chain_nat || return
   routed_hosts || return
-  check "h2 has no route to h1" eval 'ip -n h2 route delete default && ip -n h2 -6 route delete default && ! in2 ping -c 1 -W 1 10.9.1.1'
-  check "the router masquerades h1" router nft 'add table inet nat; add chain inet nat out { type nat hook postrouting priority 100; };
+  check "h2 has no route to h1" \
+    eval 'ip -n h2 route delete default && ip -n h2 -6 route delete default && ! in2 ping -c 1 -W 1 10.9.1.1'
+  check "the router masquerades h1" router nft \
+    'add table inet nat; add chain inet nat out { type nat hook postrouting priority 100; };
     add rule inet nat out oifname "port2" counter masquerade'
   transfer 10.9.2.2
   transfer fd09:2::2
@@ -43,7 +48,8 @@ filtered() {
       add chain inet fw out { type filter hook output priority 0; policy drop; };
       add rule inet fw in meta l4proto { icmp, ipv6-icmp } accept; add rule inet fw out meta l4proto { icmp, ipv6-icmp } accept;
       add rule inet fw in ct state established counter accept; add rule inet fw out ct state established counter accept;
-      add rule inet fw $([ $h = 1 ] && echo out || echo in) tcp flags & (syn | ack) == syn ct state new counter accept" || return
+      add rule inet fw $([ $h = 1 ] && echo out || echo in) tcp flags & (syn | ack) == syn ct state new counter accept" ||
+      return
   done
 }
 conntrack() {
@@ -54,17 +60,20 @@ conntrack() {
   transfer 10.9.0.2
   transfer fd09::2
   transfer_by_hand 10.9.0.2
-  check "conntrack knew the packets" eval '[ "$(in2 nft list chain inet fw in | awk "/established/ { print \$6 }")" -ge 100 ]'
+  check "conntrack knew the packets" \
+    eval '[ "$(in2 nft list chain inet fw in | awk "/established/ { print \$6 }")" -ge 100 ]'
 }
 
 secondary_addresses() {
   two_hosts || return
-  check "more addresses on h2" eval 'ip -n h2 addr add 10.9.0.12/24 dev wire && ip -n h2 addr show dev wire | grep "10.9.0.12.*secondary" &&
+  check "more addresses on h2" \
+    eval 'ip -n h2 addr add 10.9.0.12/24 dev wire && ip -n h2 addr show dev wire | grep "10.9.0.12.*secondary" &&
     ip -n h2 addr add fd09::12/64 dev wire nodad && ip -n h2 addr add fd09::13/64 dev wire nodad preferred_lft 0'
   transfer 10.9.0.12
   transfer fd09::12
   transfer fd09::13
-  check "h2 loses the address that was first" eval 'in2 sysctl -qw net.ipv4.conf.wire.promote_secondaries=1 &&
+  check "h2 loses the address that was first" \
+    eval 'in2 sysctl -qw net.ipv4.conf.wire.promote_secondaries=1 &&
     ip -n h2 addr delete 10.9.0.2/24 dev wire'
   transfer 10.9.0.12
 }
@@ -92,17 +101,22 @@ address6_under_load() {
   end_stream
 }
 
-temporary() { ip -n h1 -6 -o addr show dev wire temporary | grep -v tentative | awk '{ print $4 }' | grep .; }
+temporary() {
+  ip -n h1 -6 -o addr show dev wire temporary | grep -v tentative | awk '{ print $4 }' | grep .
+}
 temporary_address() {
   local address
   two_hosts || return
   check "h1 makes temporary addresses" eval 'in1 sysctl -qw net.ipv6.conf.wire.use_tempaddr=2 &&
-    ip -n h1 addr add fd09:5::1/64 dev wire mngtmpaddr nodad && ip -n h2 addr add fd09:5::2/64 dev wire nodad && until_true 20 temporary' || return
+    ip -n h1 addr add fd09:5::1/64 dev wire mngtmpaddr nodad && ip -n h2 addr add fd09:5::2/64 dev wire nodad && until_true 20 temporary' ||
+    return
   address=$(temporary)
   transfer fd09:5::2
   start_stream fd09:5::2 || return
-  check "the stream comes from the temporary address" eval "in1 ss -Htn dport = :7480 | grep -F '${address%/*}'"
-  check "its preferred lifetime ends" ip -n h1 addr change "$address" dev wire preferred_lft 0 valid_lft 600
+  check "the stream comes from the temporary address" \
+    eval "in1 ss -Htn dport = :7480 | grep -F '${address%/*}'"
+  check "its preferred lifetime ends" \
+    ip -n h1 addr change "$address" dev wire preferred_lft 0 valid_lft 600
   goes_on "the stream goes on"
   end_stream
 }
@@ -110,7 +124,10 @@ temporary_address() {
 # --- MTU. tests/scenarios/align-faults.sh examines the alignment of FPDUs while the path's MTU
 # shrinks, without probing. ---
 
-mss_below() { tcp_of_stream "mss:" | grep -o ' mss:[0-9]*' | awk -F : -v most="$1" '$2 >= most { bad = 1 } END { exit bad || !NR }'; }
+mss_below() {
+  tcp_of_stream "mss:" | grep -o ' mss:[0-9]*' |
+    awk -F : -v most="$1" '$2 >= most { bad = 1 } END { exit bad || !NR }'
+}
 # shrink [MTU]: of the router's port to h2.
 shrink() { ip -n router link set port2 mtu "${1:-1280}"; }
 black_hole() {

@@ -30,9 +30,13 @@ fq_codel() {
   need_modules sch_tbf sch_fq_codel || return
   two_hosts || return
   qdiscs handle 1: tbf rate 50mbit burst 32k limit 1m || return
-  for h in 1 2; do check "fq_codel below it" "in$h" tc qdisc add dev wire parent 1: handle 2: fq_codel target 1ms interval 10ms; done
+  for h in 1 2; do
+    check "fq_codel below it" \
+      "in$h" tc qdisc add dev wire parent 1: handle 2: fq_codel target 1ms interval 10ms
+  done
   transfer 10.9.0.2
-  check "fq_codel has sent the data" eval '[ "$(in1 tc -s qdisc show dev wire parent 1: | awk "/ Sent / { print \$2 }")" -ge 1048576 ]'
+  check "fq_codel has sent the data" \
+    eval '[ "$(in1 tc -s qdisc show dev wire parent 1: | awk "/ Sent / { print \$2 }")" -ge 1048576 ]'
 }
 
 # netem computes TCP's checksum before it flips a bit, and only in the linear part of the packet,
@@ -43,7 +47,8 @@ corrupt() {
   check "packets are linear" both ethtool -K wire sg off
   qdiscs netem delay 1ms corrupt 2% || return
   transfer 10.9.0.2 120
-  check "TCP has found wrong checksums" eval '[ $(($(tcp_counter 1 TcpInCsumErrors) + $(tcp_counter 2 TcpInCsumErrors))) -ge 1 ]'
+  check "TCP has found wrong checksums" \
+    eval '[ $(($(tcp_counter 1 TcpInCsumErrors) + $(tcp_counter 2 TcpInCsumErrors))) -ge 1 ]'
 }
 
 # On veth the receiver does not compute TCP's checksum, so that a change behind the sender's
@@ -53,7 +58,8 @@ corrupt_unseen() {
   need_modules sch_ingress cls_u32 act_gact act_pedit || return
   two_hosts || return
   start_stream 10.9.0.2 || return
-  check "an octet of some packets changes unseen by TCP" eval 'in2 tc qdisc add dev wire clsact && in2 tc filter add dev wire ingress \
+  check "an octet of some packets changes unseen by TCP" \
+    eval 'in2 tc qdisc add dev wire clsact && in2 tc filter add dev wire ingress \
     protocol ip u32 match ip protocol 6 0xff match u16 0x0400 0x0400 at 2 \
     action pass random determ pipe 40 action pedit munge offset 300 u8 invert' || return
   check "the stream ends" until_true 60 grep -E "ended: |changed" "$WORK/server"
@@ -73,5 +79,6 @@ row loss "netem: 2 % of the packets are lost"
 row reorder "netem: packets overtake others"
 row duplicate "netem: 10 % of the packets come twice"
 row corrupt "netem: a bit flips in 2 % of the packets, TCP's checksum finds it"
-row corrupt-unseen "an octet changes behind TCP's checksum: MPA's CRC ends the connection, no wrong data"
+row corrupt-unseen \
+  "an octet changes behind TCP's checksum: MPA's CRC ends the connection, no wrong data"
 finish

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Transfers with settings of TCP: options, congestion control, memory, sequence numbers that wrap,
-# and a clock that is set. suite: network
+# and a clock that is set.
+# suite: network
 . "$(dirname "$0")/../lib/network.sh"
 begin "settings of TCP"
 load_modules || finish
@@ -18,7 +19,9 @@ no_sack() { with net.ipv4.tcp_sack=0; }
 no_window_scaling() { with net.ipv4.tcp_window_scaling=0; }
 no_options() { with net.ipv4.tcp_timestamps=0 net.ipv4.tcp_sack=0 net.ipv4.tcp_window_scaling=0; }
 small_buffers() { with "net.ipv4.tcp_rmem=4096 8192 8192" "net.ipv4.tcp_wmem=4096 8192 8192"; }
-large_buffers() { with "net.ipv4.tcp_rmem=4096 33554432 67108864" "net.ipv4.tcp_wmem=4096 33554432 67108864"; }
+large_buffers() {
+  with "net.ipv4.tcp_rmem=4096 33554432 67108864" "net.ipv4.tcp_wmem=4096 33554432 67108864"
+}
 
 # congested NAME: a stream with this congestion control, beside a transfer.
 congested() {
@@ -40,7 +43,8 @@ dctcp() {
   need_congestion dctcp && need_modules sch_tbf sch_fq_codel || return
   two_hosts || return
   on_both net.ipv4.tcp_ecn=1
-  check "a slow wire that marks packets early" eval 'qdisc 1 handle 1: tbf rate 100mbit burst 32k limit 1m &&
+  check "a slow wire that marks packets early" \
+    eval 'qdisc 1 handle 1: tbf rate 100mbit burst 32k limit 1m &&
     in1 tc qdisc add dev wire parent 1: handle 2: fq_codel ce_threshold 100us'
   congested dctcp
   check "packets were marked" eval '[ "$(tcp_counter 2 IpExtInCEPkts)" -ge 1 ]'
@@ -49,8 +53,12 @@ dctcp() {
 # The modules' sockets are of TCP and not of MPTCP: an endpoint for subflows changes nothing.
 mptcp() {
   two_hosts || return
-  in1 sysctl -qw net.mptcp.enabled=1 && in2 sysctl -qw net.mptcp.enabled=1 || { lacks "this kernel has no MPTCP"; return; }
-  check "h1 offers subflows" eval 'second_wire && ip -n h1 addr add 10.9.6.1/24 dev wire2 && ip -n h2 addr add 10.9.6.2/24 dev wire2 &&
+  in1 sysctl -qw net.mptcp.enabled=1 && in2 sysctl -qw net.mptcp.enabled=1 || {
+    lacks "this kernel has no MPTCP"
+    return
+  }
+  check "h1 offers subflows" \
+    eval 'second_wire && ip -n h1 addr add 10.9.6.1/24 dev wire2 && ip -n h2 addr add 10.9.6.2/24 dev wire2 &&
     ip -n h1 mptcp endpoint add 10.9.6.1 dev wire2 subflow && ip -n h2 mptcp limits set subflow 4 && ip -n h1 mptcp limits set subflow 4'
   transfer 10.9.0.2
   check "the connections were plain TCP" eval '[ "$(tcp_counter 1 MPTcpExtMPCapableSYNTX)" = 0 ]'
@@ -63,7 +71,8 @@ memory_pressure() {
   before=$(sysctl -n net.ipv4.tcp_mem)
   check "tcp_mem is small" sysctl -qw net.ipv4.tcp_mem="32 64 65536"
   transfer 10.9.0.2 120
-  check "TCP was under pressure" eval '[ $(($(tcp_counter 1 TcpExtTCPMemoryPressures) + $(tcp_counter 2 TcpExtTCPMemoryPressures))) -ge 1 ]'
+  check "TCP was under pressure" \
+    eval '[ $(($(tcp_counter 1 TcpExtTCPMemoryPressures) + $(tcp_counter 2 TcpExtTCPMemoryPressures))) -ge 1 ]'
   sysctl -qw net.ipv4.tcp_mem="$before"
 }
 
@@ -74,7 +83,10 @@ md5() {
   check "... over IPv6" bounded 60 socket-test run data-md5 --addr ::1
 }
 tcp_ao() {
-  grep -q ' tcp_v4_parse_ao$' /proc/kallsyms || { lacks "this kernel has no CONFIG_TCP_AO"; return; }
+  grep -q ' tcp_v4_parse_ao$' /proc/kallsyms || {
+    lacks "this kernel has no CONFIG_TCP_AO"
+    return
+  }
   check "authenticated segments between two programs" bounded 60 socket-test run data-ao
   check "... over IPv6" bounded 60 socket-test run data-ao --addr ::1
 }
@@ -102,8 +114,14 @@ clock_steps() {
 # no port twice in a row: with two to choose from, they alternate.
 
 # syn HOST: prints the time and the number of the host's first segment.
-syn() { tcpdump -nnttSr "$WORK/syn" "src 10.9.0.$1" 2>/dev/null | sed -n 's/^\([0-9.]*\) .* seq \([0-9]*\),.*/\1 \2/p' | head -1 | grep .; }
-client_port() { tcpdump -nnr "$WORK/syn" "src 10.9.0.1" 2>/dev/null | sed -n 's/.* IP 10\.9\.0\.1\.\([0-9]*\) .*/\1/p' | head -1; }
+syn() {
+  tcpdump -nnttSr "$WORK/syn" "src 10.9.0.$1" 2>/dev/null |
+    sed -n 's/^\([0-9.]*\) .* seq \([0-9]*\),.*/\1 \2/p' | head -1 | grep .
+}
+client_port() {
+  tcpdump -nnr "$WORK/syn" "src 10.9.0.1" 2>/dev/null |
+    sed -n 's/.* IP 10\.9\.0\.1\.\([0-9]*\) .*/\1/p' | head -1
+}
 # time_before_wrap EARLIER: reads such a line, and prints the last time before it at which the
 # numbers began 96 MiB before the wrap, less EARLIER seconds.
 time_before_wrap() {
@@ -115,15 +133,19 @@ fixed_stream() {
   local pid options=(--size 65536 --messages "$2")
   [ "$1" = 1 ] || options+=(--reverse)
   two_hosts && in1 sysctl -qw net.ipv4.ip_local_port_range="50001 50002" || return
-  ip netns exec h1 tcpdump -i wire -U -w "$WORK/syn" 'tcp port 7480 and tcp[tcpflags] & tcp-syn != 0' 2>"$WORK/tcpdump" &
+  ip netns exec h1 tcpdump -i wire -U -w "$WORK/syn" \
+    'tcp port 7480 and tcp[tcpflags] & tcp-syn != 0' 2>"$WORK/tcpdump" &
   check "tcpdump captures" until_true 20 grep -q "listening on" "$WORK/tcpdump" || return
   ip netns exec h2 rdma-stream listen 10.9.0.2 7480 "${options[@]}" >"$WORK/server" 2>&1 &
   pid=$!
   check "h2 listens" until_true 20 listening h2 7480 || return
   [ -z "${3:-}" ] || check "the clock is set" date -s "@$3"
-  check "h1 connects, and ends well" bounded 120 ip netns exec h1 rdma-stream connect 10.9.0.2 7480 "${options[@]}" || { kill $pid; return 1; }
+  check "h1 connects, and ends well" \
+    bounded 120 ip netns exec h1 rdma-stream connect 10.9.0.2 7480 "${options[@]}" ||
+    { kill $pid; return 1; }
   check "h2 ends well" wait $pid
-  check "$2 messages arrived unchanged" eval "cat $WORK/server && [ \$(grep -hc ' after $2 messages' $WORK/server) = 1 ]"
+  check "$2 messages arrived unchanged" \
+    eval "cat $WORK/server && [ \$(grep -hc ' after $2 messages' $WORK/server) = 1 ]"
   check "the first numbers are known" until_true 20 eval 'syn 1 && syn 2'
 }
 sequence_wrap() {

@@ -7,7 +7,8 @@ begin "accepting fails"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own listeners"
 load_modules startup_timeout=200 || finish # longer than the listener cannot accept
 two_hosts || finish
-check "load a module that makes kernel_accept() fail" insmod "$IWMPA_DIR/tools/kverbs/kfault.ko" || finish
+check "load a module that makes kernel_accept() fail" \
+  insmod "$IWMPA_DIR/tools/kverbs/kfault.ko" || finish
 fault=/sys/module/kfault/parameters
 
 for c in client second third; do talk_to $c h1 rdma-target; done
@@ -20,11 +21,17 @@ fails() { echo "$1" >$fault/error; echo 0 >$fault/failed; echo "$2" >$fault/acce
 
 # connects TEXT: the client must be connected before its startup timer expires.
 connects() {
-  until_true 10 heard server "event=CONNECT_REQUEST" || { fail "$1: no request: $(lines_of client)"; return; }
+  until_true 10 heard server "event=CONNECT_REQUEST" || {
+    fail "$1: no request: $(lines_of client)"
+    return
+  }
   echo accept >&"${told_by[server]}"
   check "$1" until_true 10 heard client "event=ESTABLISHED"
 }
-ends() { answers "  and ends" client "reset" "^= ok"; answers "  on both sides" server "reset" "^= ok"; }
+ends() {
+  answers "  and ends" client "reset" "^= ok"
+  answers "  on both sides" server "reset" "^= ok"
+}
 connect() {
   tell server "sum 0" # no effect: heard looks at the output from here on
   tell "${1:-client}" "connect 10.9.0.2 7471"
@@ -74,7 +81,8 @@ check "no memory again" until_true 10 failed 3
 # End of input: the program closes its listener and exits.
 hang_up server
 check "a listener that waits to try again is closed" until_true 10 not_listening h2 7471
-check "the client that has waited gets an event" until_true 20 heard client "event=(REJECTED|UNREACHABLE)"
+check "the client that has waited gets an event" \
+  until_true 20 heard client "event=(REJECTED|UNREACHABLE)"
 echo 0 >$fault/failed
 sleep 1
 check "the listener does not try again" test "$(cat $fault/failed)" = 0

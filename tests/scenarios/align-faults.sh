@@ -15,7 +15,8 @@ lossy() {
   ip netns exec "$1" tc qdisc del dev wire clsact 2>/dev/null
   [ "$2" != 0 ] || return 0
   ip netns exec "$1" tc qdisc add dev wire clsact &&
-    ip netns exec "$1" tc filter add dev wire ingress protocol ip matchall action pass random determ drop "$2"
+    ip netns exec "$1" tc filter add dev wire ingress protocol ip matchall action pass random \
+      determ drop "$2"
 }
 
 transfer() { # CASE...
@@ -33,11 +34,14 @@ check "segments were sent again: $(figure again)" test "$(figure again)" -ge 10
 
 # A limited rate, so that both directions take equally long, whatever the load of the machine.
 say "every 50th packet lost, data both ways: SACK blocks take room in data segments"
-for port in port1 port2; do check "$port is slow" router tc qdisc add dev $port root tbf rate 10mbit burst 64k limit 4m; done
+for port in port1 port2; do
+  check "$port is slow" router tc qdisc add dev $port root tbf rate 10mbit burst 64k limit 4m
+done
 transfer both-ways
 for port in port1 port2; do router tc qdisc del dev $port root; done
 judged "segments with SACK blocks are not aligned [TX-05]" --least-aligned 25 --quiet
-check "alignment comes back and is lost again: $(figure losses) times [TX-05]" test "$(figure losses)" -ge 2
+check "alignment comes back and is lost again: $(figure losses) times [TX-05]" \
+  test "$(figure losses)" -ge 2
 lossy h1 0
 lossy h2 0
 
@@ -79,7 +83,8 @@ end_stream() {
   check "the stream ends" eval "until_true 40 gone $client && wait $client"
   check "its receiver ends" eval "until_true 40 gone $server && wait $server"
   check "all data arrive unchanged [TX-03 TX-08]" \
-    grep -q "after $(sed -n 's/^ended: sent after \([0-9]*\) .*/\1/p' "$WORK/client") messages" "$WORK/server"
+    grep -q "after $(sed -n 's/^ended: sent after \([0-9]*\) .*/\1/p' "$WORK/client") messages" \
+    "$WORK/server"
   end_capture 10.9.2.2
   router tc qdisc del dev port2 root
 }
@@ -94,7 +99,8 @@ progress 1000000
 ip -n h1 link set wire mtu 4200
 check "and larger [SIZ-04]" until_true 40 fpdus_of 3000 4200
 end_stream
-judged "alignment is lost and comes back, twice [TX-03 TX-05 SIZ-04]" --from 10.9.1.1 --expect regained --most-losses 4
+judged "alignment is lost and comes back, twice [TX-03 TX-05 SIZ-04]" \
+  --from 10.9.1.1 --expect regained --most-losses 4
 
 say "the path's MTU shrinks from 4200 to 1500"
 start_stream
@@ -102,12 +108,14 @@ check "large FPDUs" until_true 40 fpdus_of 3000 4200
 ip -n router link set port2 mtu 1500
 check "the FPDUs get smaller with the EMSS [SIZ-04]" until_true 40 fpdus_of 1000 1500
 end_stream
-judged "alignment is lost and comes back [TX-03 TX-05 TX-07 SIZ-04]" --from 10.9.1.1 --expect regained --most-losses 4
+judged "alignment is lost and comes back [TX-03 TX-05 TX-07 SIZ-04]" \
+  --from 10.9.1.1 --expect regained --most-losses 4
 set_mtu 1500
 
 say "the receiver's window shuts"
 start_router_capture
-cases "a peer that stops receiving" bounded 100 ip netns exec h1 mpa-peer run tx-window-shut --addr 10.9.2.2 --own-addr 10.9.1.1 \
+cases "a peer that stops receiving" \
+  bounded 100 ip netns exec h1 mpa-peer run tx-window-shut --addr 10.9.2.2 --own-addr 10.9.1.1 \
   --target "ip netns exec h2 rdma-target"
 end_capture 10.9.2.2
 judged "alignment comes back [TX-03 TX-05]" --from 10.9.2.2 --expect regained --least-aligned 50

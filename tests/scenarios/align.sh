@@ -14,7 +14,9 @@ routed_hosts || finish
 # one CPU, so that packets keep their order: SACK blocks in data segments would make these smaller.
 transfer() {
   start_router_capture
-  cases "transfer" bounded 60 taskset -c 0 verbs-test run integrity bulk --count 4 --addr "${1:-10.9.2.2}" --server-ns h2 --client-ns h1
+  cases "transfer" \
+    bounded 60 taskset -c 0 verbs-test run integrity bulk --count 4 --addr "${1:-10.9.2.2}" \
+    --server-ns h2 --client-ns h1
   end_capture 10.9.2.2
 }
 
@@ -34,7 +36,8 @@ emss_is() {
   want=$(mulpdu "$1")
   check "segments of $1 octets [SIZ-06]" test "$(largest largest_segment)" = $(($1 - $1 % 4))
   check "ULPDUs of $want octets [SIZ-01 SIZ-02 SIZ-04]" \
-    test "$(largest largest_ulpdu)" -ge "$want" -a "$(largest largest_ulpdu)" -le $((want + ($(largest markers) ? 4 : 0)))
+    test "$(largest largest_ulpdu)" -ge "$want" -a \
+    "$(largest largest_ulpdu)" -le $((want + ($(largest markers) ? 4 : 0)))
 }
 
 remember() {
@@ -47,7 +50,8 @@ counters_agree() {
   read_counters
   check "tx_fpdus" test "$((counts[tx_fpdus] - fpdus))" = "$(figure fpdus)"
   check "tx_octets" test "$((counts[tx_octets] - octets))" = "$(figure octets)"
-  check "tx_unaligned is $(figure unaligned) [TX-01]" test "$((counts[tx_unaligned] - unaligned))" = "$(figure unaligned)"
+  check "tx_unaligned is $(figure unaligned) [TX-01]" \
+    test "$((counts[tx_unaligned] - unaligned))" = "$(figure unaligned)"
 }
 
 # aligned TEXT EMSS [ADDRESS]
@@ -55,7 +59,8 @@ aligned() {
   say "$1"
   remember
   transfer "${3:-}"
-  judged "every segment starts with an FPDU and holds whole ones [TX-01 TX-02 TX-07]" --expect all-aligned --least-segments 100
+  judged "every segment starts with an FPDU and holds whole ones [TX-01 TX-02 TX-07]" \
+    --expect all-aligned --least-segments 100
   emss_is "$2"
   counters_agree
 }
@@ -86,7 +91,9 @@ set_timestamps 0
 aligned "without TCP's timestamps" 1460
 set_timestamps 1
 # Newer kernels only: an option in every segment
-set_ecn() { in1 sysctl -qw net.ipv4.tcp_ecn="$1" && in2 sysctl -qw net.ipv4.tcp_ecn="$1"; } 2>/dev/null
+set_ecn() {
+  in1 sysctl -qw net.ipv4.tcp_ecn="$1" && in2 sysctl -qw net.ipv4.tcp_ecn="$1"
+} 2>/dev/null
 if set_ecn 3; then
   aligned "with Accurate ECN" 1436
   set_ecn 2
@@ -119,7 +126,8 @@ done
 # A device's setting overrides the parameter.
 for choice in never default always agreed; do
   if [ $choice = always ]; then set_parameter large_fpdus never || fail "large_fpdus"; fi
-  set_device rd1 large_fpdus $choice && set_device rd2 large_fpdus $choice || fail "large_fpdus of the devices"
+  set_device rd1 large_fpdus $choice && set_device rd2 large_fpdus $choice ||
+    fail "large_fpdus of the devices"
   transfer
   if [ $choice = never ]; then
     judged "no large FPDUs on devices with never, although large_fpdus=always" --expect all-aligned
@@ -128,12 +136,14 @@ for choice in never default always agreed; do
     check "FPDUs across segments: $choice" test "$(largest largest_ulpdu)" -gt 20000
   fi
 done
-set_device rd1 large_fpdus default && set_device rd2 large_fpdus default || fail "large_fpdus of the devices"
+set_device rd1 large_fpdus default && set_device rd2 large_fpdus default ||
+  fail "large_fpdus of the devices"
 set_parameter markers N
 
 say "64 SENDs of 64 octets, posted in one call"
 start_router_capture
-cases "transfer" bounded 60 verbs-test run posted-together --addr 10.9.2.2 --server-ns h2 --client-ns h1
+cases "transfer" \
+  bounded 60 verbs-test run posted-together --addr 10.9.2.2 --server-ns h2 --client-ns h1
 end_capture 10.9.2.2
 judged "few segments [TX-02 TX-09]" --from 10.9.1.1 --expect all-aligned --most-segments 8
 finish

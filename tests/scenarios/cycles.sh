@@ -7,7 +7,9 @@ begin "1000 connects and disconnects"
 load_modules || finish
 two_hosts || finish
 without_time_wait h1 h2
-run_cycles() { bounded 500 verbs-test run cycles --addr 10.9.0.2 --server-ns h2 --client-ns h1 --count "$1"; }
+run_cycles() {
+  bounded 500 verbs-test run cycles --addr 10.9.0.2 --server-ns h2 --client-ns h1 --count "$1"
+}
 
 check "a first round, which fills caches" run_cycles 100
 remember

@@ -9,7 +9,8 @@ begin "rdma link delete while the network is silent"
 [ "$LINKTYPE" = iwmpa ] || skip "needs startup_timeout"
 load_modules startup_timeout=3600 || finish
 two_hosts || finish
-in1 sysctl -qw net.ipv4.tcp_syn_retries=60 net.ipv4.tcp_retries2=60 || fail "cannot set TCP's retries"
+in1 sysctl -qw net.ipv4.tcp_syn_retries=60 net.ipv4.tcp_retries2=60 ||
+  fail "cannot set TCP's retries"
 # Frames to this address reach h2, which drops them.
 nobody=02:00:00:00:00:09
 unanswered() { ip -n "$1" neigh replace "$2" lladdr $nobody dev wire nud permanent; }
@@ -22,7 +23,9 @@ deletes() {
 }
 again() { check "rd$1 again" ip netns exec h$1 rdma link add rd$1 type "$LINKTYPE" netdev wire; }
 socket() { in1 ss -Htn state "$1" dst "$2" | grep -q .; }
-removed() { check "the program '$1' gets DEVICE_REMOVAL" until_true 20 grep -q DEVICE_REMOVAL "$WORK/$1.out"; }
+removed() {
+  check "the program '$1' gets DEVICE_REMOVAL" until_true 20 grep -q DEVICE_REMOVAL "$WORK/$1.out"
+}
 
 say "a connect whose SYN is lost"
 unanswered h1 10.9.0.9
@@ -52,7 +55,8 @@ answers "a connect" client "connect 10.9.0.2 7471" "^= ok"
 check "a request" until_true 20 grep -q CONNECT_REQUEST "$WORK/server.out"
 deletes "an undecided request" rd2
 removed server
-check "the peer gets an event" until_true 20 grep -qE "event=(REJECTED|CONNECT_ERROR|UNREACHABLE)" "$WORK/client.out"
+check "the peer gets an event" \
+  until_true 20 grep -qE "event=(REJECTED|CONNECT_ERROR|UNREACHABLE)" "$WORK/client.out"
 again 2
 
 say "a transfer that has stalled"
@@ -68,5 +72,6 @@ ip -n h1 neigh delete 10.9.0.2 dev wire
 again 1
 again 2
 
-check "connections can be made" bounded 60 verbs-test run graceful --addr 10.9.0.2 --server-ns h2 --client-ns h1
+check "connections can be made" \
+  bounded 60 verbs-test run graceful --addr 10.9.0.2 --server-ns h2 --client-ns h1
 finish

@@ -41,8 +41,10 @@ to() { echo "write $2 $3 $key $((address + $1))"; }
 # these packets were dropped instead, TCP would retransmit, and on a slow machine it would soon send
 # only retransmissions, before all that follows has left.
 gate() {
-  in1 tc qdisc add dev wire root handle 1: prio bands 4 && in1 tc qdisc add dev wire parent 1:4 handle 4: plug limit 100000 &&
-    in1 tc filter add dev wire parent 1: protocol ip prio 1 u32 match u16 0x0160 0xffe0 at 2 flowid 1:4
+  in1 tc qdisc add dev wire root handle 1: prio bands 4 &&
+    in1 tc qdisc add dev wire parent 1:4 handle 4: plug limit 100000 &&
+    in1 tc filter add dev wire parent 1: protocol ip prio 1 u32 match u16 0x0160 0xffe0 at 2 \
+      flowid 1:4
 }
 hold() { in1 tc qdisc change dev wire parent 1:4 handle 4: plug block; }
 release() { in1 tc qdisc change dev wire parent 1:4 handle 4: plug release_indefinite; }
@@ -63,7 +65,8 @@ check "the same octets without a gap, for comparison" until_true 10 received 1
 want=$(ask t2 "sum 0 4096 10000")
 before=$(early 2)
 late_write
-check "the octets behind the gap are placed before it closes [DDP-09 RCV-04]" until_true 10 sum_is 4096 10000 "$want"
+check "the octets behind the gap are placed before it closes [DDP-09 RCV-04]" \
+  until_true 10 sum_is 4096 10000 "$want"
 check "the missing Write is not there yet" sum_is 0 300 "$old"
 check "nothing is delivered before its turn [DDP-09]" received 1
 check "early placement is counted" placed_more 2 "$before"
@@ -88,7 +91,8 @@ set_parameter early_placement N
 start_pair
 before=$(early 2)
 late_write
-check "octets wait behind the gap" until_true 10 eval 'in2 ss -Htin state established sport = :7471 | grep rcv_ooopack'
+check "octets wait behind the gap" \
+  until_true 10 eval 'in2 ss -Htin state established sport = :7471 | grep rcv_ooopack'
 check "the gap closes" release
 check "the Send is delivered" until_true 30 received 1
 check "all octets are placed" sum_is 4096 10000 "$want"
@@ -113,13 +117,14 @@ check "lossy links" lossy 25%
 for crc in Y N; do
   set_parameter crc $crc
   one=$(early 1) two=$(early 2)
-  cases "integrity, CRC $crc [DDP-09 RCV-05]" bounded 150 verbs-test run integrity sizes --addr 10.9.0.2 --server-ns h2 --client-ns h1 \
-    --seed 5 --count 10
+  cases "integrity, CRC $crc [DDP-09 RCV-05]" bounded 150 verbs-test run integrity sizes \
+    --addr 10.9.0.2 --server-ns h2 --client-ns h1 --seed 5 --count 10
   if [ $crc = Y ]; then
     check "h1 placed Responses early [DDP-09]" placed_more 1 "$one"
     check "h2 placed Writes early [DDP-09]" placed_more 2 "$two"
   else
-    check "without a CRC nothing is placed early [RCV-01]" test "$(early 1) $(early 2)" = "$one $two"
+    check "without a CRC nothing is placed early [RCV-01]" \
+      test "$(early 1) $(early 2)" = "$one $two"
   fi
 done
 finish

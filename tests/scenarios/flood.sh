@@ -25,7 +25,10 @@ answers "a listener" server "listen 10.9.0.2 7471" "^= ok port=7471"
 good_connection() {
   tell server "sum 0" # no effect: heard looks at the output from here on
   tell client "connect 10.9.0.2 7471"
-  until_true 20 heard server "event=CONNECT_REQUEST" || { fail "$1: no request: $(lines_of client)"; return; }
+  until_true 20 heard server "event=CONNECT_REQUEST" || {
+    fail "$1: no request: $(lines_of client)"
+    return
+  }
   echo accept >&"${told_by[server]}"
   check "$1" until_true 20 heard client "event=ESTABLISHED"
   answers "  and ends" client "reset" "^= ok"
@@ -39,7 +42,8 @@ check "their ends are counted" until_true 20 counts rd2 startup_errors 10
 say "silent ones from one source, while others connect"
 before=$(in_use)
 answers "2100 opened one by one" flood "open 2100" "^= ok .* answered=0" 120
-answers "128 may stay, an eighth of 1024; the oldest are reset [STA-15]" flood "wait 128 60" "^= ok open=128 .* answered=0" 70
+answers "128 may stay, an eighth of 1024; the oldest are reset [STA-15]" \
+  flood "wait 128 60" "^= ok open=128 .* answered=0" 70
 check "and counted [STA-15]" until_true 10 counts rd2 startup_refused 1972
 check "the device's side has no more than these" test "$(ours)" = 128
 good_connection "a good connection from the same source [STA-15]"
@@ -57,15 +61,18 @@ for ((i = 11; i <= 26; i++)); do ip -n h1 addr add 10.9.0.$i/24 dev wire; done
 refused=$(counter rd2 startup_refused)
 for ((i = 11; i <= 26; i++)); do
   tell flood "open 128 10.9.0.$i"
-  until_true 60 heard flood "^= ok .* answered=0" || fail "128 silent ones from 10.9.0.$i: $(lines_of flood)"
+  until_true 60 heard flood "^= ok .* answered=0" ||
+    fail "128 silent ones from 10.9.0.$i: $(lines_of flood)"
 done
-answers "1024 may stay in all, the oldest are reset [STA-15]" flood "wait 1024 60" "^= ok open=1024 .* answered=0" 70
+answers "1024 may stay in all, the oldest are reset [STA-15]" \
+  flood "wait 1024 60" "^= ok open=1024 .* answered=0" 70
 check "and counted [STA-15]" until_true 10 counts rd2 startup_refused $((refused + 1024))
 check "the device's side has no more than these" test "$(ours)" = 1024
 during=$(in_use)
 say "memory that cannot be reclaimed: $before KiB before, $during KiB with 1024 of them: $((during - before)) more"
 # The guest's kmalloc() adds red zones to every object, which nearly doubles its size.
-check "no more than 32 KiB for each of them, both ends together [STA-15]" test $((during - before)) -lt $((1024 * 32))
+check "no more than 32 KiB for each of them, both ends together [STA-15]" \
+  test $((during - before)) -lt $((1024 * 32))
 good_connection "a good connection from yet another source [STA-15]"
 check "the oldest is reset for it" until_true 10 counts rd2 startup_refused $((refused + 1025))
 answers "the others are closed" flood "close 1024" "^= ok open=0 "
@@ -80,7 +87,8 @@ answers "400 silent ones" flood "open 400" "^= ok .* answered=0" 60
 answers "end by timeout [STA-15 ENB-03]" flood "wait 0 30" "^= ok open=0 .* answered=0" 40
 check "each of them [STA-15 ENB-03]" until_true 10 counts rd2 startup_timeouts 400
 answers "400 slow ones" flood "open 400" "^= ok .* answered=0" 60
-answers "end by timeout although octets arrive [STA-15]" flood "drip 30" "^= ok open=0 .* answered=0" 40
+answers "end by timeout although octets arrive [STA-15]" \
+  flood "drip 30" "^= ok open=0 .* answered=0" 40
 check "each of them [STA-15]" until_true 10 counts rd2 startup_timeouts 800
 check "none was refused" until_true 10 counts rd2 startup_refused "$refused"
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # iSER: LIO's target and the open-iscsi initiator, with data compared; and LIO's TCP listener, which
-# takes the port first. suite: applications debug kcsan
+# takes the port first.
+# suite: applications debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/iser.sh"
 begin "iSCSI over RDMA (iSER)"
@@ -24,7 +25,8 @@ write_and_read() {
   d=$(iscsi_disk_of iser)
   dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
   bounded 90 dd if="$WORK/data" of="$d" bs="$1" oflag=direct status=none || return 1
-  bounded 90 dd if="$d" of="$WORK/back" bs="$1" count=$((16 * 1048576 / $1)) iflag=direct status=none || return 1
+  bounded 90 dd if="$d" of="$WORK/back" bs="$1" count=$((16 * 1048576 / $1)) iflag=direct \
+    status=none || return 1
   cmp "$WORK/data" "$WORK/back" && cmp -n 16777216 "$WORK/data" $iser_file
 }
 

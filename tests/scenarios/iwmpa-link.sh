@@ -40,7 +40,8 @@ printf 'large_fpdus=never' >"$WORK/iw_wire.conf"
 check "add applies settings to an existing device, also without a newline" "$link" add wire
 check "and has the new settings" is_set iw_wire large_fpdus never
 printf 'large_fpdus=always\ncolour=red\n' >"$WORK/iw_wire.conf"
-refused "an unknown setting" "iw_wire.conf:2: no setting 'colour' \(there are: .*large_fpdus.*\)" "$link" set wire
+refused "an unknown setting" "iw_wire.conf:2: no setting 'colour' \(there are: .*large_fpdus.*\)" \
+  "$link" set wire
 check "the settings before it are unchanged" is_set iw_wire large_fpdus never
 check "the device is unchanged" on_netdev iw_wire wire
 echo large_fpdus=often >"$WORK/iw_wire.conf"
@@ -59,7 +60,8 @@ refused "a netdev that is not there" "there is no netdev 'nosuch'" "$link" add n
 refused "no netdev" "'add' takes one netdev" "$link" add
 refused "no such verb" "'make' is not add, set or delete" "$link" make wire
 rdma link add mine type iwmpa netdev wire
-refused "a netdev that carries another device: why" "no device iw_wire on wire \(iwmpa: wire: already carries mine\)" "$link" add wire
+refused "a netdev that carries another device: why" \
+  "no device iw_wire on wire \(iwmpa: wire: already carries mine\)" "$link" add wire
 rdma link delete mine
 ip link add old type dummy
 check "a device on old" "$link" add old

@@ -32,22 +32,32 @@ if [ "$LINKTYPE" = iwmpa ]; then
     choices="Y N" wrong="maybe"
     [ $setting != large_fpdus ] || choices="never local always agreed" wrong="sometimes"
     check "$setting: default at first" grep -qx default $chosen/$setting
-    for choice in $choices default; do check "$setting: $choice" set_device rd0 $setting $choice; done
-    for choice in "$wrong" "" "2 3" "-1"; do
-      refused "$setting: not '$choice'" "Invalid argument" bash -c "echo '$choice' >$chosen/$setting"
+    for choice in $choices default; do
+      check "$setting: $choice" set_device rd0 $setting $choice
     done
-    refused "$setting: not without CAP_NET_ADMIN" "not permitted" capsh --drop=cap_net_admin -- -c "echo default >$chosen/$setting"
-    refused "$setting: not by others" "Permission denied" setpriv --reuid nobody bash -c "echo default >$chosen/$setting"
+    for choice in "$wrong" "" "2 3" "-1"; do
+      refused "$setting: not '$choice'" "Invalid argument" \
+        bash -c "echo '$choice' >$chosen/$setting"
+    done
+    refused "$setting: not without CAP_NET_ADMIN" "not permitted" \
+      capsh --drop=cap_net_admin -- -c "echo default >$chosen/$setting"
+    refused "$setting: not by others" "Permission denied" \
+      setpriv --reuid nobody bash -c "echo default >$chosen/$setting"
     check "$setting: unchanged" grep -qx default $chosen/$setting
   done
   check "receive_wait: 10 s at first" grep -qx 10000 $chosen/receive_wait
-  for choice in 0 600000 1; do check "receive_wait: $choice" set_device rd0 receive_wait $choice; done
-  for choice in 600001 4294967297 -1 "" never "2 3"; do
-    refused "receive_wait: not '$choice'" "Invalid argument|out of range" bash -c "echo '$choice' >$chosen/receive_wait"
+  for choice in 0 600000 1; do
+    check "receive_wait: $choice" set_device rd0 receive_wait $choice
   done
-  refused "receive_wait: not without CAP_NET_ADMIN" "not permitted" capsh --drop=cap_net_admin -- -c "echo default >$chosen/receive_wait"
+  for choice in 600001 4294967297 -1 "" never "2 3"; do
+    refused "receive_wait: not '$choice'" "Invalid argument|out of range" \
+      bash -c "echo '$choice' >$chosen/receive_wait"
+  done
+  refused "receive_wait: not without CAP_NET_ADMIN" "not permitted" \
+    capsh --drop=cap_net_admin -- -c "echo default >$chosen/receive_wait"
   check "receive_wait: unchanged" grep -qx 1 $chosen/receive_wait
-  check "receive_wait: default" eval "echo default >$chosen/receive_wait && grep -qx 10000 $chosen/receive_wait"
+  check "receive_wait: default" \
+    eval "echo default >$chosen/receive_wait && grep -qx 10000 $chosen/receive_wait"
   check "hand_port: 299 at first" grep -qx 299 $chosen/hand_port
   for choice in 0 65535 5003; do check "hand_port: $choice" set_device rd0 hand_port $choice; done
   for choice in 65536 -1 "" ssh; do
@@ -72,21 +82,29 @@ if [ "$LINKTYPE" = iwmpa ]; then
   check "there are no other settings" test "$(ls $chosen | wc -l)" = 9
 fi
 
-refused "a name that is taken" "File exists|Name not unique|exists" rdma link add rd0 type "$LINKTYPE" netdev lo
+refused "a name that is taken" "File exists|Name not unique|exists" \
+  rdma link add rd0 type "$LINKTYPE" netdev lo
 [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "exists"
 if [ "$LINKTYPE" = iwmpa ]; then
   longest=$(printf 'r%030d' 1)
-  refused "a name that is longer than iw_cm takes" "File name too long" rdma link add "${longest}2" type iwmpa netdev lo
+  refused "a name that is longer than iw_cm takes" "File name too long" \
+    rdma link add "${longest}2" type iwmpa netdev lo
   check "... and the kernel log says why" said "more than 31 characters"
   check "a link with the longest name" rdma link add "$longest" type iwmpa netdev lo
-  client_server "rping through it, from a wildcard listener" 60 7179 '' "rping -s -p 7179 -V -C 3" '' "rping -c -a 127.0.0.1 -p 7179 -V -C 3"
+  client_server "rping through it, from a wildcard listener" 60 7179 '' "rping -s -p 7179 -V -C 3" \
+    '' "rping -c -a 127.0.0.1 -p 7179 -V -C 3"
   check "it is deleted" rdma link delete "$longest"
 fi
-refused "a netdev that has a link already" "exists|busy" rdma link add rd1 type "$LINKTYPE" netdev wire
+refused "a netdev that has a link already" "exists|busy" \
+  rdma link add rd1 type "$LINKTYPE" netdev wire
 [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "wire"
-refused "a netdev that does not exist" "No such device|Cannot find|Wrong device|Unknown device|not found" rdma link add rd1 type "$LINKTYPE" netdev nowhere
-refused "a link type that does not exist" "Unknown device type|Invalid argument|not supported" rdma link add rd1 type nothing netdev lo
-refused "a link that does not exist" "No such device|Wrong device name|not found|Invalid" rdma link delete rd9
+refused "a netdev that does not exist" \
+  "No such device|Cannot find|Wrong device|Unknown device|not found" \
+  rdma link add rd1 type "$LINKTYPE" netdev nowhere
+refused "a link type that does not exist" "Unknown device type|Invalid argument|not supported" \
+  rdma link add rd1 type nothing netdev lo
+refused "a link that does not exist" "No such device|Wrong device name|not found|Invalid" \
+  rdma link delete rd9
 check "nothing half-made is there" test "$(links)" = rd0
 
 check "it can be deleted" rdma link delete rd0
@@ -100,8 +118,10 @@ if [ "$LINKTYPE" = iwmpa ]; then
   ip netns add elsewhere
   ip link add far type dummy
   ip link set far netns elsewhere
-  check "a device in another namespace" ip netns exec elsewhere rdma link add rd9 type "$LINKTYPE" netdev far
-  setpriv --reuid nobody timeout $((60 * PATIENCE)) stdbuf -oL rping -s -d -p 7180 >"$WORK/rping" 2>&1 &
+  check "a device in another namespace" \
+    ip netns exec elsewhere rdma link add rd9 type "$LINKTYPE" netdev far
+  setpriv --reuid nobody timeout $((60 * PATIENCE)) stdbuf -oL rping -s -d -p 7180 \
+    >"$WORK/rping" 2>&1 &
   rping=$!
   check "an unprivileged program listens" until_true 20 grep -q '^rdma_listen' "$WORK/rping"
   busybox nc -l -p 7180 >/dev/null 2>&1 </dev/null &
@@ -110,7 +130,8 @@ if [ "$LINKTYPE" = iwmpa ]; then
   said . >/dev/null
   check "a device can still be made" rdma link add rd0 type "$LINKTYPE" netdev wire
   check "the kernel log names the listener" said "listener on .*7180 is not on this device"
-  client_server "rping through the device" 60 7181 '' "rping -s -p 7181 -V -C 10" '' "rping -c -a 10.8.0.1 -p 7181 -V -C 10"
+  client_server "rping through the device" 60 7181 '' "rping -s -p 7181 -V -C 10" \
+    '' "rping -c -a 10.8.0.1 -p 7181 -V -C 10"
   kill $nc $rping
   wait $nc $rping 2>/dev/null
   check "delete" rdma link delete rd0
@@ -139,14 +160,17 @@ devices_on() { # NETDEV...
   for dev; do check "$dev" rdma link add "rd_$dev" type iwmpa netdev "$dev"; done
   for dev; do
     address=$(ip -4 -o addr show dev "$dev" | sed 's,.*inet \([^/]*\)/.*,\1,')
-    client_server "rping, $address" 60 7174 '' "rping -s -a $address -V -C 10" '' "rping -c -a $address -V -C 10"
-    client_server "rping, $address, wildcard listener" 60 7174 '' "rping -s -V -C 10" '' "rping -c -a $address -V -C 10"
+    client_server "rping, $address" 60 7174 '' "rping -s -a $address -V -C 10" \
+      '' "rping -c -a $address -V -C 10"
+    client_server "rping, $address, wildcard listener" 60 7174 '' "rping -s -V -C 10" \
+      '' "rping -c -a $address -V -C 10"
   done
   for dev; do check "delete" rdma link delete "rd_$dev"; done
 }
 if [ "$LINKTYPE" = iwmpa ] && modprobe -q 8021q; then
   for n in 5 6; do
-    ip link add link wire name wire.$n type vlan id $n && ip link set wire.$n up && ip addr add 10.8.$n.1/24 dev wire.$n || fail "VLAN $n"
+    ip link add link wire name wire.$n type vlan id $n && ip link set wire.$n up &&
+      ip addr add 10.8.$n.1/24 dev wire.$n || fail "VLAN $n"
   done
   devices_on wire wire.5
   devices_on wire.5 wire
@@ -158,7 +182,8 @@ if [ "$LINKTYPE" = iwmpa ] && modprobe -q 8021q; then
 fi
 mark_log
 if modprobe -q sit && ip link show sit0 >/dev/null 2>&1; then
-  refused "a tunnel that is no iWARP netdev" "not supported|Invalid" rdma link add rd0 type "$LINKTYPE" netdev sit0
+  refused "a tunnel that is no iWARP netdev" "not supported|Invalid" \
+    rdma link add rd0 type "$LINKTYPE" netdev sit0
   [ "$LINKTYPE" != iwmpa ] || check "... and the kernel log says why" said "sit0"
 fi
 check "nothing half-made is there" test -z "$(links)"
@@ -168,19 +193,23 @@ check "nothing half-made is there" test -z "$(links)"
 if [ "$LINKTYPE" = iwmpa ]; then
   say "netdevs without a link address"
   modprobe tun # makes its device file
-  check "a tun device" eval 'ip tuntap add mode tun name tun0 && rdma link add rd0 type iwmpa netdev tun0'
+  check "a tun device" \
+    eval 'ip tuntap add mode tun name tun0 && rdma link add rd0 type iwmpa netdev tun0'
   check "delete" eval 'rdma link delete rd0 && ip link delete tun0'
   two_hosts_plain || finish
   for h in 1 2; do
-    check "h$h: a VXLAN-GPE tunnel" eval "ip -n h$h link add vx0 type vxlan dstport 4790 external gpe && ip -n h$h link set vx0 up &&
+    check "h$h: a VXLAN-GPE tunnel" \
+      eval "ip -n h$h link add vx0 type vxlan dstport 4790 external gpe && ip -n h$h link set vx0 up &&
       ip -n h$h addr add 10.10.0.$h/32 dev vx0 && ip -n h$h addr add fd10::$h/128 dev vx0 nodad &&
       ip -n h$h route add 10.10.0.0/24 encap ip id 7 dst 10.9.0.$((3 - h)) dev vx0 src 10.10.0.$h &&
       ip -n h$h -6 route add fd10::/64 encap ip id 7 dst 10.9.0.$((3 - h)) dev vx0 src fd10::$h"
     check "h$h: it has link type none" eval "ip -n h$h link show vx0 | grep -q link/none"
     check "h$h: a device on it" ip netns exec h$h rdma link add rd$h type iwmpa netdev vx0
   done
-  client_server "rping through it, IPv4" 60 7174 h2 "rping -s -a 10.10.0.2 -V -C 10" h1 "rping -c -a 10.10.0.2 -V -C 10"
-  client_server "rping through it, IPv6, wildcard listener" 60 7174 h2 "rping -s -a :: -V -C 10" h1 "rping -c -a fd10::2 -V -C 10"
+  client_server "rping through it, IPv4" 60 7174 h2 "rping -s -a 10.10.0.2 -V -C 10" \
+    h1 "rping -c -a 10.10.0.2 -V -C 10"
+  client_server "rping through it, IPv6, wildcard listener" 60 7174 h2 "rping -s -a :: -V -C 10" \
+    h1 "rping -c -a fd10::2 -V -C 10"
   check "the devices are deleted" eval 'rdma link delete rd1 && rdma link delete rd2'
 fi
 
@@ -196,7 +225,9 @@ check "the port comes up" until_true 5 bash -c 'rdma link show rd0/1 | grep -q "
 check "delete" rdma link delete rd0
 
 say "many links"
-for i in $(seq 20); do ip link add d$i type dummy && ip link set d$i up && rdma link add m$i type "$LINKTYPE" netdev d$i; done
+for i in $(seq 20); do
+  ip link add d$i type dummy && ip link set d$i up && rdma link add m$i type "$LINKTYPE" netdev d$i
+done
 check "20 links" test "$(links | wc -l)" = 20
 for i in $(seq 20); do ip link delete d$i; done
 check "the links are removed with their netdevs" until_true 10 bash -c '[ -z "$(rdma link show)" ]'

@@ -7,8 +7,10 @@
 begin "link down in mid-transfer"
 load_modules || finish
 two_hosts || finish
-ip -n h2 link add other type dummy && ip -n h2 link set other up && ip -n h2 addr add 10.7.0.2/24 dev other
-check "another link on h2" ip netns exec h2 rdma link add rd3 type "$LINKTYPE" netdev other || finish
+ip -n h2 link add other type dummy && ip -n h2 link set other up &&
+  ip -n h2 addr add 10.7.0.2/24 dev other
+check "another link on h2" \
+  ip netns exec h2 rdma link add rd3 type "$LINKTYPE" netdev other || finish
 
 # stream NAME NAMESPACE ADDRESS: starts an endless transfer into h2, which compares the data.
 declare -A sender

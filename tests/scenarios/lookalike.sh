@@ -23,9 +23,11 @@ mark_log
 compares_addresses() { [[ $(uname -r) == 6.1.* ]]; } # later ones compare netdevs
 for to in 10.9.0.2 fd09::2; do
   if compares_addresses; then
-    answers "a connect to $to is refused" stranger "connect $to 7471" "^= error rdma_connect: Network is unreachable"
+    answers "a connect to $to is refused" \
+      stranger "connect $to 7471" "^= error rdma_connect: Network is unreachable"
   else
-    answers "rdma_cm finds no device for $to" stranger "connect $to 7471" "^= error RDMA_CM_EVENT_ADDR_ERROR \(status -19\)"
+    answers "rdma_cm finds no device for $to" \
+      stranger "connect $to 7471" "^= error RDMA_CM_EVENT_ADDR_ERROR \(status -19\)"
   fi
 done
 ! compares_addresses || check "the kernel log says why" log_has "in another network namespace"
@@ -43,15 +45,20 @@ unshare --user --map-root-user --net sleep infinity &
 container=$!
 own_network() { [ "$(readlink /proc/$container/ns/net)" != "$(readlink /proc/self/ns/net)" ]; }
 in_container() { nsenter --target $container --user --net --preserve-credentials "$@"; }
-until_true 10 own_network && ip netns attach container $container || fail "the container does not start"
+until_true 10 own_network && ip netns attach container $container ||
+  fail "the container does not start"
 in_container ip link add wire type dummy
 in_container ip link set wire up
-check "the host gives it a device" ip netns exec container rdma link add first type "$LINKTYPE" netdev wire
-check "h1's device is younger" in1 rdma link delete rd1 && in1 rdma link add rd1 type "$LINKTYPE" netdev wire
+check "the host gives it a device" \
+  ip netns exec container rdma link add first type "$LINKTYPE" netdev wire
+check "h1's device is younger" in1 rdma link delete rd1 &&
+  in1 rdma link add rd1 type "$LINKTYPE" netdev wire
 mark_log
-check "its root sets the address" in_container ip link set wire address "$(in1 cat /sys/class/net/wire/address)"
+check "its root sets the address" \
+  in_container ip link set wire address "$(in1 cat /sys/class/net/wire/address)"
 ! compares_addresses ||
-  check "the kernel log says that its device is not used" until_true 10 log_has "first: a device of another network namespace has the same"
+  check "the kernel log says that its device is not used" \
+    until_true 10 log_has "first: a device of another network namespace has the same"
 talk_to server2 h2 rdma-target
 answers "a server" server2 "listen 10.9.0.2 7471" "^= ok"
 talk_to client2 h1 rdma-target

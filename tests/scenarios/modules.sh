@@ -23,10 +23,13 @@ check "mpa is not loaded after these errors" test ! -e /sys/module/mpa
 
 check "load with Markers on, CRC off" load_modules markers=1 crc=0
 check "Markers are on" grep -qx Y /sys/module/mpa/parameters/markers
-check "CRCs are off when the administrator says so [CRC-06]" grep -qx N /sys/module/mpa/parameters/crc
+check "CRCs are off when the administrator says so [CRC-06]" \
+  grep -qx N /sys/module/mpa/parameters/crc
 refused "mpa while iwmpa uses it" "in use" rmmod mpa
-refused "a wrong value while running" "[Ii]nvalid" bash -c 'echo perhaps >/sys/module/mpa/parameters/markers'
-refused "a timeout out of range while running" "[Ii]nvalid|range" bash -c 'echo 0 >/sys/module/mpa/parameters/startup_timeout'
+refused "a wrong value while running" "[Ii]nvalid" \
+  bash -c 'echo perhaps >/sys/module/mpa/parameters/markers'
+refused "a timeout out of range while running" "[Ii]nvalid|range" \
+  bash -c 'echo 0 >/sys/module/mpa/parameters/startup_timeout'
 check "and the old value stays" grep -qx Y /sys/module/mpa/parameters/markers
 check "unload" unload_modules
 

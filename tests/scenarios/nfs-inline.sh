@@ -9,7 +9,8 @@
 begin "NFS over RDMA: the package's settings"
 [ "$LINKTYPE" = iwmpa ] || skip "about iwmpa's own package"
 nfs_needs
-[ -x /lib/systemd/systemd-sysctl ] && [ -x /lib/systemd/systemd-udevd ] || skip "systemd's programs are missing"
+[ -x /lib/systemd/systemd-sysctl ] && [ -x /lib/systemd/systemd-udevd ] ||
+  skip "systemd's programs are missing"
 load_modules || finish
 one_host || finish
 
@@ -18,13 +19,16 @@ inline=(sunrpc/rdma_max_inline_write sunrpc/rdma_max_inline_read sunrpc/svc_rdma
 inline_is() { (cd /proc/sys && head "${inline[@]}" && ! grep -vx "$1" "${inline[@]}"); }
 # become VALUE: loads rpcrdma, waits for udev, and checks that the values are VALUE.
 become() { settled modprobe rpcrdma && inline_is "$1"; }
-read_requests() { rdma statistic show link rd0/1 | grep -o ' rx_read_requests [0-9]*' | cut -d ' ' -f 3; }
+read_requests() {
+  rdma statistic show link rd0/1 | grep -o ' rx_read_requests [0-9]*' | cut -d ' ' -f 3
+}
 # reads_for_writes NUMBER: the writes of 4 KiB, each sent to the server separately, need that many
 # RDMA Reads.
 reads_for_writes() {
   local before
   before=$(read_requests)
-  bounded 90 dd if="$WORK/data" of=$mount_dir/data bs=4k count=$writes oflag=direct conv=notrunc status=none || return 1
+  bounded 90 dd if="$WORK/data" of=$mount_dir/data bs=4k count=$writes oflag=direct conv=notrunc \
+    status=none || return 1
   echo "RDMA Reads: $before, then $(read_requests)"
   [ $(($(read_requests) - before)) = "$1" ] && cmp "$WORK/data" $export_dir/data
 }
@@ -39,7 +43,8 @@ writes_take() {
 }
 
 dd if=/dev/urandom of="$WORK/data" bs=4k count=$writes status=none
-check "the files that are not modules are installed" make -s -C "$IWMPA_DIR" install-files PREFIX=/usr || finish
+check "the files that are not modules are installed" \
+  make -s -C "$IWMPA_DIR" install-files PREFIX=/usr || finish
 check "udev runs" start_udev || finish
 
 say "the package's values"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA: the kernel's server and client, NFSv3, v4.0 and v4.2, with data compared, and a
-# server that restarts under I/O. suite: applications debug kcsan
+# server that restarts under I/O.
+# suite: applications debug kcsan
 . "$(dirname "$0")/../lib/scenario.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
 begin "NFS over RDMA"
@@ -14,9 +15,11 @@ check "a server on RDMA port 20049" nfs_make_server || { nfs_remove_server; fini
 # SunRPC fails I/O with that error.
 if modprobe -q xfrm_user; then # the debug kernels have no IPsec
   policy="dst $server_address proto tcp dport 20049 dir out"
-  check "a policy of this host blocks connects" eval 'sysctl -qw net.ipv4.conf.lo.disable_xfrm=0 && ip xfrm policy add $policy action block'
+  check "a policy of this host blocks connects" \
+    eval 'sysctl -qw net.ipv4.conf.lo.disable_xfrm=0 && ip xfrm policy add $policy action block'
   refused "a mount is refused" "Connection refused" nfs_attach 4.2 retry=0
-  check "the policy is gone" eval 'ip xfrm policy delete $policy && sysctl -qw net.ipv4.conf.lo.disable_xfrm=1'
+  check "the policy is gone" \
+    eval 'ip xfrm policy delete $policy && sysctl -qw net.ipv4.conf.lo.disable_xfrm=1'
 fi
 
 for version in 3 4.0 4.2; do

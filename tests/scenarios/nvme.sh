@@ -13,9 +13,11 @@ one_host || finish
 write_and_read() {
   dd if=/dev/urandom of="$WORK/data" bs=1M count=16 status=none
   bounded 90 dd if="$WORK/data" of=/dev/nvme0n1 bs="$1" oflag=direct status=none || return 1
-  bounded 90 dd if=/dev/nvme0n1 of="$WORK/back" bs="$1" count=$((16 * 1048576 / $1)) iflag=direct status=none || return 1
+  bounded 90 dd if=/dev/nvme0n1 of="$WORK/back" bs="$1" count=$((16 * 1048576 / $1)) iflag=direct \
+    status=none || return 1
   cmp "$WORK/data" "$WORK/back" || return 1
-  dd if=/dev/ram0 of="$WORK/back" bs=1M count=16 iflag=direct status=none # direct, to bypass the page cache
+  # direct, to bypass the page cache
+  dd if=/dev/ram0 of="$WORK/back" bs=1M count=16 iflag=direct status=none
   cmp "$WORK/data" "$WORK/back"
 }
 
@@ -46,7 +48,9 @@ beside_hog() {
   sysctl -qw kernel.sched_rt_runtime_us="$runtime"
   return $status
 }
-one_by_one() { bounded 60 taskset -c 0 dd if=/dev/zero of=/dev/nvme0n1 bs=4k count=500 oflag=direct conv=nocreat; }
+one_by_one() {
+  bounded 60 taskset -c 0 dd if=/dev/zero of=/dev/nvme0n1 bs=4k count=500 oflag=direct conv=nocreat
+}
 # Prints how many interrupts CPUs have sent to each other and (IWI) to themselves.
 calls() {
   awk '$1 == "CAL:" || $1 == "RES:" || $1 == "IWI:" { for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i }
@@ -89,7 +93,8 @@ fi
 say "the link is deleted while the disk is in use"
 if check "attach" nvme_attach; then
   before=$(octets)
-  bounded 50 bash -c 'while dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=500 oflag=direct conv=nocreat status=none; do :; done' 2>/dev/null &
+  bounded 50 \
+    bash -c 'while dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=500 oflag=direct conv=nocreat status=none; do :; done' 2>/dev/null &
   check "octets are written" until_true 30 megabyte_sent
   check "rdma link delete" bounded 90 rdma link delete rd0
   check "the controller is removed with it" until_true 30 nvme_no_controller

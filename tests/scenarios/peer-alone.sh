@@ -14,7 +14,8 @@ check "rping listens" until_true 10 listening h2 7174
 alone() { bounded 200 ip netns exec h1 iwmpa-peer --target 10.9.0.2:7174 ${siw:-} "$@"; }
 
 cases "no Markers" alone --junit "$WORK/junit.xml"
-check "JUnit's XML holds all" bash -c "grep -c '<testcase ' '$WORK/junit.xml' | grep -qx \$(iwmpa-peer --list | wc -l)"
+check "JUnit's XML holds all" \
+  bash -c "grep -c '<testcase ' '$WORK/junit.xml' | grep -qx \$(iwmpa-peer --list | wc -l)"
 if [ "$LINKTYPE" = iwmpa ]; then
   set_parameter markers Y
   cases "Markers to the device" alone marker-bad 'crc-*'
@@ -28,5 +29,6 @@ ok - startup-reply [STA-01 STA-06 ENH-01]
 ok - startup-wrong-key [STA-01 ERR-04]
 ok - marker-bad [MRK-13 ERR-03] # SKIP the device does not ask for Markers
 EOF
-refused "a port without a listener" "cannot connect to 10.9.0.2:7175" in1 iwmpa-peer --target 10.9.0.2:7175
+refused "a port without a listener" "cannot connect to 10.9.0.2:7175" \
+  in1 iwmpa-peer --target 10.9.0.2:7175
 finish

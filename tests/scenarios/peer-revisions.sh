@@ -28,14 +28,16 @@ cases "revision 0, settings: Markers on, CRC off" peer rdmac-talk rdmac-mixed
 set_parameter markers N
 set_parameter crc Y
 # Cases of the other suites, all of them with Markers, CRC and headers of version 0.
-cases "revision 0: framing, DDP, RDMAP, the end" peer --rev 0 fpdu-cut-long marker-places marker-device-places crc-bad-write \
-  ddp-msn-range ddp-write-bounds rdmap-read rdmap-read-bounds rdmap-send-kinds 'rdmap-device-*' rdmap-terminate-received \
-  startup-responder-waits end-device-closes end-peer-closes
+cases "revision 0: framing, DDP, RDMAP, the end" \
+  peer --rev 0 fpdu-cut-long marker-places marker-device-places crc-bad-write \
+  ddp-msn-range ddp-write-bounds rdmap-read rdmap-read-bounds rdmap-send-kinds 'rdmap-device-*' \
+  rdmap-terminate-received startup-responder-waits end-device-closes end-peer-closes
 
 set_parameter rdmac N
 errors=$(counter rd2 startup_errors)
 cases "revision 0 is refused" peer no-rdmac-refused rdmac-unasked
-check "each refusal is counted [RDC-04 STA-06]" until_true 10 counts rd2 startup_errors $((errors + 5))
+check "each refusal is counted [RDC-04 STA-06]" \
+  until_true 10 counts rd2 startup_errors $((errors + 5))
 set_parameter rdmac Y
 set_device rd2 rdmac N || fail "rdmac of the device"
 cases "revision 0 is refused by one device" peer no-rdmac-refused rdmac-unasked

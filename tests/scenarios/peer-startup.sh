@@ -11,12 +11,16 @@ mark_log
 
 # The cases of startups that never complete run below, with a shorter timeout; the cases here must
 # not need the timeout.
-mapfile -t quick < <(mpa-peer list | awk '/^startup-/ && $1 != "startup-silent" && $1 != "startup-drip" { print $1 }')
+mapfile -t quick < <(mpa-peer list |
+  awk '/^startup-/ && $1 != "startup-silent" && $1 != "startup-drip" { print $1 }')
 peer_matrix "${quick[@]}"
-cases "over IPv6" bounded 60 ip netns exec h1 mpa-peer run startup-basic startup-revisions crc-bad-write end-peer-closes \
+cases "over IPv6" \
+  bounded 60 ip netns exec h1 mpa-peer run startup-basic startup-revisions \
+  crc-bad-write end-peer-closes \
   --addr fd09::2 --own-addr fd09::1 --target "ip netns exec h2 rdma-target"
 [ "$LINKTYPE" != iwmpa ] || set_parameter startup_timeout 4
-cases "unfinished startups" peer startup-silent startup-drip --startup-bound "$([ "$LINKTYPE" = iwmpa ] && echo 7 || echo 30)"
+cases "unfinished startups" \
+  peer startup-silent startup-drip --startup-bound "$([ "$LINKTYPE" = iwmpa ] && echo 7 || echo 30)"
 # Private Data that iw_cm cannot carry are logged, with at most 10 lines in 5 seconds; hundreds of
 # malformed frames are not.
 check "invalid startup frames do not fill the kernel's log" log_grew_less_than 30

@@ -13,7 +13,8 @@ two_hosts || finish
 # last message needs a credit that comes by RDMA WRITE, which does not wake up a sleeping program.
 measure() {
   local program=$1; shift
-  client_server "$program $*" 100 18515 h2 "$program -R -F -p 18515 -d rd2 $*" h1 "$program -R -F -p 18515 -d rd1 $* 10.9.0.2"
+  client_server "$program $*" 100 18515 h2 "$program -R -F -p 18515 -d rd2 $*" \
+    h1 "$program -R -F -p 18515 -d rd1 $* 10.9.0.2"
 }
 
 # The responder of a READ buffers data in memory that is charged to its program, although a worker
@@ -32,10 +33,14 @@ much_charged() {
 little_charged() { [ "$(kernel_memory)" -lt $((1 << 20)) ]; }
 charged() {
   local read_bw=(ib_read_bw -R -F -p 18515 -q 4 -s 1048576 -n 2000 -e) server client start status
-  if ! { mkdir "$WORK/cgroup" && mount -t cgroup2 none "$WORK/cgroup" && echo +memory >"$WORK/cgroup/cgroup.subtree_control" &&
+  if ! { mkdir "$WORK/cgroup" && mount -t cgroup2 none "$WORK/cgroup" &&
+    echo +memory >"$WORK/cgroup/cgroup.subtree_control" &&
     mkdir "$WORK/cgroup/server"; }; then fail "a memory cgroup"; return; fi
   for start in 1 2 3; do
-    (echo $BASHPID >"$WORK/cgroup/server/cgroup.procs"; exec ip netns exec h2 "${read_bw[@]}" -d rd2) >"$WORK/server" 2>&1 &
+    (
+      echo $BASHPID >"$WORK/cgroup/server/cgroup.procs"
+      exec ip netns exec h2 "${read_bw[@]}" -d rd2
+    ) >"$WORK/server" 2>&1 &
     server=$!
     check "ib_read_bw listens" until_true 20 listening h2 18515
     ip netns exec h1 "${read_bw[@]}" -d rd1 10.9.0.2 >"$WORK/client" 2>&1 &

@@ -14,7 +14,10 @@ port=7480
 start_transfer() {
   ip netns exec h2 rdma-stream listen 10.9.0.2 $port "$@" >"$WORK/server" 2>&1 &
   server=$!
-  until_true 20 listening h2 $port || { fail "the server does not listen: $(cat "$WORK/server")"; return 1; }
+  until_true 20 listening h2 $port || {
+    fail "the server does not listen: $(cat "$WORK/server")"
+    return 1
+  }
   ip netns exec h1 rdma-stream connect 10.9.0.2 $port "$@" >"$WORK/client" 2>&1 &
   client=$!
   runs || { fail "the transfer does not start: $(cat "$WORK/client" "$WORK/server")"; return 1; }
@@ -59,7 +62,8 @@ clean_slate() {
 }
 
 works_again() {
-  check "everything works again" bounded 60 verbs-test run cycles --count 3 --addr 10.9.0.2 --server-ns h2 --client-ns h1
+  check "everything works again" \
+    bounded 60 verbs-test run cycles --count 3 --addr 10.9.0.2 --server-ns h2 --client-ns h1
 }
 # works_anew: new links must carry connections.
 works_anew() {
@@ -77,15 +81,25 @@ start_transfer && { killed $server; ends client $client "disconnected|FLUSH"; }
 works_again
 
 say "the client's link is deleted"
-start_transfer && { check "rdma link delete" bounded 60 rdma link delete rd1; ends client $client; ends server $server; }
+start_transfer && {
+  check "rdma link delete" bounded 60 rdma link delete rd1
+  ends client $client
+  ends server $server
+}
 works_anew
 
 say "the server's link is deleted"
-start_transfer && { check "rdma link delete" bounded 60 rdma link delete rd2; ends server $server; ends client $client; }
+start_transfer && {
+  check "rdma link delete" bounded 60 rdma link delete rd2
+  ends server $server
+  ends client $client
+}
 works_anew
 
-say "a link is deleted under a peer that writes to the memory of a READ" # the peer withholds the READ's Response
-cases "no write after the removal" ip netns exec h1 mpa-peer run removal-write --addr 10.9.0.2 --own-addr 10.9.0.1 \
+# the peer withholds the READ's Response
+say "a link is deleted under a peer that writes to the memory of a READ"
+cases "no write after the removal" \
+  ip netns exec h1 mpa-peer run removal-write --addr 10.9.0.2 --own-addr 10.9.0.1 \
   --target "ip netns exec h2 rdma-target" --removal "rdma link delete rd2"
 works_anew
 

@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # rping with verification, IPv4 and IPv6: between two hosts whose interfaces have the same index,
-# over a dummy device, over lo. suite: applications
+# over a dummy device, over lo.
+# suite: applications
 . "$(dirname "$0")/../lib/scenario.sh"
 begin "rping"
 load_modules || finish
 
 # ping_pong TEXT SERVER-NAMESPACE LISTEN-ADDRESS CLIENT-NAMESPACE ADDRESS [OPTIONS]
 ping_pong() {
-  client_server "$1" 60 7174 "$2" "rping -s -a $3 -V -C 100 ${6:-}" "$4" "rping -c -a $5 -V -C 100 ${6:-}"
+  client_server "$1" 60 7174 "$2" "rping -s -a $3 -V -C 100 ${6:-}" \
+    "$4" "rping -c -a $5 -V -C 100 ${6:-}"
 }
 
 say "two hosts"
@@ -20,7 +22,8 @@ ping_pong "IPv6, wildcard listener" h2 :: h1 fd09::2
 ping_pong "IPv6, listener on its address" h1 fd09::1 h2 fd09::1
 ping_pong "large messages" h2 0.0.0.0 h1 10.9.0.2 "-S 65000"
 
-say "the same port on both hosts at once" # the interface indexes are equal: a listener must not get the other's connections
+# the interface indexes are equal: a listener must not get the other's connections
+say "the same port on both hosts at once"
 bounded 120 ip netns exec h1 rping -s -a 0.0.0.0 -V -C 100 >"$WORK/other" 2>&1 &
 other=$!
 until_true 20 listening h1 7174 || fail "the first listener does not come up"
@@ -38,7 +41,8 @@ ping_pong "dummy, IPv6" "" fd08::1 "" fd08::1
 ping_pong "dummy, wildcard" "" 0.0.0.0 "" 10.8.0.1
 # On a host that also has an RNIC. client_server sees the listener at the port that the program
 # named.
-if command -v iwpmd >/dev/null && check "the port mapper of RNICs starts" eval 'iwpmd && until_true 20 pidof iwpmd'; then
+if command -v iwpmd >/dev/null &&
+  check "the port mapper of RNICs starts" eval 'iwpmd && until_true 20 pidof iwpmd'; then
   ping_pong "beside the port mapper" "" 0.0.0.0 "" 10.8.0.1
   check "the port mapper still runs" killall iwpmd
 fi

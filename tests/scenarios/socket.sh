@@ -13,11 +13,14 @@ count() { awk -v n="$1" '$1 == n { print $2 }' /proc/net/mpa_stat; }
 
 mount_cgroups memory || fail "no memory cgroups"
 cases "over IPv4" bounded 200 socket-test run
-cases "over IPv6" bounded 60 socket-test run start-delayed start-rejected start-rdmac data-records 'error-*' --addr ::1
+cases "over IPv6" \
+  bounded 60 socket-test run start-delayed start-rejected start-rdmac data-records 'error-*' \
+  --addr ::1
 # mpa-copy, the example program, over a veth pair: a line of text, then the startup of Figure 9,
 # then the file.
 copy() {
-  client_server "$1" 60 7000 h2 "mpa-copy receive 7000 $WORK/copy" h1 "mpa-copy send $2 7000 $WORK/file" &&
+  client_server "$1" 60 7000 h2 "mpa-copy receive 7000 $WORK/copy" \
+    h1 "mpa-copy send $2 7000 $WORK/file" &&
     check "$1: the same octets" cmp "$WORK/file" "$WORK/copy"
   rm -f "$WORK/copy"
 }
@@ -41,7 +44,8 @@ cases "a small window" bounded 60 env PATIENCE=4 ip netns exec h1 \
 check "connections were counted" test "$(count MpaConnections)" -gt 100
 check "bad CRCs were counted [ERR-02]" test "$(count MpaRxCrcErrors)" -gt 0
 check "bad Markers were counted [ERR-03]" test "$(count MpaRxMarkerErrors)" -gt 0
-check "another namespace has counters of its own" in1 awk '$1 == "MpaConnections" && $2 < 10 { ok = 1 } END { exit !ok }' /proc/net/mpa_stat
+check "another namespace has counters of its own" \
+  in1 awk '$1 == "MpaConnections" && $2 < 10 { ok = 1 } END { exit !ok }' /proc/net/mpa_stat
 
 # An attached socket holds two references to the module: TCP drops the ULP's while a function of the
 # module is still running, so the socket's functions have their own.
@@ -50,7 +54,8 @@ receiver=$!
 check "the receiver listens" until_true 20 listening "" 7001
 exec 5<>/dev/tcp/127.0.0.1/7001
 echo "PUT 10" >&5
-check "a socket is attached, and ss shows it" until_true 20 bash -c 'ss -Htin sport = :7001 | grep -q tcp-ulp-mpa'
+check "a socket is attached, and ss shows it" \
+  until_true 20 bash -c 'ss -Htin sport = :7001 | grep -q tcp-ulp-mpa'
 check "it holds the module twice" until_true 20 grep -qx 2 /sys/module/mpa/refcnt
 refused "mpa while a socket is attached" "in use" rmmod mpa
 exec 5>&-

@@ -17,7 +17,9 @@ talk_to server h2 rdma-target
 packets() { tcpdump -n -r "$WORK/pcap" "tcp and $1" 2>/dev/null; }
 none() { packets "$1"; [ -z "$(packets "$1")" ]; }
 some() { [ "$(packets "$1" | wc -l)" -ge 3 ]; }
-nobody_left() { [ -z "$(in1 ss -Htn state connected exclude time-wait; in2 ss -Htn state connected exclude time-wait)" ]; }
+nobody_left() {
+  [ -z "$(in1 ss -Htn state connected exclude time-wait; in2 ss -Htn state connected exclude time-wait)" ]
+}
 
 # connection TEXT SERVER CLIENT CLASS PORT TOS-OF-LISTENER TOS-OF-INITIATOR: makes, uses and ends a
 # connection. CLASS is tcpdump's expression for the field; TCP sets its lowest two bits (ECN).
@@ -35,7 +37,8 @@ connection() {
   answers "$text: the server destroys the connection" server "reset" "^= ok"
   check "$text: the connection is over" until_true 40 nobody_left
   end_capture 10.9.0.2
-  check "$text: the Initiator's packets have $client_tos" some "src $client and $class & 0xfc = $client_tos"
+  check "$text: the Initiator's packets have $client_tos" \
+    some "src $client and $class & 0xfc = $client_tos"
   check "$text: all of the Initiator's" none "src $client and $class & 0xfc != $client_tos"
   check "$text: the Responder's packets have $tos" some "src $server and $class & 0xfc = $tos"
   check "$text: all of the Responder's" none "src $server and $class & 0xfc != $tos"

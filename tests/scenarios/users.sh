@@ -14,14 +14,18 @@ nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
 # outside.
 container=("${nobody[@]}" unshare --user --map-root-user --net)
 # Root of this machine, without rights over its network, as in a container without a user namespace.
-plain_root=(capsh "--drop=cap_net_admin,cap_sys_admin,cap_sys_module,cap_dac_override" -- -c 'exec "$@"' -)
+plain_root=(capsh "--drop=cap_net_admin,cap_sys_admin,cap_sys_module,cap_dac_override"
+  -- -c 'exec "$@"' -)
 # opens COMMAND...: whether the user that COMMAND switches to can open the device.
 opens() { "$@" ibv_devinfo -d rd1 | grep -q "max_mtu"; }
 
 # The package's udev rule.
-mkdir -p /run/udev/rules.d && cp "$IWMPA_DIR/tools/link/90-iwmpa-uverbs.rules" /run/udev/rules.d || fail "no rule"
+mkdir -p /run/udev/rules.d && cp "$IWMPA_DIR/tools/link/90-iwmpa-uverbs.rules" /run/udev/rules.d ||
+  fail "no rule"
 uverbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
-is_open_to() { stat -c '%G %a' "/dev/infiniband/$(uverbs_of "$1")" | tee /dev/stderr | grep -x "$2"; }
+is_open_to() {
+  stat -c '%G %a' "/dev/infiniband/$(uverbs_of "$1")" | tee /dev/stderr | grep -x "$2"
+}
 becomes_open_to() { until_true 60 is_open_to "$@"; }
 
 say "device files, with RDMA devices that belong to a network namespace"
@@ -38,11 +42,13 @@ check "udev has handled all events" stop_udev
 say "device files"
 two_hosts || finish
 for file in uverbs0 uverbs1 rdma_cm; do
-  check "$file is open to everybody: the kernel's default" test "$(stat -c %a /dev/infiniband/$file)" = 666
+  check "$file is open to everybody: the kernel's default" \
+    test "$(stat -c %a /dev/infiniband/$file)" = 666
 done
 check "so a user can open a device" opens "${nobody[@]}"
 chgrp rdma /dev/infiniband/uverbs* && chmod 660 /dev/infiniband/uverbs*
-refused "no user can when uverbs is for a group" "Failed to open device" "${nobody[@]}" ibv_devinfo -d rd1
+refused "no user can when uverbs is for a group" "Failed to open device" \
+  "${nobody[@]}" ibv_devinfo -d rd1
 check "the group's members can" opens setpriv --reuid nobody --regid nogroup --groups rdma
 # rdma_cm alone is enough to listen on the wildcard address, because that opens no device.
 server=(ip netns exec h2 "${nobody[@]}" timeout $((60 * PATIENCE)) rping -s -p 7175)
@@ -53,13 +59,16 @@ in2 sysctl -qw net.ipv4.ip_unprivileged_port_start=8000
 refused "no user listens below ip_unprivileged_port_start" "Permission denied" "${server[@]}"
 in2 sysctl -qw net.ipv4.ip_unprivileged_port_start=1024
 chgrp rdma /dev/infiniband/rdma_cm && chmod 660 /dev/infiniband/rdma_cm
-refused "no user listens when rdma_cm is for a group" "failed to create RDMA CM event channel" "${server[@]}"
+refused "no user listens when rdma_cm is for a group" "failed to create RDMA CM event channel" \
+  "${server[@]}"
 chmod 666 /dev/infiniband/rdma_cm
 chmod 666 /dev/infiniband/uverbs*
 # With the package's rule, which must not apply to another driver's device.
-ip link add other up type dummy && modprobe rdma_rxe && rdma link add other type rxe netdev other || fail "no other driver's device"
+ip link add other up type dummy && modprobe rdma_rxe && rdma link add other type rxe netdev other ||
+  fail "no other driver's device"
 check "udev runs" start_udev
-settled udevadm trigger --action=change --subsystem-match=infiniband_verbs || fail "cannot trigger udev"
+settled udevadm trigger --action=change --subsystem-match=infiniband_verbs ||
+  fail "cannot trigger udev"
 check "with the rule rd1 is for the group rdma" becomes_open_to rd1 "rdma 660"
 check "rd2 also" becomes_open_to rd2 "rdma 660"
 check "another driver's device is not" is_open_to other "root 666"
@@ -77,7 +86,8 @@ not_by() {
   refused "$who makes no device" "not permitted" "$@" rdma link add rd9 type iwmpa netdev lo
   refused "$who deletes no device" "not permitted" "$@" rdma link delete rd1
   refused "$who cannot change namespaces' mode" "not permitted" "$@" rdma system set netns exclusive
-  refused "$who sets nothing" "not permitted|Permission denied" "$@" bash -c "echo always >/sys/class/infiniband/rd1/iwmpa/large_fpdus"
+  refused "$who sets nothing" "not permitted|Permission denied" \
+    "$@" bash -c "echo always >/sys/class/infiniband/rd1/iwmpa/large_fpdus"
 }
 not_by "a user" "${nobody[@]}"
 not_by "a container's root" "${container[@]}"
@@ -85,14 +95,17 @@ not_by "root without CAP_NET_ADMIN" "${plain_root[@]}"
 for who in nobody container; do
   declare -n as=$who
   for name in crc markers rdmac max_half_open startup_timeout; do
-    refused "no parameter for $who: $name" "Permission denied" "${as[@]}" bash -c "echo 1 >/sys/module/mpa/parameters/$name"
+    refused "no parameter for $who: $name" "Permission denied" \
+      "${as[@]}" bash -c "echo 1 >/sys/module/mpa/parameters/$name"
   done
 done
 check "both devices are there" test "$(links | wc -l)" = 2
 
 say "ports"
-refused "a user has no port below 1024" "Permission denied" in2 "${nobody[@]}" rping -s -a 10.9.0.2 -p 700
-client_server "a user's server and client" 60 7174 h2 "${nobody[*]} rping -s -a 10.9.0.2 -V -C 10" h1 "${nobody[*]} rping -c -a 10.9.0.2 -V -C 10"
+refused "a user has no port below 1024" "Permission denied" \
+  in2 "${nobody[@]}" rping -s -a 10.9.0.2 -p 700
+client_server "a user's server and client" 60 7174 h2 "${nobody[*]} rping -s -a 10.9.0.2 -V -C 10" \
+  h1 "${nobody[*]} rping -c -a 10.9.0.2 -V -C 10"
 
 say "routes of a user"
 # Only the user's own route leads to the peer; the route of all others, the device's own lookups
@@ -101,7 +114,8 @@ ip -n h2 neigh add 10.9.0.77 lladdr 02:00:00:00:00:77 dev wire nud permanent
 ip -n h2 route add 10.9.0.1/32 via 10.9.0.77 dev wire
 ip -n h2 route add 10.9.0.1/32 dev wire table 100
 ip -n h2 rule add uidrange 65534-65534 table 100
-cases "the second attempt to connect also takes the user's route" in1 timeout -k 5 $((120 * PATIENCE)) mpa-peer run enhanced-fallback \
+cases "the second attempt to connect also takes the user's route" \
+  in1 timeout -k 5 $((120 * PATIENCE)) mpa-peer run enhanced-fallback \
   --addr 10.9.0.2 --own-addr 10.9.0.1 --target "ip netns exec h2 ${nobody[*]} rdma-target"
 ip -n h2 rule delete uidrange 65534-65534 table 100
 ip -n h2 route delete 10.9.0.1/32 via 10.9.0.77 dev wire
@@ -117,7 +131,8 @@ mount_cgroups rdma && mkdir $group || fail "no rdma cgroup"
 in_group() { bash -c 'echo $$ >'$group'/cgroup.procs; exec "$@"' - "$@"; }
 echo "rd2 hca_handle=0" >$group/rdma.max
 refused "no open device" "Failed to open device" in_group ibv_devinfo -d rd2
-inline=(in_group timeout -k 5 $((60 * PATIENCE)) verbs-test run inline --addr 10.9.0.2 --server-ns h2 --client-ns h1)
+inline=(in_group timeout -k 5 $((60 * PATIENCE)) verbs-test run inline
+  --addr 10.9.0.2 --server-ns h2 --client-ns h1)
 echo "rd2 hca_handle=max hca_object=3" >$group/rdma.max
 refused "no more objects than the cgroup allows" "temporarily unavailable" "${inline[@]}"
 echo "rd2 hca_object=max" >$group/rdma.max
@@ -126,6 +141,7 @@ rmdir $group
 
 say "IPsec: ESP between the two hosts"
 esp_between_hosts || finish
-client_server "rping through it" 60 7174 h2 "rping -s -a 10.9.0.2 -V -C 50 -S 4000" h1 "rping -c -a 10.9.0.2 -V -C 50 -S 4000"
+client_server "rping through it" 60 7174 h2 "rping -s -a 10.9.0.2 -V -C 50 -S 4000" \
+  h1 "rping -c -a 10.9.0.2 -V -C 50 -S 4000"
 check "its octets are ESP's" test "$(esp_octets)" -gt 200000
 finish

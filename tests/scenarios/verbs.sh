@@ -8,7 +8,9 @@ begin "verbs"
 load_modules || finish
 two_hosts || finish
 # may_wait MS: for how long a SEND may wait for a receive, on both hosts
-may_wait() { set_device rd1 receive_wait "$1" && set_device rd2 receive_wait "$1" || fail "receive_wait $1"; }
+may_wait() {
+  set_device rd1 receive_wait "$1" && set_device rd2 receive_wait "$1" || fail "receive_wait $1"
+}
 v() { bounded 250 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns h1; }
 
 queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads depths-stay read-order fence shared-cq srq srq-size srq-domain
@@ -53,17 +55,24 @@ cases "locked memory" bounded 100 setpriv --bounding-set -ipc_lock --inh-caps -i
   verbs-test run memlock --addr 10.9.0.2 --server-ns h2 --client-ns h1
 mount_cgroups memory && mkdir /sys/fs/cgroup/verbs || fail "no memory cgroup"
 in_group=(bash -c 'echo $$ >/sys/fs/cgroup/verbs/cgroup.procs; exec "$@"' -)
-cases "memory in the kernel" bounded 100 "${in_group[@]}" verbs-test run accounted full-cgroup --addr 10.9.0.2 --server-ns h2 --client-ns h1
+cases "memory in the kernel" \
+  bounded 100 "${in_group[@]}" verbs-test run accounted full-cgroup --addr 10.9.0.2 --server-ns h2 \
+  --client-ns h1
 rmdir /sys/fs/cgroup/verbs
 cases "connections beside BPF" v sockmap
-cases "connections over IPv6" bounded 100 verbs-test run private-data wildcard other-space graceful --addr fd09::2 --server-ns h2 --client-ns h1
+cases "connections over IPv6" \
+  bounded 100 verbs-test run private-data wildcard other-space graceful --addr fd09::2 \
+  --server-ns h2 --client-ns h1
 
 # Less than one segment of lo. No transfer may depend on TCP's timer, which expires after 100
 # seconds here, so the waits must be shorter.
-in1 sysctl -qw net.ipv4.tcp_notsent_lowat=16384 && in1 ip route change local 10.9.0.1 dev wire table local rto_min 100s ||
+in1 sysctl -qw net.ipv4.tcp_notsent_lowat=16384 &&
+  in1 ip route change local 10.9.0.1 dev wire table local rto_min 100s ||
   fail "nothing is set"
-cases "few octets, which TCP takes and cannot send yet" bounded 60 env PATIENCE=4 verbs-test run bulk --addr 10.9.0.1 --server-ns h1 --client-ns h1
-in1 sysctl -qw net.ipv4.tcp_notsent_lowat=4294967295 && in1 ip route change local 10.9.0.1 dev wire table local
+cases "few octets, which TCP takes and cannot send yet" \
+  bounded 60 env PATIENCE=4 verbs-test run bulk --addr 10.9.0.1 --server-ns h1 --client-ns h1
+in1 sysctl -qw net.ipv4.tcp_notsent_lowat=4294967295 &&
+  in1 ip route change local 10.9.0.1 dev wire table local
 
 say "a device is removed while a SEND waits"
 may_wait 600000
@@ -79,7 +88,8 @@ check "link rd2 on h2 again" in2 rdma link add rd2 type "$LINKTYPE" netdev wire
 say "a device is removed while completion queues overflow"
 before=$(counter rd1 cq_overflows)
 more_overflows() { [ "$(counter rd1 cq_overflows)" -gt "$before" ]; }
-bounded 100 verbs-test run cq-overflow-destroy --count 100000 --addr 10.9.0.2 --server-ns h2 --client-ns h1 >"$WORK/overflow" 2>&1 &
+bounded 100 verbs-test run cq-overflow-destroy --count 100000 --addr 10.9.0.2 --server-ns h2 \
+  --client-ns h1 >"$WORK/overflow" 2>&1 &
 check "they overflow" until_true 60 more_overflows
 check "rdma link delete rd1" bounded 60 rdma link delete rd1
 wait $!

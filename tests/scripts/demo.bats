@@ -49,7 +49,9 @@ PERFTEST
 }
 # good RUNS TEXT, bad RUNS TEXT: the row must begin with this, after RUNS runs of the client.
 good() { [ "$failed $runs" = "0 $1" ] && [[ $row == "ok ib_test_bw test off $2"* ]]; }
-bad() { [ "$failed $runs" = "1 $1" ] && [[ $row == "FAILED ib_test_bw test off exit status $2"* ]]; }
+bad() {
+  [ "$failed $runs" = "1 $1" ] && [[ $row == "FAILED ib_test_bw test off exit status $2"* ]]
+}
 again=$'\n started again: perftest\'s client'
 
 @test "bandwidth" { row 0 '' 0 12.5; good 1 "12.5 MiB/s"; }
@@ -61,4 +63,7 @@ again=$'\n started again: perftest\'s client'
 @test "refused twice" { row 2 '' 139 12.5; good 3 "12.5 MiB/s, start 3$again"; }
 @test "refused too often" { row 9 '' 139 12.5; bad 3 "139, start 3"; }
 @test "a failure" { row 1 '' 1 12.5; bad 1 $'1\n'; }
-@test "a crash for another reason" { row 1 'Completion with error at client' 139 12.5; bad 1 $'139\n'; }
+@test "a crash for another reason" {
+  row 1 'Completion with error at client' 139 12.5
+  bad 1 $'139\n'
+}

@@ -17,18 +17,21 @@ setup_file() {
   export DKMS=$CACHE/dkms/usr/sbin/dkms
   [ ! -e "$DKMS" ] || return 0
   cd "$BATS_FILE_TMPDIR" || return
-  apt-get -q download dkms && dpkg -x dkms_*.deb root && mkdir -p "$CACHE" && rm -rf "$CACHE/dkms" && mv root "$CACHE/dkms"
+  apt-get -q download dkms && dpkg -x dkms_*.deb root && mkdir -p "$CACHE" &&
+    rm -rf "$CACHE/dkms" && mv root "$CACHE/dkms"
 }
 
 # dkms ARGUMENT...
 dkms() {
-  timeout 200 bash "$DKMS" --dkmstree "$work/tree" --sourcetree "$work/source" --installtree "$work/install" "$@"
+  timeout 200 bash "$DKMS" --dkmstree "$work/tree" --sourcetree "$work/source" \
+    --installtree "$work/install" "$@"
 }
 
 # add: adds the modules.
 add() {
   mkdir -p "$work"/{source,tree,install} "$work/source/iwmpa-0"
-  sed "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=0/; s,/lib/modules,$work/install," ../dkms.conf >"$work/source/iwmpa-0/dkms.conf"
+  sed "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=0/; s,/lib/modules,$work/install," ../dkms.conf \
+    >"$work/source/iwmpa-0/dkms.conf"
   cp ../Kbuild "$work/source/iwmpa-0/"
   # dkms insists on root, which it does not need in these trees. The fake make leaves a file when it
   # is called.
@@ -45,7 +48,11 @@ installed() {
 left_alone() { dkms autoinstall -k "$1" ${2:+-a "$2"} && [ ! -e "$work/asked" ]; }
 
 @test "6.2 is left alone" { add; left_alone 6.2.0-1-amd64; }
-@test "6.2 is left alone when another kernel has the modules" { add; installed; left_alone 6.2.0-1-amd64; }
+@test "6.2 is left alone when another kernel has the modules" {
+  add
+  installed
+  left_alone 6.2.0-1-amd64
+}
 @test "7.20 is left alone" { add; installed; left_alone 7.20.1+deb13-amd64; }
 @test "a kernel for i686 is left alone" { add; installed; left_alone 6.1.99-686-pae i686; }
 
@@ -93,7 +100,8 @@ configured() {
 # hook KERNEL: runs the package's hook, whose dkms uses the test's trees, for a kernel whose headers
 # are installed.
 hook() {
-  { declare -f dkms; echo "work=$work DKMS=$DKMS; dkms \"\$@\" --kernelsourcedir $work/headers"; } | fake dkms
+  { declare -f dkms; echo "work=$work DKMS=$DKMS; dkms \"\$@\" --kernelsourcedir $work/headers"; } |
+    fake dkms
   mkdir -p "$work/headers/include"
   sed "s,/lib/modules,$work/install," ../debian/kernel-hook/iwmpa-dkms >"$work/hook"
   mkdir -p "$work/install/$1/build/include"

@@ -35,6 +35,7 @@ CACHE
   run ./fetch-kernel 6.1-oldest
   echo "$output"
   [ "$status" = 0 ] && [ "$output" = 6.1.0-56-amd64 ]
-  mkdir -p "$IWMPA_CACHE"/kernel-6.1.0-55-amd64/usr/src/linux-headers-6.1.0-55-amd64 # not of today's archive
+  # not of today's archive
+  mkdir -p "$IWMPA_CACHE"/kernel-6.1.0-55-amd64/usr/src/linux-headers-6.1.0-55-amd64
   [ "$(. ./lib.sh && cached_kernel 6.1-oldest)" = 6.1.0-56-amd64 ]
 }

@@ -12,7 +12,10 @@ finds() {
     . scripts/gates-lib.sh
     listing="find . -name page.md"
     "gate_$2"' _ "$work/tree" "$1"
-  [ "$status" != 0 ] && [[ $output == *"$2"* ]] || { echo "gate $1, status $status: $output"; false; }
+  [ "$status" != 0 ] && [[ $output == *"$2"* ]] || {
+    echo "gate $1, status $status: $output"
+    false
+  }
 }
 
 @test "merges finds the marks of a merge" {
@@ -32,6 +35,7 @@ finds() {
   cp ../.gitignore "$work/"
   mkdir -p "$work/build/x" "$work/mpa" "$work/.cache"
   touch "$work/build/x/page.md" "$work/mpa.mod.c" "$work/mpa/"{conn.c,conn.o} "$work/.cache/index"
-  run env GIT_CEILING_DIRECTORIES="$work" bash -c 'cd "$0" && . scripts/lib.sh && project_files | grep -v ^scripts/' "$work"
+  run env GIT_CEILING_DIRECTORIES="$work" \
+    bash -c 'cd "$0" && . scripts/lib.sh && project_files | grep -v ^scripts/' "$work"
   [ "$output" = $'.gitignore\nmpa/conn.c' ] || { echo "$output"; false; }
 }

@@ -46,7 +46,8 @@ STAGE
   cat "$work/build/junit.xml"
   xmllint --noout "$work/build/junit.xml"
   says 'string(//testsuite[@name="mixed"]/@tests)' 4
-  says 'string(//testcase[@name="bad <one>"]/failure)' $'first <line> & "quotes"\n?[1mcolour?[0m ?? broken ]]>'
+  says 'string(//testcase[@name="bad <one>"]/failure)' \
+    $'first <line> & "quotes"\n?[1mcolour?[0m ?? broken ]]>'
   says 'string(//testcase[@name="left out"]/skipped/@message)' 'no "device"'
   says 'string(//testcase[@name="another"]/failure)' 'why <it> did'
   says 'string(//testsuite[@name="mixed/peer"]/@failures)' 2
@@ -56,7 +57,8 @@ STAGE
 # stage NAME COMMAND: makes a stage that prints a result, runs COMMAND, and prints another if that
 # succeeds.
 stage() {
-  printf '#!/bin/bash\nprintf "ok\\tone\\t1\\t1\\n"\n%s || exit 1\nprintf "ok\\ttwo\\t1\\t1\\n"\n' "$2" >"$work/scripts/stages/$1"
+  printf '#!/bin/bash\nprintf "ok\\tone\\t1\\t1\\n"\n%s || exit 1\nprintf "ok\\ttwo\\t1\\t1\\n"\n' "$2" \
+    >"$work/scripts/stages/$1"
   chmod +x "$work/scripts/stages/$1"
 }
 
@@ -79,12 +81,15 @@ MEET
   stage scenarios "meet scenarios-1 static-1 && meet scenarios-2 kunit"
   stage conformance true
 
-  AUTOGROUP=$work/autogroup IWMPA_NO_SETUP=1 run "$work/scripts/check" unit static kunit scenarios conformance
+  AUTOGROUP=$work/autogroup IWMPA_NO_SETUP=1 \
+    run "$work/scripts/check" unit static kunit scenarios conformance
   echo "$output"
   [ "$status" = 0 ]
   grep -qx 3 "$work/autogroup"
   [ "${lines[-1]}" = "10 passed, 0 failed, 0 skipped" ]
-  for name in unit static kunit scenarios conformance; do says "string(//testsuite[@name='$name']/@tests)" 2; done
+  for name in unit static kunit scenarios conformance; do
+    says "string(//testsuite[@name='$name']/@tests)" 2
+  done
 }
 
 # ends PID: waits for its end. In a container it may stay as a zombie, if nobody waits for it.
@@ -110,9 +115,13 @@ ENDLESS
 
   # The shell of a test starts its jobs with SIGINT ignored, which they could not undo.
   # A session without an autogroup has an empty file.
-  AUTOGROUP=/dev/null IWMPA_NO_SETUP=1 perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$work/scripts/check" static scenarios >"$work/output" 2>&1 3>&- &
+  AUTOGROUP=/dev/null IWMPA_NO_SETUP=1 perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' \
+    "$work/scripts/check" static scenarios >"$work/output" 2>&1 3>&- &
   check=$!
-  until [ -s "$work/pid-static" ] && [ -s "$work/pid-scenarios" ]; do kill -0 $check; sleep 0.1; done
+  until [ -s "$work/pid-static" ] && [ -s "$work/pid-scenarios" ]; do
+    kill -0 $check
+    sleep 0.1
+  done
   kill -INT $check
   wait $check || true
   for name in static scenarios; do ends "$(cat "$work/pid-$name")"; done

@@ -28,6 +28,9 @@ installs() {
   local package
   run timeout 200 ./setup "$1" </dev/null
   for package in "${@:2}"; do
-    [[ " $output " == *" $package "* ]] || { echo "'setup $1' does not install $package: $output"; return 1; }
+    [[ " $output " == *" $package "* ]] || {
+      echo "'setup $1' does not install $package: $output"
+      return 1
+    }
   done
 }

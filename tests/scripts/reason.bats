@@ -7,7 +7,9 @@ load lib
 reason() {
   local tool
   cp -r ../VERSION ../scripts "$work/" # with a build/ of its own
-  for tool in make dpkg-buildpackage dh_dkms lintian; do fake $tool <<<'echo "this is the reason" >&2; exit 2'; done
+  for tool in make dpkg-buildpackage dh_dkms lintian; do
+    fake $tool <<<'echo "this is the reason" >&2; exit 2'
+  done
   fake rsync <<<'cat >/dev/null; for last; do :; done; mkdir -p "$last"'
   IWMPA_NO_SETUP=1 run timeout 200 "$work/scripts/$1" </dev/null
   echo "$output"

@@ -43,7 +43,8 @@ list() { for command; do printf '%s\t1\t%s\n' "$command" "$command"; done >"$wor
   [ "$(cut -f 1,2 <<<"$output" | tr '\t\n' ' ;')" = "halves 0;leaves 0;good 0;waits 124;dies 125;" ]
   [ "$status" = 0 ]
   [ -e "$work/out/console.3" ] && [ ! -e "$work/out/console.4" ]
-  grep -q "a message of the runner" "$work/out/dies.log" && grep -q "the kernel boots" "$work/out/dies.log"
+  grep -q "a message of the runner" "$work/out/dies.log" &&
+    grep -q "the kernel boots" "$work/out/dies.log"
 }
 
 @test "two series that share a list execute each command once" {

@@ -40,7 +40,8 @@ on() {
 @test "of an architecture's kernels, that with larger pages has a name of its own" {
   local of=$work
   cached() { (IWMPA_CACHE=$of ARCH=$1 KERNEL=$2 && . ./lib.sh && cached_kernel "$2"); }
-  for release in 6.12.9+deb13-arm64 6.12.10+deb13-arm64 6.12.10+deb13-arm64-16k 6.1.0-50-powerpc64le; do
+  for release in 6.12.9+deb13-arm64 6.12.10+deb13-arm64 6.12.10+deb13-arm64-16k \
+    6.1.0-50-powerpc64le; do
     mkdir -p "$of/kernel-$release/usr/src/linux-headers-$release"
   done
   [ "$(cached arm64 6.12)" = 6.12.10+deb13-arm64 ]

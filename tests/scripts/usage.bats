@@ -5,20 +5,29 @@
 load lib
 
 # bash_scripts: prints them, without those that run in a guest without bash.
-bash_scripts() { find . -maxdepth 2 -type f -perm -u+x -exec awk 'FNR == 1 && $0 == "#!/bin/bash" { print substr(FILENAME, 3) }' {} +; }
+bash_scripts() {
+  find . -maxdepth 2 -type f -perm -u+x \
+    -exec awk 'FNR == 1 && $0 == "#!/bin/bash" { print substr(FILENAME, 3) }' {} +
+}
 
 # refused SCRIPT ARGUMENT
 refused() {
   IWMPA_NO_SETUP=1 run timeout 100 "./$1" "$2" </dev/null
   if [ "$status" = 0 ]; then echo "scripts/$1 $2: takes it"; return 1; fi
-  [ ${#lines[@]} = 1 ] && [[ $output == *"'"*"${2#-}"*"'"* ]] || { echo "scripts/$1 $2: no single line that names it: $output"; return 1; }
+  [ ${#lines[@]} = 1 ] && [[ $output == *"'"*"${2#-}"*"'"* ]] || {
+    echo "scripts/$1 $2: no single line that names it: $output"
+    return 1
+  }
 }
 
 @test "--help prints the comment at the top" {
   for script in $(bash_scripts); do
     IWMPA_NO_SETUP=1 run timeout 100 "./$script" --help </dev/null
     [ "$status" = 0 ] || { echo "scripts/$script --help: fails: $output"; false; }
-    [ "${lines[0]}" = "$(sed -n '3s/^# //p' "$script")" ] || { echo "scripts/$script --help: does not begin as the script does"; false; }
+    [ "${lines[0]}" = "$(sed -n '3s/^# //p' "$script")" ] || {
+      echo "scripts/$script --help: does not begin as the script does"
+      false
+    }
   done
 }
 
