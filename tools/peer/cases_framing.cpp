@@ -47,8 +47,7 @@ static Batch makeBatch(Session& s, std::uint64_t seed) {
 static void expectBatch(Session& s, const Batch& b, std::uint64_t seed) {
   for (const auto& m : b.sends)
     s.expectRecv(m);
-  const auto sum = s.context.target.command("sum 0 77 61").number("sum");
-  expectEqual(sum, test::checksum(patternData(61, seed)), "checksum of the WRITE's data");
+  s.expectMemory(77, patternData(61, seed), "checksum of the WRITE's data");
   s.postRecvs(static_cast<unsigned>(b.sends.size()));
 }
 
@@ -284,8 +283,7 @@ static void partialWrite(Context& c) {
   const Segment m = s.nextSend(1, 1);
   s.send(m);
   s.expectRecv(m);
-  const auto sum = c.target.command("sum 0 0 3000").number("sum");
-  expectEqual(sum, test::checksum(patternData(3000, 5)), "checksum of the memory after the WRITE");
+  s.expectMemory(0, patternData(3000, 5), "checksum of the memory after the WRITE");
 }
 
 /** ERR-05: good FPDUs behind a bad one are not delivered, even from the same segment. */

@@ -11,12 +11,7 @@
 namespace peer {
 
 using test::expect;
-using test::expectEqual;
 using test::format;
-
-static std::uint64_t sumOf(Session& s, std::size_t offset, std::size_t length) {
-  return s.context.target.command(format("sum 0 %zu %zu", offset, length)).number("sum");
-}
 
 /** A WRITE of @p seed's data at @p offset of the region. */
 static Segment writeAt(Session& s, std::size_t offset, std::size_t length, std::uint64_t seed) {
@@ -25,7 +20,7 @@ static Segment writeAt(Session& s, std::size_t offset, std::size_t length, std::
 
 /** Fails unless the memory holds the data of one seed, and not a mixture. */
 static void expectOneOf(Session& s, std::size_t offset, std::size_t length, std::uint64_t one, std::uint64_t other) {
-  const auto sum = sumOf(s, offset, length);
+  const auto sum = s.memorySum(offset, length);
 
   expect(sum == test::checksum(patternData(length, one)) || sum == test::checksum(patternData(length, other)),
          format("the region holds neither WRITE at %zu", offset));
@@ -41,21 +36,32 @@ static void catchUp(Session& s, View octets) {
   s.talk();
 }
 
+/** Three WRITEs of 500 octets each: one at offset 0, and two for one place in the stream and in the region, at 4096. */
+struct Contradiction {
+  static constexpr std::uint64_t firstSeed = 41, heldSeed = 42, otherSeed = 43;
+  Bytes first, held;
+  Bytes both; /**< the first one, and that which contradicts the held one */
+
+  explicit Contradiction(Session& s) : first(s.frame(writeAt(s, 0, 500, firstSeed))) {
+    FpduEncoder again = s.encoder;
+
+    held = s.frame(writeAt(s, 4096, 500, heldSeed));
+    both = first;
+    append(both, again.encode(writeAt(s, 4096, 500, otherSeed).encode()));
+  }
+};
+
 /** A second FPDU at the place of one behind a gap comes with the octets that fill the gap. */
 static void overlap(Context& c) {
   Session s(c, Options(c.config));
   const Segments raw(s.stream);
-  const Bytes first = s.frame(writeAt(s, 0, 500, 41));
-  FpduEncoder again = s.encoder;
-  const Bytes held = s.frame(writeAt(s, 4096, 500, 42));
-  Bytes both = first;
+  const Contradiction w(s);
 
-  append(both, again.encode(writeAt(s, 4096, 500, 43).encode()));
-  raw.send(static_cast<std::uint32_t>(first.size()), held);
-  raw.send(0, both);
-  catchUp(s, both);
-  expectEqual(sumOf(s, 0, 500), test::checksum(patternData(500, 41)), "checksum of the WRITE before the gap");
-  expectOneOf(s, 4096, 500, 42, 43);
+  raw.send(static_cast<std::uint32_t>(w.first.size()), w.held);
+  raw.send(0, w.both);
+  catchUp(s, w.both);
+  s.expectMemory(0, patternData(500, w.firstSeed), "checksum of the WRITE before the gap");
+  expectOneOf(s, 4096, 500, w.heldSeed, w.otherSeed);
 }
 
 /** The octets that fill the gap are an FPDU that reaches into the one behind it; the next one begins within it. */
@@ -71,8 +77,8 @@ static void otherBoundaries(Context& c) {
   raw.send(static_cast<std::uint32_t>(shorter.size()), held);
   raw.send(0, real);
   catchUp(s, real);
-  expectEqual(sumOf(s, 0, 500), test::checksum(patternData(500, 46)), "checksum of the longer WRITE");
-  expectEqual(sumOf(s, 8192, 600), test::checksum(patternData(600, 47)), "checksum of the WRITE within the one held");
+  s.expectMemory(0, patternData(500, 46), "checksum of the longer WRITE");
+  s.expectMemory(8192, patternData(600, 47), "checksum of the WRITE within the one held");
 }
 
 /** A FIN comes behind a gap, and once more with the octets that fill it. */
@@ -91,7 +97,7 @@ static void finBehindGap(Context& c) {
   s.expectDown();
   s.sendRaw(both); /* now the peer's TCP takes the device's FIN */
   s.stream.finish();
-  expectEqual(sumOf(s, 0, 400), test::checksum(patternData(400, 48)), "checksum of the WRITE before the FIN");
+  s.expectMemory(0, patternData(400, 48), "checksum of the WRITE before the FIN");
 }
 
 /** WRITEs one behind the other, in the region and in the stream. */
@@ -102,7 +108,7 @@ static Bytes writes(Session& s, std::size_t count, std::size_t length, std::uint
   for (std::size_t i = 0; i < count; i++) {
     const View part = View(data).subspan(i * length, length);
 
-    append(octets, s.frame(s.asSent(makeWrite(s.region.stag, s.region.address + i * length, part))));
+    append(octets, s.frame(makeWrite(s.region.stag, s.region.address + i * length, part)));
   }
   return octets;
 }
@@ -123,35 +129,32 @@ static void shuffled(Context& c) {
 
     for (unsigned i = 0; i < 60; i++) {
       const auto from = random() % octets.size();
-      const auto size = std::min<std::size_t>({1 + random() % raw.largest(), octets.size() - from, raw.largest()});
+      const auto size = std::min<std::size_t>(1 + random() % raw.largest(), octets.size() - from);
 
       raw.send(static_cast<std::uint32_t>(from), View(octets).subspan(from, size));
     }
     catchUp(s, octets);
-    expectEqual(sumOf(s, 0, count * length), test::checksum(patternData(count * length, 50 + round)),
-                format("checksum of the WRITEs of round %u", round));
+    s.expectMemory(0, patternData(count * length, 50 + round), format("checksum of the WRITEs of round %u", round));
   }
 }
 
-/** Segments of one octet, behind all that this case sends, fill the receive buffer, until TCP drops what it has acknowledged behind
- * a gap; then come other octets. */
+/**
+ * Segments of one octet, behind all that this case sends, fill the receive buffer, until TCP drops what it has acknowledged behind
+ * a gap; then come other octets.
+ */
 static void reneged(Context& c) {
-  static constexpr std::uint32_t octets = 3000;
+  static constexpr std::uint32_t segments = 3000;
+  static constexpr std::uint8_t octet = 0;
   Session s(c, Options(c.config));
   const Segments raw(s.stream);
-  const Bytes first = s.frame(writeAt(s, 0, 500, 71));
-  FpduEncoder again = s.encoder;
-  const Bytes held = s.frame(writeAt(s, 4096, 500, 72));
-  Bytes both = first;
-  const std::uint8_t one = 0;
+  const Contradiction w(s);
 
-  append(both, again.encode(writeAt(s, 4096, 500, 73).encode()));
-  raw.send(static_cast<std::uint32_t>(first.size()), held);
-  for (std::uint32_t i = 0; i < octets; i++)
-    raw.send(static_cast<std::uint32_t>(both.size()) + 1000 + 2 * i, View(&one, 1));
-  raw.send(0, first);
-  catchUp(s, both);
-  expectOneOf(s, 4096, 500, 72, 73);
+  raw.send(static_cast<std::uint32_t>(w.first.size()), w.held);
+  for (std::uint32_t i = 0; i < segments; i++)
+    raw.send(static_cast<std::uint32_t>(w.both.size()) + 1000 + 2 * i, View(&octet, 1));
+  raw.send(0, w.first);
+  catchUp(s, w.both);
+  expectOneOf(s, 4096, 500, w.heldSeed, w.otherSeed);
 }
 
 static const WireCase table[] = {

@@ -444,6 +444,14 @@ void Session::expectDown() {
     expectEqual(context.target.command("state").number("state"), 6u, "QP state (6 is ERR)");
 }
 
+std::uint64_t Session::memorySum(std::size_t offset, std::size_t length) {
+  return context.target.command(format("sum 0 %zu %zu", offset, length)).number("sum");
+}
+
+void Session::expectMemory(std::size_t offset, View data, const std::string& what) {
+  expectEqual(memorySum(offset, data.size()), test::checksum(data), what);
+}
+
 void Session::expectMemoryUntouched() {
   if (!context.target.present())
     return;
@@ -472,8 +480,7 @@ void Session::peerWrites(std::size_t length) {
   const Segment fence = nextSend(1, 1);
   send(fence);
   expectRecv(fence);
-  expectEqual(context.target.command(format("sum 0 100 %zu", length)).number("sum"), test::checksum(data),
-              "checksum of the written data");
+  expectMemory(100, data, "checksum of the written data");
 }
 
 void Session::deviceWrites(std::size_t length) {

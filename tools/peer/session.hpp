@@ -144,7 +144,11 @@ public:
   Line expectCompletion(const std::string& op);
   /** The application gets the event of the connection's end, and every posted receive is flushed. */
   void expectDown();
-  /** The memory that the application advertises (region 0), with the pages around it, is unchanged. */
+  /** The checksum of a part of the memory that the application advertises (region 0). */
+  std::uint64_t memorySum(std::size_t offset, std::size_t length);
+  /** That memory holds @p data at @p offset. @p what names the checksum in the failure. */
+  void expectMemory(std::size_t offset, View data, const std::string& what);
+  /** That memory, with the pages around it, is unchanged. */
   void expectMemoryUntouched();
 
   /** Version of DDP and RDMAP on this connection: 0 when either side speaks revision 0 (RFC 5044 Appendix C). */
