@@ -3,8 +3,6 @@
 # shellcheck shell=bash disable=SC2034 # scripts/suites uses the variables
 url=https://github.com/linux-blktests/blktests
 revision=a608cb5
-packages="bc e2fsprogs fio g++ gawk gcc jq liburing-dev make multipath-tools nvme-cli sg3-utils udev
-  xfsprogs"
 transports=(iwmpa siw rxe tcp)
 arguments=(nvme srp)
 

@@ -3,8 +3,6 @@
 # shellcheck shell=bash disable=SC2034 # scripts/suites uses the variables
 url=https://github.com/kdave/xfstests
 revision=63a29724
-packages="acl attr autoconf automake bc dump gawk libacl1-dev libaio-dev libattr1-dev libcap-dev
-  libgdbm-dev libtool-bin liburing-dev make gcc quota uuid-dev xfslibs-dev xfsprogs nfs-kernel-server"
 transports=(tcp iwmpa)
 arguments=(-g quick)
 
