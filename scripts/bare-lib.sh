@@ -34,6 +34,7 @@ bare_project() {
 inside() {
   # shellcheck disable=SC2016 # for the inner shell
   as_root unshare --mount --pid --fork --kill-child bash -c '
-    mount -t proc proc "$0/proc" && mount -t sysfs -o ro sysfs "$0/sys" && mount -t tmpfs tmpfs "$0/dev/shm" && mount -t devpts devpts "$0/dev/pts" &&
+    mount -t proc proc "$0/proc" && mount -t sysfs -o ro sysfs "$0/sys" &&
+      mount -t tmpfs tmpfs "$0/dev/shm" && mount -t devpts devpts "$0/dev/pts" &&
       chroot "$0" su - "$1" -c "$2"; exit $?' "$1" "$2" "$3" </dev/null
 }

@@ -83,17 +83,18 @@ step() {
     "$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')"
   [ $status = 0 ] || echo "        look at $DEMO_LOGS_SHOWN/${log##*/}"
   [ $starts = 1 ] ||
-    echo "        started again: perftest's client does not wait for its server (Documentation/applications/perftest.md)"
+    echo "        started again: perftest's client does not wait for its server" \
+      "(Documentation/applications/perftest.md)"
 }
 
 rounds() { [ "$(grep -c '^ping data: rdma-ping-' client)" = 1000 ] && echo 1,000 rounds; }
 # perftest measures time by the cycle counter. Those of two emulated processors may differ: then
 # perftest prints 0, or inf.
 bandwidth() {
-  awk '$1 == 65536 { print ($4 + 0 > 0 ? $4 " MiB/s" : "done, not timed"); n++ } END { exit !n }' \
-    client
+  awk '$1 == 65536 { print ($4 + 0 > 0 ? $4 " MiB/s" : "done, not timed"); n++ }
+    END { exit !n }' client
 }
 latency() {
-  awk '$1 == 64 { print ($5 ~ /^[0-9.]+$/ && $5 + 0 > 0 ? $5 " us" : "done, not timed"); n++ } END { exit !n }' \
-    client
+  awk '$1 == 64 { print ($5 ~ /^[0-9.]+$/ && $5 + 0 > 0 ? $5 " us" : "done, not timed"); n++ }
+    END { exit !n }' client
 }

@@ -159,7 +159,8 @@ kver() {
   d=$(find /usr/src -maxdepth 1 -name "linux-headers-$SERIES.*-amd64" \
     ! -name '*-rt-*' ! -name '*-cloud-*' | sort -V | tail -1)
   [ -n "$d" ] ||
-    die "no headers of Debian's stock $SERIES kernel: run 'make setup' (or name another kernel: KVER=...)"
+    die "no headers of Debian's stock $SERIES kernel: run 'make setup'" \
+      "(or name another kernel: KVER=...)"
   echo "${d##*/linux-headers-}"
 }
 

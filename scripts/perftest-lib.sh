@@ -18,7 +18,8 @@
 perftest_again() {
   local start=$1 status=$2 said; shift 2
   said=$(cat "$@" |
-    grep -vE '^(ERRNO: .*|Device not recognized to implement inline feature\. Disabling it|.*: line [0-9]+: +[0-9]+ Segmentation fault .*|)$')
+    grep -vE -e '^(ERRNO: .*|Device not recognized to implement inline feature\. Disabling it|)$' \
+      -e '^.*: line [0-9]+: +[0-9]+ Segmentation fault .*$')
   [ "$start" -lt 3 ] && [ "$status" = 139 ] && [ "$said" = "RDMA CM event error:
 Event: RDMA_CM_EVENT_REJECTED; error: -111.
 Failed to handle RDMA CM event.

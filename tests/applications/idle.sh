@@ -35,7 +35,8 @@ check "an idle end holds less than 40 KiB" test "$(field kernel idle)" -lt 40960
 check "after a message an end keeps at most a page" \
   test $(($(field kernel once-busy) - $(field kernel idle))) -lt 4096
 check "500 connections whose ends have sent 1 MB each" measure busy --count 500 --busy 1000000
-say "an end: $(field kernel idle) octets when idle, $(field kernel once-busy) after it was busy once"
+say "an end: $(field kernel idle) octets when idle," \
+  "$(field kernel once-busy) after it was busy once"
 check "1000 of these hold less than 32 MiB more" \
   test $((1000 * ($(field kernel once-busy) - $(field kernel idle)))) -lt $((32 << 20))
 check "nothing is left" bash -c '! rdma resource show | grep -E "(qp|cq|mr|cm_id) [1-9]"'

@@ -100,7 +100,8 @@ done
 say "more commands than receives: four queues of 128 for SRQs of 256"
 nvme_remove_port
 check "the target has SRQs" \
-  eval 'bounded 60 modprobe -r nvmet-rdma && modprobe nvmet-rdma use_srq=1 srq_size=256 && nvme_add_port'
+  eval 'bounded 60 modprobe -r nvmet-rdma && modprobe nvmet-rdma use_srq=1 srq_size=256 &&
+  nvme_add_port'
 if check "connect" attach --nr-io-queues=2 --nr-write-queues=2; then
   check "16 MiB mixed, four jobs, 128 deep" \
     verified "$ram" 4 --direct=1 --ioengine=libaio --iodepth=128 --numjobs=4 --offset_increment=4m

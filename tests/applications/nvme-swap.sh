@@ -44,8 +44,9 @@ if check "connect" nvme_attach &&
   check "swap on the disk" eval 'mkswap /dev/nvme0n1 && swapon /dev/nvme0n1'; then
   out=$(swapped pswpout) in=$(swapped pswpin)
   bounded 200 \
-    bash -c "echo \$\$ >$group/small/cgroup.procs && exec fio --name=swap --thread --directory=$WORK/files --size=72m \
-    --ioengine=psync --rw=write --bs=64k --verify=crc32c --verify_fatal=1" >"$WORK/said" 2>&1 &
+    bash -c "echo \$\$ >$group/small/cgroup.procs &&
+    exec fio --name=swap --thread --directory=$WORK/files --size=72m --ioengine=psync --rw=write \
+    --bs=64k --verify=crc32c --verify_fatal=1" >"$WORK/said" 2>&1 &
   program=$!
   check "a program writes 72 MiB of memory" until_true 100 swapped_more_than 16 "$out" pswpout
   check "the controller is reset meanwhile" reset
@@ -57,7 +58,8 @@ if check "connect" nvme_attach &&
   check "48 MiB have been swapped out" swapped_more_than 48 "$out" pswpout
   check "48 MiB have been swapped in" swapped_more_than 48 "$in" pswpin
   check "some of them after the reset" swapped_more_than 0 "$after" pswpin
-  say "$((($(swapped pswpout) - out) / 256)) MiB written out, $((($(swapped pswpin) - in) / 256)) MiB read, $SECONDS s"
+  say "$((($(swapped pswpout) - out) / 256)) MiB written out," \
+    "$((($(swapped pswpin) - in) / 256)) MiB read, $SECONDS s"
   rm -f "$WORK"/files/*
   check "swap ends" bounded 60 swapoff /dev/nvme0n1
   check "disconnect" nvme_detach

@@ -49,7 +49,8 @@ results() {
     test && match($0, /(^| \.\.\. )(ok|FAIL|ERROR|skipped .*)$/) {
       verdict = substr($0, RSTART, RLENGTH); sub(/^ \.\.\. /, "", verdict)
       reason = verdict ~ /^skipped/ ? substr(verdict, 9) : ""
-      print test "\t" (verdict == "ok" ? "ok" : reason == "" ? "fail" : "skip") "\t" reason; test = ""
+      print test "\t" (verdict == "ok" ? "ok" : reason == "" ? "fail" : "skip") "\t" reason
+      test = ""
     }' "$WORK/log"
 }
 all_understood() {
@@ -65,7 +66,8 @@ as_known() {
       split($0, field, / +/); marked = split(field[1], of, /[:-]/) > 1
       if (marked && (version + 0 < of[2] + 0 || (of[3] != "" && version + 0 > of[3] + 0))) next
       want[++n] = of[1]; line[n] = $0
-      pattern = field[2]; gsub(/\./, "\\.", pattern); gsub(/\*/, ".*", pattern); like[n] = "^" pattern "$"
+      pattern = field[2]; gsub(/\./, "\\.", pattern); gsub(/\*/, ".*", pattern)
+      like[n] = "^" pattern "$"
       next
     }
     {

@@ -8,7 +8,8 @@
 begin "the kernel's tests of TLS"
 tests=$IWMPA_DIR/build/selftests-$(uname -r)
 [ -x "$tests/net/tls" ] ||
-  skip "the tests are missing: scripts/selftests did not build them (build/logs/build-selftests.log)"
+  skip "the tests are missing:" \
+    "scripts/selftests did not build them (build/logs/build-selftests.log)"
 modprobe -q tls || skip "this kernel has no TLS sockets"
 
 # tls_tests FILE: writes the results of all tests to FILE.

@@ -10,7 +10,8 @@
 begin "SMB Direct"
 modules=$IWMPA_DIR/build/smb-direct-$(uname -r)
 [ -e "$modules/cifs.ko" ] ||
-  skip "cifs.ko and ksmbd.ko with SMB Direct are missing: scripts/smb-direct did not build them (build/logs/build-smb-direct.log)"
+  skip "cifs.ko and ksmbd.ko with SMB Direct are missing:" \
+    "scripts/smb-direct did not build them (build/logs/build-smb-direct.log)"
 for c in ksmbd.mountd mount.cifs fio; do
   command -v $c >/dev/null || skip "$c is missing: ksmbd-tools, cifs-utils, fio"
 done

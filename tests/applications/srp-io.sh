@@ -50,7 +50,8 @@ log_in() {
   modprobe ib_srp || return 1
   id=$(sed s/0x// /sys/module/ib_srpt/parameters/srpt_service_guid)
   bounded 60 \
-    bash -c "echo id_ext=$id,ioc_guid=$id,dest=$address:$port,src=$address >/sys/class/infiniband_srp/srp-rd0-1/add_target" &&
+    bash -c "echo id_ext=$id,ioc_guid=$id,dest=$address:$port,src=$address \
+    >/sys/class/infiniband_srp/srp-rd0-1/add_target" &&
     until_true 30 disk_is_there && be_patient
 }
 # The initiator gives a request up after 15 s without a connection, and tries to connect every 10 s:

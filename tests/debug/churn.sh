@@ -88,7 +88,8 @@ pressure() {
   local group=/sys/fs/cgroup/churn pid
   mkdir -p $group && pick 4M 6M 8M 12M >$group/memory.max
   patient bash -c "echo \$\$ >$group/cgroup.procs
-    exec verbs-test run bulk many-connections deregister-many --addr 10.9.0.2 --server-ns h2 --client-ns h1" >/dev/null 2>&1 &
+    exec verbs-test run bulk many-connections deregister-many --addr 10.9.0.2 \
+    --server-ns h2 --client-ns h1" >/dev/null 2>&1 &
   pid=$!
   ended $pid "a program without memory"
   until_true 60 rmdir $group >/dev/null

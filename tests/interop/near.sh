@@ -106,7 +106,12 @@ capture_end() {
     NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
     $at["crc"] != crc { print "CRC " $at["crc"]; bad = 1 }
     $at["largest_segment"] > largest { largest = $at["largest_segment"] }
-    END { if (NR < 3 || largest < mtu - 200 || largest > mtu) { print "largest segment " largest; bad = 1 }; exit bad }' "$WORK/wire.tsv"
+    END {
+      if (NR < 3 || largest < mtu - 200 || largest > mtu) {
+        print "largest segment " largest; bad = 1
+      }
+      exit bad
+    }' "$WORK/wire.tsv"
 }
 
 # --- programs ---
@@ -145,8 +150,8 @@ programs() {
 peer() {
   local options=()
   [ "$theirs" = iwmpa ] || mapfile -t options < <(echo --siw && iwmpa-peer --list |
-    awk 'FNR == NR { if (sub("/initiator", "", $1)) known[$1] = 1; next } /^startup-/ && !($1 in known) { print $1 }' \
-      "$(dirname "$0")/../siw/known" -)
+    awk 'FNR == NR { if (sub("/initiator", "", $1)) known[$1] = 1; next }
+      /^startup-/ && !($1 in known) { print $1 }' "$(dirname "$0")/../siw/known" -)
   far "rping -s -P -a $far >/dev/null 2>&1 &" # until it is killed
   check "iwmpa-peer: a listener there" until_true 30 far "listening '' 7174" || return 1
   check "iwmpa-peer: its cases" bounded 300 iwmpa-peer "${options[@]}" --target "$far:7174" &&
@@ -208,7 +213,8 @@ take_down() {
 begin "$mine here, $theirs there"
 network 1 || { fail "no network"; finish; }
 until_true 60 far true || { fail "the other guest does not answer"; finish; }
-steps="Y,1500,programs,connections,removals,storage,peer N,1500,programs Y,9000,programs N,9000,programs,storage"
+steps="Y,1500,programs,connections,removals,storage,peer N,1500,programs Y,9000,programs"
+steps+=" N,9000,programs,storage"
 case $mine-$theirs in
 *siw*) steps+=" only,1500,startup p2p,1500,startup,server_first rev1,1500,startup" ;;
 *) steps+=" Y,9000,memory" ;;

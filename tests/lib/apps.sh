@@ -18,5 +18,6 @@ over_rdma() {
 # it has handled the last completions (its issue 11828), so that either side may crash when all is
 # done. stdbuf: a crash loses what is not written yet.
 rxm() {
-  echo "stdbuf -oL fi_pingpong -p 'verbs;ofi_rxm' -e rdm $2 | awk '{ print } \$3 ~ /^=/ { rows++ } END { exit rows != $1 }'"
+  echo "stdbuf -oL fi_pingpong -p 'verbs;ofi_rxm' -e rdm $2 |" \
+    "awk '{ print } \$3 ~ /^=/ { rows++ } END { exit rows != $1 }'"
 }

@@ -66,8 +66,10 @@ no_growth() {
   }
   cat /proc/slabinfo >"$WORK/slab1"
   awk -v most="$1" 'NR == FNR { if (FNR > 2) n[$1] = $2; next }
-    FNR > 2 && $2 - n[$1] >= most + ($5 >= most ? $5 : 0) { print $1 ": " n[$1] " -> " $2 " objects"; bad = 1 } END { exit bad }' \
-    "$WORK/slab0" "$WORK/slab1"
+    FNR > 2 && $2 - n[$1] >= most + ($5 >= most ? $5 : 0) {
+      print $1 ": " n[$1] " -> " $2 " objects"; bad = 1
+    }
+    END { exit bad }' "$WORK/slab0" "$WORK/slab1"
 }
 
 # nothing_left OBJECTS KIB: no cache has grown by OBJECTS or more (plus one slab, where a slab holds

@@ -63,7 +63,8 @@ nvme_remove_target() {
 nvme_attach() {
   modprobe nvme-rdma || return 1
   bounded 60 bash -c \
-    "echo transport=rdma,traddr=$nvme_address,trsvcid=4420,nqn=$nqn,nr_io_queues=2${1:+,$1} >/dev/nvme-fabrics" ||
+    "echo transport=rdma,traddr=$nvme_address,trsvcid=4420,nqn=$nqn,nr_io_queues=2${1:+,$1} \
+    >/dev/nvme-fabrics" ||
     return 1
   until_true 20 test -b /dev/nvme0n1
 }

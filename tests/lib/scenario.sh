@@ -16,7 +16,8 @@
 
 set -u
 if [ ! -e /run/vm/command ] && [ -z "${HOST:-}" ]; then
-  echo "$0: kills the processes of all network namespaces and deletes all RDMA links of this machine, and so belongs in a guest:" >&2
+  echo "$0: kills the processes of all network namespaces and deletes all RDMA links" \
+    "of this machine, and so belongs in a guest:" >&2
   echo "make test SUITE=scenarios T=$(basename "$0" .sh) (HOST=1 runs it here)" >&2
   exit 2
 fi
@@ -115,7 +116,8 @@ for_this_kernel() {
   local built
   built=$(modinfo -F vermagic "$1" | cut -d' ' -f1)
   [ "$built" = "$(uname -r)" ] || {
-    fail "$(basename "$1") is built for Linux ${built:-?}, and this is $(uname -r): make modules KERNEL=..."
+    fail "$(basename "$1") is built for Linux ${built:-?}, and this is $(uname -r):" \
+      "make modules KERNEL=..."
     return 1
   }
 }
@@ -286,7 +288,8 @@ leave() {
   exec 1>&"$report" 2>&1
   trap - EXIT
   if [ -z "$finished" ]; then
-    fail "the scenario stopped before its end (status $status, in ${FUNCNAME[*]:1}, lines ${BASH_LINENO[*]:1})"
+    fail "the scenario stopped before its end" \
+      "(status $status, in ${FUNCNAME[*]:1}, lines ${BASH_LINENO[*]:1})"
     tail -q -n 40 "$WORK/out" "$WORK/until" 2>/dev/null | details
   fi
   take_down

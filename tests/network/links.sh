@@ -31,8 +31,8 @@ bridge() {
   two_hosts_plain || return
   check "a bridge on h2 takes the wire as its port" \
     eval 'ip -n h2 link add br0 type bridge && ip -n h2 addr flush dev wire &&
-    ip -n h2 link set wire master br0 && ip -n h2 link set br0 up && ip -n h2 addr add 10.9.0.2/24 dev br0 &&
-    ip -n h2 addr add fd09::2/64 dev br0 nodad' || return
+    ip -n h2 link set wire master br0 && ip -n h2 link set br0 up &&
+    ip -n h2 addr add 10.9.0.2/24 dev br0 && ip -n h2 addr add fd09::2/64 dev br0 nodad' || return
   device 1 wire
   device 2 br0
   transfer 10.9.0.2
@@ -46,8 +46,9 @@ qinq() {
   two_hosts_plain || return
   for h in 1 2; do
     check "a VLAN in a VLAN on h$h" \
-      eval "ip -n h$h link add outer link wire type vlan proto 802.1ad id 5 && ip -n h$h link set outer up &&
-      ip -n h$h link add inner link outer type vlan id 6 && ip -n h$h link set inner up && ip -n h$h addr add 10.9.5.$h/24 dev inner &&
+      eval "ip -n h$h link add outer link wire type vlan proto 802.1ad id 5 &&
+      ip -n h$h link set outer up && ip -n h$h link add inner link outer type vlan id 6 &&
+      ip -n h$h link set inner up && ip -n h$h addr add 10.9.5.$h/24 dev inner &&
       ip -n h$h addr add fd09:5::$h/64 dev inner nodad" || return
     device $h inner
   done
@@ -103,9 +104,12 @@ wireguard() {
   for h in 1 2; do
     peer=$((3 - h))
     check "WireGuard on h$h" \
-      eval "ip -n h$h link add wg0 type wireguard && in$h wg set wg0 private-key $WORK/key$h listen-port 51820 \
-      peer $(wg pubkey <"$WORK/key$peer") endpoint 10.9.0.$peer:51820 allowed-ips 10.10.0.0/24,fd10::/64 && ip -n h$h link set wg0 up &&
-      ip -n h$h addr add 10.10.0.$h/24 dev wg0 && ip -n h$h addr add fd10::$h/64 dev wg0 nodad" ||
+      eval "ip -n h$h link add wg0 type wireguard &&
+      in$h wg set wg0 private-key $WORK/key$h listen-port 51820 \
+        peer $(wg pubkey <"$WORK/key$peer") endpoint 10.9.0.$peer:51820 \
+        allowed-ips 10.10.0.0/24,fd10::/64 &&
+      ip -n h$h link set wg0 up && ip -n h$h addr add 10.10.0.$h/24 dev wg0 &&
+      ip -n h$h addr add fd10::$h/64 dev wg0 nodad" ||
       return
     device $h wg0
   done

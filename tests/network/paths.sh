@@ -31,7 +31,8 @@ nat() {
   need_modules nft_masq nft_chain_nat || return
   routed_hosts || return
   check "h2 has no route to h1" \
-    eval 'ip -n h2 route delete default && ip -n h2 -6 route delete default && ! in2 ping -c 1 -W 1 10.9.1.1'
+    eval 'ip -n h2 route delete default && ip -n h2 -6 route delete default &&
+    ! in2 ping -c 1 -W 1 10.9.1.1'
   check "the router masquerades h1" router nft \
     'add table inet nat; add chain inet nat out { type nat hook postrouting priority 100; };
     add rule inet nat out oifname "port2" counter masquerade'
@@ -46,9 +47,12 @@ filtered() {
     check "h$h accepts only what conntrack knows" "in$h" nft "add table inet fw;
       add chain inet fw in { type filter hook input priority 0; policy drop; };
       add chain inet fw out { type filter hook output priority 0; policy drop; };
-      add rule inet fw in meta l4proto { icmp, ipv6-icmp } accept; add rule inet fw out meta l4proto { icmp, ipv6-icmp } accept;
-      add rule inet fw in ct state established counter accept; add rule inet fw out ct state established counter accept;
-      add rule inet fw $([ $h = 1 ] && echo out || echo in) tcp flags & (syn | ack) == syn ct state new counter accept" ||
+      add rule inet fw in meta l4proto { icmp, ipv6-icmp } accept;
+      add rule inet fw out meta l4proto { icmp, ipv6-icmp } accept;
+      add rule inet fw in ct state established counter accept;
+      add rule inet fw out ct state established counter accept;
+      add rule inet fw $([ $h = 1 ] && echo out || echo in) \
+        tcp flags & (syn | ack) == syn ct state new counter accept" ||
       return
   done
 }
@@ -67,8 +71,10 @@ conntrack() {
 secondary_addresses() {
   two_hosts || return
   check "more addresses on h2" \
-    eval 'ip -n h2 addr add 10.9.0.12/24 dev wire && ip -n h2 addr show dev wire | grep "10.9.0.12.*secondary" &&
-    ip -n h2 addr add fd09::12/64 dev wire nodad && ip -n h2 addr add fd09::13/64 dev wire nodad preferred_lft 0'
+    eval 'ip -n h2 addr add 10.9.0.12/24 dev wire &&
+    ip -n h2 addr show dev wire | grep "10.9.0.12.*secondary" &&
+    ip -n h2 addr add fd09::12/64 dev wire nodad &&
+    ip -n h2 addr add fd09::13/64 dev wire nodad preferred_lft 0'
   transfer 10.9.0.12
   transfer fd09::12
   transfer fd09::13
@@ -108,7 +114,8 @@ temporary_address() {
   local address
   two_hosts || return
   check "h1 makes temporary addresses" eval 'in1 sysctl -qw net.ipv6.conf.wire.use_tempaddr=2 &&
-    ip -n h1 addr add fd09:5::1/64 dev wire mngtmpaddr nodad && ip -n h2 addr add fd09:5::2/64 dev wire nodad && until_true 20 temporary' ||
+    ip -n h1 addr add fd09:5::1/64 dev wire mngtmpaddr nodad &&
+    ip -n h2 addr add fd09:5::2/64 dev wire nodad && until_true 20 temporary' ||
     return
   address=$(temporary)
   transfer fd09:5::2

@@ -36,7 +36,8 @@ fq_codel() {
   done
   transfer 10.9.0.2
   check "fq_codel has sent the data" \
-    eval '[ "$(in1 tc -s qdisc show dev wire parent 1: | awk "/ Sent / { print \$2 }")" -ge 1048576 ]'
+    eval '[ "$(in1 tc -s qdisc show dev wire parent 1: |
+    awk "/ Sent / { print \$2 }")" -ge 1048576 ]'
 }
 
 # netem computes TCP's checksum before it flips a bit, and only in the linear part of the packet,

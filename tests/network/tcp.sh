@@ -58,8 +58,10 @@ mptcp() {
     return
   }
   check "h1 offers subflows" \
-    eval 'second_wire && ip -n h1 addr add 10.9.6.1/24 dev wire2 && ip -n h2 addr add 10.9.6.2/24 dev wire2 &&
-    ip -n h1 mptcp endpoint add 10.9.6.1 dev wire2 subflow && ip -n h2 mptcp limits set subflow 4 && ip -n h1 mptcp limits set subflow 4'
+    eval 'second_wire && ip -n h1 addr add 10.9.6.1/24 dev wire2 &&
+    ip -n h2 addr add 10.9.6.2/24 dev wire2 &&
+    ip -n h1 mptcp endpoint add 10.9.6.1 dev wire2 subflow &&
+    ip -n h2 mptcp limits set subflow 4 && ip -n h1 mptcp limits set subflow 4'
   transfer 10.9.0.2
   check "the connections were plain TCP" eval '[ "$(tcp_counter 1 MPTcpExtMPCapableSYNTX)" = 0 ]'
 }
@@ -72,7 +74,8 @@ memory_pressure() {
   check "tcp_mem is small" sysctl -qw net.ipv4.tcp_mem="32 64 65536"
   transfer 10.9.0.2 120
   check "TCP was under pressure" \
-    eval '[ $(($(tcp_counter 1 TcpExtTCPMemoryPressures) + $(tcp_counter 2 TcpExtTCPMemoryPressures))) -ge 1 ]'
+    eval '[ $(($(tcp_counter 1 TcpExtTCPMemoryPressures) +
+    $(tcp_counter 2 TcpExtTCPMemoryPressures))) -ge 1 ]'
   sysctl -qw net.ipv4.tcp_mem="$before"
 }
 
@@ -125,7 +128,11 @@ client_port() {
 # time_before_wrap EARLIER: reads such a line, and prints the last time before it at which the
 # numbers began 96 MiB before the wrap, less EARLIER seconds.
 time_before_wrap() {
-  awk -v earlier="$1" '{ wait = 4294967296 - 100663296 - $2; if (wait > 0) wait -= 4294967296; printf "%.6f\n", $1 + wait * 64e-9 - earlier }'
+  awk -v earlier="$1" '{
+    wait = 4294967296 - 100663296 - $2
+    if (wait > 0) wait -= 4294967296
+    printf "%.6f\n", $1 + wait * 64e-9 - earlier
+  }'
 }
 wraps_soon() { syn "$1" | awk '{ exit $2 < 4294967296 - 100663296 }'; }
 # fixed_stream SENDER MESSAGES [TIME]: between two new hosts; sets the clock before it connects.

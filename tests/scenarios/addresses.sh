@@ -56,8 +56,9 @@ fails "the second link, a listener of its own" \
 
 say "a service address on a netdev of its own"
 check "dum0" \
-  eval 'ip -n h2 link add dum0 type dummy && ip -n h2 link set dum0 up && ip -n h2 addr add 10.9.9.9/32 dev dum0 &&
-  ip -n h2 addr add fd09:9::9/128 dev dum0 nodad && ip -n h1 route add 10.9.9.9 via 10.9.0.2 && ip -n h1 route add fd09:9::9 via fd09::2'
+  eval 'ip -n h2 link add dum0 type dummy && ip -n h2 link set dum0 up &&
+  ip -n h2 addr add 10.9.9.9/32 dev dum0 && ip -n h2 addr add fd09:9::9/128 dev dum0 nodad &&
+  ip -n h1 route add 10.9.9.9 via 10.9.0.2 && ip -n h1 route add fd09:9::9 via fd09::2'
 fails "without a device on it, IPv4" "10.9.9.9.* dum0" "" "-a 10.9.9.9"
 fails "without a device on it, IPv6" "fd09:9::9.* dum0" "-a ::" "-a fd09:9::9"
 check "the client was refused in the startup, and did not try revision 1" \
@@ -72,8 +73,8 @@ check "delete" ip -n h2 link delete dum0
 say "a link address that netdevs of two namespaces have"
 for h in 1 2; do
   check "twin of h$h" \
-    eval "ip -n h$h link add twin address 02:00:00:00:00:77 type dummy && ip -n h$h link set twin up &&
-    ip -n h$h addr add 10.9.7.$h/24 dev twin"
+    eval "ip -n h$h link add twin address 02:00:00:00:00:77 type dummy &&
+    ip -n h$h link set twin up && ip -n h$h addr add 10.9.7.$h/24 dev twin"
 done
 check "a device on that of h1" in1 rdma link add rd_twin type iwmpa netdev twin
 refused "no listener on that of h2" "Cannot assign|No such device" \
@@ -134,7 +135,8 @@ in2 sysctl -qw net.ipv4.tcp_l3mdev_accept=0
 
 say "programs that are confined to a VRF"
 check "another VRF" \
-  eval 'ip -n h2 link add red type vrf table 11 && ip -n h2 link set red up && in_vrf wire2 red 10.9.2.2/24'
+  eval 'ip -n h2 link add red type vrf table 11 && ip -n h2 link set red up &&
+  in_vrf wire2 red 10.9.2.2/24'
 vrf_exec() { in2 ip vrf exec "$@"; } # in_vrf's devices: wire in blue, wire2 in red
 if vrf_exec red true; then # needs BPF programs of cgroups
   refused "in red: no listener on an address in blue" "Cannot assign" \
@@ -164,7 +166,8 @@ answers "a listener in blue" server "listen 10.9.0.2 7471" "^= ok port=7471"
 answers "a wildcard listener" server "listen :: 7472" "^= ok port=7472"
 check "blue is deleted" ip -n h2 link delete blue
 check "addresses" \
-  eval 'ip -n h2 addr replace 10.9.0.2/24 dev wire && ip -n h2 addr replace fd09::2/64 dev wire nodad'
+  eval 'ip -n h2 addr replace 10.9.0.2/24 dev wire &&
+  ip -n h2 addr replace fd09::2/64 dev wire nodad'
 hang_up server
 check "the program ends" until_true 20 not_listening h2 7472
 pings "the next listener, without the VRF" h2 "-a 10.9.0.2" h1 "-a 10.9.0.2"
@@ -178,9 +181,12 @@ ip netns add router
 ip -n router link set lo up
 for mode in l2 l3; do
   check "$mode: two netdevs over wire of h2" eval "
-    ip -n h2 link add ipvl link wire type ipvlan mode $mode && ip -n h2 link set ipvl up && ip -n h2 addr add 10.9.3.2/24 dev ipvl &&
-    ip -n h2 link add ipvr link wire type ipvlan mode $mode && ip -n h2 link set ipvr netns router && ip -n router link set ipvr up &&
-    ip -n router addr add 10.9.3.3/24 dev ipvr && ip -n router addr add fd09:3::3/64 dev ipvr nodad &&
+    ip -n h2 link add ipvl link wire type ipvlan mode $mode && ip -n h2 link set ipvl up &&
+    ip -n h2 addr add 10.9.3.2/24 dev ipvl &&
+    ip -n h2 link add ipvr link wire type ipvlan mode $mode &&
+    ip -n h2 link set ipvr netns router && ip -n router link set ipvr up &&
+    ip -n router addr add 10.9.3.3/24 dev ipvr &&
+    ip -n router addr add fd09:3::3/64 dev ipvr nodad &&
     ip -n h2 addr add fd09:3::2/64 dev ipvl nodad"
   check "$mode: a device on each" eval 'in2 rdma link add rd_ipvl type iwmpa netdev ipvl &&
     ip netns exec router rdma link add rd_ipvr type iwmpa netdev ipvr'

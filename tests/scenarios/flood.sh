@@ -69,7 +69,8 @@ answers "1024 may stay in all, the oldest are reset [STA-15]" \
 check "and counted [STA-15]" until_true 10 counts rd2 startup_refused $((refused + 1024))
 check "the device's side has no more than these" test "$(ours)" = 1024
 during=$(in_use)
-say "memory that cannot be reclaimed: $before KiB before, $during KiB with 1024 of them: $((during - before)) more"
+say "memory that cannot be reclaimed: $before KiB before, $during KiB with 1024 of them:" \
+  "$((during - before)) more"
 # The guest's kmalloc() adds red zones to every object, which nearly doubles its size.
 check "no more than 32 KiB for each of them, both ends together [STA-15]" \
   test $((during - before)) -lt $((1024 * 32))

@@ -199,8 +199,9 @@ if [ "$LINKTYPE" = iwmpa ]; then
   two_hosts_plain || finish
   for h in 1 2; do
     check "h$h: a VXLAN-GPE tunnel" \
-      eval "ip -n h$h link add vx0 type vxlan dstport 4790 external gpe && ip -n h$h link set vx0 up &&
-      ip -n h$h addr add 10.10.0.$h/32 dev vx0 && ip -n h$h addr add fd10::$h/128 dev vx0 nodad &&
+      eval "ip -n h$h link add vx0 type vxlan dstport 4790 external gpe &&
+      ip -n h$h link set vx0 up && ip -n h$h addr add 10.10.0.$h/32 dev vx0 &&
+      ip -n h$h addr add fd10::$h/128 dev vx0 nodad &&
       ip -n h$h route add 10.10.0.0/24 encap ip id 7 dst 10.9.0.$((3 - h)) dev vx0 src 10.10.0.$h &&
       ip -n h$h -6 route add fd10::/64 encap ip id 7 dst 10.9.0.$((3 - h)) dev vx0 src fd10::$h"
     check "h$h: it has link type none" eval "ip -n h$h link show vx0 | grep -q link/none"

@@ -21,7 +21,8 @@ for mtu in 1500 9000 65535; do
       elif [ $crc$markers != YN ]; then
         continue
       fi
-      cases "MTU $mtu, CRC $crc, Markers $markers, seed $seed: the program sees no difference [CRC-09]" \
+      settings="MTU $mtu, CRC $crc, Markers $markers, seed $seed"
+      cases "$settings: the program sees no difference [CRC-09]" \
         bounded 60 verbs-test run integrity sizes --addr 10.8.0.1 --seed $seed --count 10
       seed=$((seed + 1))
     done

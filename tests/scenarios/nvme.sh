@@ -94,7 +94,8 @@ say "the link is deleted while the disk is in use"
 if check "attach" nvme_attach; then
   before=$(octets)
   bounded 50 \
-    bash -c 'while dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=500 oflag=direct conv=nocreat status=none; do :; done' 2>/dev/null &
+    bash -c 'while dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=500 oflag=direct conv=nocreat \
+    status=none; do :; done' 2>/dev/null &
   check "octets are written" until_true 30 megabyte_sent
   check "rdma link delete" bounded 90 rdma link delete rd0
   check "the controller is removed with it" until_true 30 nvme_no_controller

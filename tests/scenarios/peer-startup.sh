@@ -36,9 +36,10 @@ cases "large_fpdus=agreed" peer large-agreed large-ignored large-rdmac
 cases "large_fpdus=agreed, Markers to the peer" peer large-agreed large-ignored --markers 1
 mark_log
 cases "a peer that refuses the bit" peer large-closed large-rejected
-for text in "10.9.0.1:[0-9]* closed in place of a Reply: connecting again with revision 1, without the reserved bit of large_fpdus=agreed" \
-  "10.9.0.1:[0-9]* rejected the connection: if it rejects all, it may not accept the reserved bit of large_fpdus=agreed"; do
-  check "the kernel's log says so" until_true 10 log_has "$text"
+bit="the reserved bit of large_fpdus=agreed"
+for text in "closed in place of a Reply: connecting again with revision 1, without $bit" \
+  "rejected the connection: if it rejects all, it may not accept $bit"; do
+  check "the kernel's log says so" until_true 10 log_has "10.9.0.1:[0-9]* $text"
 done
 mark_log
 cases "a reject that has another reason" peer large-rejected-ulp

@@ -14,7 +14,8 @@ check "it says iWARP and active" \
 check "max_sge is what libsiw has room for" \
   bash -c 'ibv_devinfo -v -d rd1 | grep -qE "max_sge:[[:space:]]+6$"'
 check "its limits are not zero" \
-  bash -c '! ibv_devinfo -v -d rd1 | grep -E "max_(qp|qp_wr|sge|cq|cqe|mr|pd|srq|qp_rd_atom):" | grep -qE ":[[:space:]]+0$"'
+  bash -c '! ibv_devinfo -v -d rd1 | grep -E "max_(qp|qp_wr|sge|cq|cqe|mr|pd|srq|qp_rd_atom):" |
+  grep -qE ":[[:space:]]+0$"'
 
 say "resources of a running connection"
 mkfifo "$WORK/hold"
@@ -51,13 +52,16 @@ if [ "$LINKTYPE" = iwmpa ]; then
   say "iwmpa-top"
   check "as text: a device with one connection" bash -c "iwmpa-top | grep -qE '^rd1 .* ACTIVE +1 '"
   check "JSON: the connection, with TCP's times" bash -c \
-    "ip netns exec h1 iwmpa-top --json | grep -q '\"remote\":\"10.9.0.2:7471\",\"process\":\"rdma-target.[0-9]*.\",\"tcp\":{\"busy_ms\"'"
+    "ip netns exec h1 iwmpa-top --json | grep -q \
+    '\"remote\":\"10.9.0.2:7471\",\"process\":\"rdma-target.[0-9]*.\",\"tcp\":{\"busy_ms\"'"
   check "for Prometheus: the open connection of the device in its namespace" bash -c \
-    "ip netns exec h1 iwmpa-top --prometheus | grep -qx 'iwmpa_open_connections{device=\"rd1\",netdev=\"wire\"} 1'"
+    "ip netns exec h1 iwmpa-top --prometheus |
+    grep -qx 'iwmpa_open_connections{device=\"rd1\",netdev=\"wire\"} 1'"
   check "JSON: the parameters of the connection" \
     bash -c "iwmpa-top --json | grep -q '\"drv_mulpdu\":1442'"
   check "CSV: rates in the second snapshot only" bash -c \
-    "iwmpa-top --csv --count 2 --interval 0.1 | grep -c '^[^,]*,rd1,,tx_octets,[0-9]*,[0-9]' | grep -qx 1"
+    "iwmpa-top --csv --count 2 --interval 0.1 |
+    grep -c '^[^,]*,rd1,,tx_octets,[0-9]*,[0-9]' | grep -qx 1"
   check "on a terminal" shows_connection
   check "q leaves" on_terminal q --interval 3600
 fi
@@ -89,7 +93,8 @@ if [ "$LINKTYPE" = iwmpa ]; then
   echo "send 3000 1" >&6
   check "a message" until_true 10 grep -q "op=RECV status=SUCCESS" "$WORK/t2"
   check "3 FPDUs" until_true 10 \
-    eval 'shown rd1 tx_fpdus 4 && shown rd2 rx_fpdus 4 && shown rd2 rx_octets 3092 && shown rd1 tx_octets 3092'
+    eval 'shown rd1 tx_fpdus 4 && shown rd2 rx_fpdus 4 && shown rd2 rx_octets 3092 &&
+    shown rd1 tx_octets 3092'
   check "the peer has sent none" eval 'shown rd2 tx_fpdus 0 && shown rd1 rx_fpdus 0'
   check "the sender was never blocked" eval 'shown rd1 tx_blocked 0 && shown rd1 tx_blocked_us 0'
   check "the same in JSON" \

@@ -18,7 +18,8 @@ packets() { tcpdump -n -r "$WORK/pcap" "tcp and $1" 2>/dev/null; }
 none() { packets "$1"; [ -z "$(packets "$1")" ]; }
 some() { [ "$(packets "$1" | wc -l)" -ge 3 ]; }
 nobody_left() {
-  [ -z "$(in1 ss -Htn state connected exclude time-wait; in2 ss -Htn state connected exclude time-wait)" ]
+  [ -z "$(in1 ss -Htn state connected exclude time-wait
+    in2 ss -Htn state connected exclude time-wait)" ]
 }
 
 # connection TEXT SERVER CLIENT CLASS PORT TOS-OF-LISTENER TOS-OF-INITIATOR: makes, uses and ends a

@@ -66,7 +66,8 @@ forget
 for i in 1 2 3 4 5; do
   tell_all client "send 3000 $i"
   check "message $i arrives" until_true 20 \
-    eval '[ "$(grep -c op=RECV "$WORK/server.out")" = $i ] && [ "$(grep -c op=SEND "$WORK/client.out")" = $i ]'
+    eval '[ "$(grep -c op=RECV "$WORK/server.out")" = $i ] &&
+    [ "$(grep -c op=SEND "$WORK/client.out")" = $i ]'
 done
 check "posted" holds 5 "iwm_post_send: dev=[0-9]+ qpn=[0-9]+ .* opcode=SEND num_sge=1"
 check "FPDUs sent that fill a segment" \

@@ -13,14 +13,17 @@ may_wait() {
 }
 v() { bounded 250 verbs-test run "$@" --addr 10.9.0.2 --server-ns h2 --client-ns h1; }
 
-queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads depths-stay read-order fence shared-cq srq srq-size srq-domain
-  srq-empty srq-last unread-events posted-together ping-pong"
-errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights too-long deregister
-  deregister-many deregister-source flush flush-refilled error-under-load send-invalidate"
-connections="private-data reject server-goes client-goes nobody-listens posted-early graceful abortive both-disconnect wildcard
-  other-space cycles many-connections"
-hostile="read-only-mapping keys stags last-address cq-overflow cq-overflow-receives cq-overflow-destroy malformed-sends malformed-receives
-  receiver-not-ready peer-killed foreign-connect foreign-accept foreign-rings forged-client"
+queues="solicited armed-once unsignalled send-queue-full receive-queue-full many-reads depths-stay
+  read-order fence shared-cq srq srq-size srq-domain srq-empty srq-last unread-events
+  posted-together ping-pong"
+errors="wrong-rkey bounds rights other-domain local-key local-bounds receive-key read-sink-rights
+  too-long deregister deregister-many deregister-source flush flush-refilled error-under-load
+  send-invalidate"
+connections="private-data reject server-goes client-goes nobody-listens posted-early graceful
+  abortive both-disconnect wildcard other-space cycles many-connections"
+hostile="read-only-mapping keys stags last-address cq-overflow cq-overflow-receives
+  cq-overflow-destroy malformed-sends malformed-receives receiver-not-ready peer-killed
+  foreign-connect foreign-accept foreign-rings forged-client"
 late="late-receive late-both-ways late-stream late-srq late-closed late-left"
 may_wait 600000
 # shellcheck disable=SC2086

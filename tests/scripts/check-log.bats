@@ -27,7 +27,8 @@ load lib
 
 @test "a kernel log with thousands of warnings is dirty, and the first forty are shown" {
   for i in {1..5000}; do
-    echo "[    1.000000] WARNING: CPU: 0 PID: $i at net/ipv4/af_inet.c:151 inet_sock_destruct+0x1a0/0x200"
+    echo "[    1.000000] WARNING: CPU: 0 PID: $i at net/ipv4/af_inet.c:151" \
+      "inet_sock_destruct+0x1a0/0x200"
   done >"$work/log"
   run ./vm/check-log "$work/log"
   [ "$status" = 1 ]

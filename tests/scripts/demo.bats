@@ -23,7 +23,8 @@ echo >>$FAKE/runs
 if [ "$(wc -l <$FAKE/runs)" -le "$1" ]; then
   {
     printf '%s\n' 'Device not recognized to implement inline feature. Disabling it' \
-      'RDMA CM event error:' 'Event: RDMA_CM_EVENT_REJECTED; error: -111.' '' 'ERRNO: No such file or directory.' \
+      'RDMA CM event error:' 'Event: RDMA_CM_EVENT_REJECTED; error: -111.' '' \
+      'ERRNO: No such file or directory.' \
       'Failed to handle RDMA CM event.' 'ERRNO: No such file or directory.' \
       'Failed to connect RDMA CM events.' 'ERRNO: No such file or directory.'
     [ -z "$2" ] || echo "$2"

@@ -111,7 +111,9 @@ hook() {
 
 @test "the hook builds for a kernel that dkms has left alone" {
   add
-  fake make <<<"case \"\$*\" in *' modules') : >$work/asked; touch $work/tree/iwmpa/0/build/{mpa,iwmpa}.ko ;; esac"
+  fake make <<<"case \"\$*\" in
+    *' modules') : >$work/asked; touch $work/tree/iwmpa/0/build/{mpa,iwmpa}.ko ;;
+    esac"
   fake strip <<<'exit 0'
   fake depmod <<<'exit 0'
   hook 6.8.0-1-amd64

@@ -7,7 +7,11 @@ load lib
 archive() {
   export IWMPA_CACHE=$work/cache
   mkdir -p "$IWMPA_CACHE"/kernel-6.1.0-56-amd64/usr/src/linux-headers-6.1.0-56-amd64
-  fake apt-get <<<'case " $* " in *indextargets*) echo mirror ;; *" update "*) ;; *) echo "downloads $*" >&2; exit 1 ;; esac'
+  fake apt-get <<<'case " $* " in
+    *indextargets*) echo mirror ;;
+    *" update "*) ;;
+    *) echo "downloads $*" >&2; exit 1 ;;
+    esac'
   fake apt-cache <<CACHE
 case "\$*" in
 *search*) for n in 56 57; do echo "linux-headers-6.1.0-\$n-amd64 - Header files"; done ;;

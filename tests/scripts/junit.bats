@@ -57,8 +57,8 @@ STAGE
 # stage NAME COMMAND: makes a stage that prints a result, runs COMMAND, and prints another if that
 # succeeds.
 stage() {
-  printf '#!/bin/bash\nprintf "ok\\tone\\t1\\t1\\n"\n%s || exit 1\nprintf "ok\\ttwo\\t1\\t1\\n"\n' "$2" \
-    >"$work/scripts/stages/$1"
+  printf '#!/bin/bash\nprintf "ok\\tone\\t1\\t1\\n"\n%s || exit 1\nprintf "ok\\ttwo\\t1\\t1\\n"\n' \
+    "$2" >"$work/scripts/stages/$1"
   chmod +x "$work/scripts/stages/$1"
 }
 

@@ -14,7 +14,10 @@ echo "the kernel boots" >"$out/console"
 begin() { echo "start $1"; name=$1; }
 end() { printf 'end\t%s\t%s\t0.1\n' "$name" "$1"; }
 good() { end 0; }
-meets() { until ls "$out"/../{one,two}/console*; do sleep 0.1; done >/dev/null 2>&1; end 0; } # two guests
+meets() { # two guests
+  until ls "$out"/../{one,two}/console*; do sleep 0.1; done >/dev/null 2>&1
+  end 0
+}
 leaves() { end 0; exit; }
 waits() { until [ -e "$out/end-$name" ]; do sleep 0.1; done; end 124; exit; }
 halves() { printf 'end\t%s\t' "$name"; sleep 1.5; printf '0\t0.1\n'; }
