@@ -18,18 +18,28 @@ check "its limits are not zero" \
   grep -qE ":[[:space:]]+0$"'
 
 say "resources of a running connection"
-mkfifo "$WORK/hold"
-in2 rdma-target <"$WORK/hold" >"$WORK/t2" 2>&1 &
-exec 5>"$WORK/hold"
-echo "listen 10.9.0.2 7471" >&5
-check "a listener" until_true 10 listening h2 7471
-mkfifo "$WORK/hold1"
-in1 rdma-target <"$WORK/hold1" >"$WORK/t1" 2>&1 &
-exec 6>"$WORK/hold1"
-echo "connect 10.9.0.2 7471" >&6
-check "its CONNECT_REQUEST" until_true 10 grep -q CONNECT_REQUEST "$WORK/t2"
-echo "accept" >&5
-check "established" until_true 10 grep -q ESTABLISHED "$WORK/t1"
+for h in 1 2; do talk_to t$h h$h rdma-target; done
+check "a listener" ask t2 "listen 10.9.0.2 7471"
+
+# connect NUMBER TEXT: makes a connection, which is the one with this number.
+connect() {
+  ask t1 "connect 10.9.0.2 7471" >"$WORK/out"
+  check "$2" until_true 10 eval "[ \"\$(grep -c CONNECT_REQUEST '$WORK/t2.out')\" = $1 ]"
+  ask t2 accept >"$WORK/out"
+  check "it is established" until_true 10 established "$1"
+}
+established() {
+  [ "$(grep -c ESTABLISHED "$WORK/t1.out")" = "$1" ] &&
+    [ "$(grep -c ESTABLISHED "$WORK/t2.out")" = "$1" ]
+}
+# again NUMBER TEXT: the same, after both have destroyed the last one. A reset that comes later than
+# the new Request rejects it.
+again() {
+  ask t1 reset >"$WORK/out"
+  ask t2 reset >"$WORK/out"
+  connect "$@"
+}
+connect 1 "its CONNECT_REQUEST"
 check "a QP with its process" \
   bash -c "rdma resource show qp link rd1 | grep -E 'state RTS' | grep -q rdma-target"
 check "CQs" bash -c 'rdma resource show cq dev rd1 | grep -q cqe'
@@ -77,10 +87,6 @@ shown() {
     return 1
   }
 }
-# connection NUMBER: whether NUMBER connections have been established so far.
-connection() {
-  [ "$(grep -c ESTABLISHED "$WORK/t1")" = "$1" ] && [ "$(grep -c ESTABLISHED "$WORK/t2")" = "$1" ]
-}
 if [ "$LINKTYPE" = iwmpa ]; then
   check "the role of each end" eval 'shown rd1 role Initiator && shown rd2 role Responder'
   for fact in "revision 2" "tx_markers 0" "rx_markers 0" "crc 1" "ird 16" "ord 16" "emss 1448" \
@@ -90,8 +96,8 @@ if [ "$LINKTYPE" = iwmpa ]; then
   check "the ready-to-receive message" \
     until_true 10 eval 'shown rd1 tx_fpdus 1 && shown rd2 rx_fpdus 1'
   check "20 octets" eval 'shown rd1 tx_octets 20 && shown rd2 rx_octets 20'
-  echo "send 3000 1" >&6
-  check "a message" until_true 10 grep -q "op=RECV status=SUCCESS" "$WORK/t2"
+  ask t1 "send 3000 1" >"$WORK/out"
+  check "a message" until_true 10 grep -q "op=RECV status=SUCCESS" "$WORK/t2.out"
   check "3 FPDUs" until_true 10 \
     eval 'shown rd1 tx_fpdus 4 && shown rd2 rx_fpdus 4 && shown rd2 rx_octets 3092 &&
     shown rd1 tx_octets 3092'
@@ -107,49 +113,38 @@ if [ "$LINKTYPE" = iwmpa ]; then
   check "this connection is unchanged" \
     eval 'shown rd1 rx_markers 0 && shown rd1 crc 1 && shown rd1 large_fpdus 0'
   check "no CRC on h2" set_device rd2 crc N
-  echo "reset" | tee /dev/fd/5 >&6
-  echo "connect 10.9.0.2 7471" >&6
-  check "a second connection" until_true 10 eval '[ "$(grep -c CONNECT_REQUEST "$WORK/t2")" = 2 ]'
-  echo "accept" >&5
-  check "it is established" until_true 10 connection 2
+  again 2 "a second connection"
   check "h1 gets Markers" eval 'shown rd1 rx_markers 1 && shown rd2 tx_markers 1'
   check "h1 sends none" eval 'shown rd1 tx_markers 0 && shown rd2 rx_markers 0'
   check "no CRC" eval 'shown rd1 crc 0 && shown rd2 crc 0'
   check "h1 may send large FPDUs, h2 not" \
     eval 'shown rd1 large_fpdus "[1-9][0-9]*" && shown rd2 large_fpdus 0'
 
-  # again NUMBER: makes the connection anew; it is the one with this number.
-  again() {
-    echo "reset" | tee /dev/fd/5 >&6
-    echo "connect 10.9.0.2 7471" >&6
-    check "connection $1" until_true 10 eval "[ \"\$(grep -c CONNECT_REQUEST '$WORK/t2')\" = $1 ]"
-    echo "accept" >&5
-    check "it is established" until_true 10 connection "$1"
-  }
   say "large FPDUs by agreement"
   check "h1 asks, h2 does not agree" set_device rd1 large_fpdus agreed
-  again 3
+  again 3 "connection 3"
   check "none sends large FPDUs [STA-20]" eval 'shown rd1 large_fpdus 0 && shown rd2 large_fpdus 0'
   check "h2 agrees" set_device rd2 large_fpdus agreed
-  again 4
+  again 4 "connection 4"
   check "both may [STA-20]" \
     eval 'shown rd1 large_fpdus "[1-9][0-9]*" && shown rd2 large_fpdus "[1-9][0-9]*"'
   check "h1 does not ask" set_device rd1 large_fpdus never
-  again 5
+  again 5 "connection 5"
   check "none sends large FPDUs" eval 'shown rd1 large_fpdus 0 && shown rd2 large_fpdus 0'
 fi
 
 say "counters"
 if rdma statistic show link rd1/1 >"$WORK/before" 2>&1 && grep -q fpdu "$WORK/before"; then
   sent=$(counter rd1 tx_octets)
-  echo "send 4000 1" >&6
-  check "the message arrives" until_true 10 grep -q "op=RECV status=SUCCESS bytes=4000" "$WORK/t2"
+  ask t1 "send 4000 1" >"$WORK/out"
+  check "the message arrives" \
+    until_true 10 grep -q "op=RECV status=SUCCESS bytes=4000" "$WORK/t2.out"
   has_grown() { [ $(($(counter rd1 tx_octets) - sent)) -ge 4000 ]; }
   check "sending counts" until_true 10 has_grown
 else
   [ "$LINKTYPE" != iwmpa ] || fail "rdma statistic shows no FPDU counters: $(cat "$WORK/before")"
 fi
-exec 5>&- 6>&-
+hang_up t1 t2
 wait
 check "no object is left" \
   until_true 10 bash -c '! rdma resource show | grep -E "(qp|cq|mr|cm_id) [1-9]"'
