@@ -19,27 +19,27 @@ check "its limits are not zero" \
 
 say "resources of a running connection"
 for h in 1 2; do talk_to t$h h$h rdma-target; done
-check "a listener" ask t2 "listen 10.9.0.2 7471"
+ask t2 "listen 10.9.0.2 7471" >"$WORK/out"
+check "a listener" until_true 10 listening h2 7471
 
-# connect NUMBER TEXT: makes a connection, which is the one with this number.
+# has_seen NAME EVENT NUMBER: whether the program has printed the event this often.
+has_seen() { [ "$(grep -c "$2" "$WORK/$1.out")" = "$3" ]; }
+# connect NUMBER: makes a connection, which is the one with this number.
 connect() {
   ask t1 "connect 10.9.0.2 7471" >"$WORK/out"
-  check "$2" until_true 10 eval "[ \"\$(grep -c CONNECT_REQUEST '$WORK/t2.out')\" = $1 ]"
+  check "connection $1" until_true 10 has_seen t2 CONNECT_REQUEST "$1"
   ask t2 accept >"$WORK/out"
-  check "it is established" until_true 10 established "$1"
+  check "it is established" until_true 10 \
+    eval "has_seen t1 ESTABLISHED $1 && has_seen t2 ESTABLISHED $1"
 }
-established() {
-  [ "$(grep -c ESTABLISHED "$WORK/t1.out")" = "$1" ] &&
-    [ "$(grep -c ESTABLISHED "$WORK/t2.out")" = "$1" ]
-}
-# again NUMBER TEXT: the same, after both have destroyed the last one. A reset that comes later than
-# the new Request rejects it.
+# again NUMBER: the same, after both have destroyed the last one. If the server read its reset after
+# the new Request, it would reject that.
 again() {
   ask t1 reset >"$WORK/out"
   ask t2 reset >"$WORK/out"
-  connect "$@"
+  connect "$1"
 }
-connect 1 "its CONNECT_REQUEST"
+connect 1
 check "a QP with its process" \
   bash -c "rdma resource show qp link rd1 | grep -E 'state RTS' | grep -q rdma-target"
 check "CQs" bash -c 'rdma resource show cq dev rd1 | grep -q cqe'
@@ -113,7 +113,7 @@ if [ "$LINKTYPE" = iwmpa ]; then
   check "this connection is unchanged" \
     eval 'shown rd1 rx_markers 0 && shown rd1 crc 1 && shown rd1 large_fpdus 0'
   check "no CRC on h2" set_device rd2 crc N
-  again 2 "a second connection"
+  again 2
   check "h1 gets Markers" eval 'shown rd1 rx_markers 1 && shown rd2 tx_markers 1'
   check "h1 sends none" eval 'shown rd1 tx_markers 0 && shown rd2 rx_markers 0'
   check "no CRC" eval 'shown rd1 crc 0 && shown rd2 crc 0'
@@ -122,14 +122,14 @@ if [ "$LINKTYPE" = iwmpa ]; then
 
   say "large FPDUs by agreement"
   check "h1 asks, h2 does not agree" set_device rd1 large_fpdus agreed
-  again 3 "connection 3"
+  again 3
   check "none sends large FPDUs [STA-20]" eval 'shown rd1 large_fpdus 0 && shown rd2 large_fpdus 0'
   check "h2 agrees" set_device rd2 large_fpdus agreed
-  again 4 "connection 4"
+  again 4
   check "both may [STA-20]" \
     eval 'shown rd1 large_fpdus "[1-9][0-9]*" && shown rd2 large_fpdus "[1-9][0-9]*"'
   check "h1 does not ask" set_device rd1 large_fpdus never
-  again 5 "connection 5"
+  again 5
   check "none sends large FPDUs" eval 'shown rd1 large_fpdus 0 && shown rd2 large_fpdus 0'
 fi
 
