@@ -64,8 +64,9 @@ calls_few_cpus() {
   [ $(($(calls) - before)) -lt 250 ]
 }
 has_policy() { chrt -p "$(pgrep -x iwmpa/0)" | grep "$1"; }
-# With PREEMPT_RT RCU's thread of that CPU would wait, too; threads, which interrupts wake, call
-# handlers; and the thread that sends has the policy of programs.
+# With PREEMPT_RT the task keeps RCU's thread of its CPU waiting, so that dd never ends, over TCP
+# neither; interrupts wake the threads that call handlers; and the thread that sends has the policy
+# of programs.
 if [[ $(uname -v) != *PREEMPT_RT* ]] && check "attach" nvme_attach; then
   check "I/O on CPU 0 goes on" beside_hog one_by_one
   case $(uname -r) in
