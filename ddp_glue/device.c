@@ -8,7 +8,8 @@
  * finds devices in its own list. But when siw is unloaded, the core removes all
  * devices of the id.
  *
- * Lock order: rtnl -> devices_lock.
+ * Lock order: rtnl -> a netdev's own lock -> devices_lock. Some notifiers run
+ * within the second.
  *
  * rdma_cm picks a device by comparing a GID with the first 16 octets of the
  * link address of the netdev that has the local IP address. For 127.0.0.1 and
@@ -140,10 +141,13 @@ static void dev_gids(struct net_device *netdev, union ib_gid *gids)
 	iwm_gids_follow(netdev, gids + IWM_NUM_LINK_GIDS);
 }
 
+/* Context: rtnl held, devices_lock not, because this takes the netdev's lock. */
 static void dev_set_speed(struct iwm_dev *dev, struct net_device *netdev)
 {
 	struct ethtool_link_ksettings link;
 	u32 speed = 0;
+
+	ASSERT_RTNL();
 
 	if (!__ethtool_get_link_ksettings(netdev, &link) &&
 	    link.base.speed != (u32)SPEED_UNKNOWN)
@@ -364,9 +368,8 @@ static void dev_follow(struct iwm_dev *dev, struct net_device *netdev)
 {
 	enum ib_port_state state = netdev_port_state(netdev);
 
-	ASSERT_RTNL();
+	lockdep_assert_held(&devices_lock);
 
-	dev_set_speed(dev, netdev);
 	dev_follow_gids(dev, netdev);
 	if (state == dev->port_state)
 		return;
@@ -386,11 +389,14 @@ static void dev_changed(struct work_struct *work)
 	struct net_device *netdev;
 
 	rtnl_lock();
-	mutex_lock(&devices_lock);
-	netdev = dev_netdev(dev);
-	if (netdev)
+	netdev = iwm_dev_get_netdev(dev);
+	if (netdev) {
+		dev_set_speed(dev, netdev);
+		mutex_lock(&devices_lock);
 		dev_follow(dev, netdev);
-	mutex_unlock(&devices_lock);
+		mutex_unlock(&devices_lock);
+		dev_put(netdev);
+	}
 	rtnl_unlock();
 	ib_device_put(&dev->ibdev);
 }
@@ -507,7 +513,6 @@ static void dev_describe(struct iwm_dev *dev, struct net_device *netdev)
 	else
 		eth_random_addr(dev->mac);
 	dev_gids(netdev, dev->gids);
-	dev_set_speed(dev, netdev);
 	dev->port_state = netdev_port_state(netdev);
 
 	ibdev->node_type = RDMA_NODE_RNIC;
@@ -529,6 +534,12 @@ static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 	int ret = 0;
 
 	rtnl_lock();
+	if (netdev->reg_state != NETREG_REGISTERED) {
+		pr_err_ratelimited("%s: is just going away\n", netdev->name);
+		ret = -ENODEV;
+		goto out_rtnl;
+	}
+	dev_set_speed(dev, netdev);
 	mutex_lock(&devices_lock);
 	other = dev_find(netdev);
 	if (other) {
@@ -538,11 +549,6 @@ static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 		ret = -EEXIST;
 		goto out_unlock;
 	}
-	if (netdev->reg_state != NETREG_REGISTERED) {
-		pr_err_ratelimited("%s: is just going away\n", netdev->name);
-		ret = -ENODEV;
-		goto out_unlock;
-	}
 	dev_describe(dev, netdev);
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	rcu_assign_pointer(dev->netdev, netdev);
@@ -550,6 +556,7 @@ static int dev_attach(struct iwm_dev *dev, struct net_device *netdev)
 	devices_changed();
 out_unlock:
 	mutex_unlock(&devices_lock);
+out_rtnl:
 	rtnl_unlock();
 	return ret;
 }
