@@ -450,7 +450,8 @@ static int mr_take_pages(struct iwm_mr *mr)
 
 	if (num > IWM_MAX_MR_PAGES)
 		return -EINVAL;
-	mr->pages = kvcalloc(num, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
+	mr->pages = kvcalloc(num, sizeof(*mr->pages),
+			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mr->pages)
 		return -ENOMEM;
 
