@@ -450,8 +450,7 @@ static int mr_take_pages(struct iwm_mr *mr)
 
 	if (num > IWM_MAX_MR_PAGES)
 		return -EINVAL;
-	mr->pages = kvcalloc(num, sizeof(*mr->pages),
-			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	mr->pages = kvcalloc(num, sizeof(*mr->pages), iwm_gfp(true));
 	if (!mr->pages)
 		return -ENOMEM;
 

@@ -30,8 +30,7 @@ struct iwm_mmap {
  * @user: user space will map it; it is charged to the caller's memory cgroup
  *
  * A small ring gets a page of the linear map, because a mapping of its own
- * would cost more than the page. vmalloc_user() would not charge the cgroup. The
- * program chose the size, and gets an error: the log need not say it.
+ * would cost more than the page. vmalloc_user() would not charge the cgroup.
  *
  * Context: process.
  * Return: whole pages of zeroes, free them with iwm_ring_free(); NULL without
@@ -39,7 +38,7 @@ struct iwm_mmap {
  */
 void *iwm_ring_alloc(size_t len, bool user)
 {
-	gfp_t gfp = iwm_gfp(user) | __GFP_ZERO | __GFP_NOWARN;
+	gfp_t gfp = iwm_gfp(user) | __GFP_ZERO;
 
 	if (len <= PAGE_SIZE)
 		return (void *)__get_free_page(gfp);

@@ -426,11 +426,12 @@ static inline void iwm_count(struct iwm_dev *dev, enum iwm_stat stat)
 
 /*
  * Allocation flags of an object: a user's object is charged to its memory
- * cgroup. Context: process of the user.
+ * cgroup. The user chose its size, and gets an error, so the kernel does not
+ * warn. Context: process of the user.
  */
 static inline gfp_t iwm_gfp(bool user)
 {
-	return user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+	return user ? GFP_KERNEL_ACCOUNT | __GFP_NOWARN : GFP_KERNEL;
 }
 
 #endif /* DDP_GLUE_TYPES_H */
