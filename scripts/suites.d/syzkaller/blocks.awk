@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Reads what "objdump -dr --no-show-raw-insn" prints of a module for User Mode Linux, and prints what
-# KCOV calls each basic block: the address behind the block's call of KCOV. Such calls are indirect:
-# a register gets KCOV's address before.
+# Reads what "objdump -dr --no-show-raw-insn" prints of a module for User Mode Linux. Prints where
+# each basic block calls KCOV: the address behind the call, by which KCOV names the block. Such a
+# call is indirect: the code before it loads KCOV's address into a register.
 /^[0-9a-f]+ </ { delete is_kcov }
 /R_X86_64_64\t__sanitizer_cov_trace_pc$/ { is_kcov[to] = 1 }
 /^ *[0-9a-f]+:\t/ {
