@@ -9,7 +9,7 @@ url=https://github.com/google/syzkaller
 revision=a44b0418a
 transports=(iwmpa)
 arguments=(60)
-config=$suites/syzkaller/config
+configs=("$ROOT/scripts/configs/faults" "$suites/syzkaller/config")
 settings=(KCOV_INSTRUMENT=y)
 
 # in_file FILE EXPRESSION...: dies unless an expression changes the file.
