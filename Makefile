@@ -7,7 +7,7 @@
 #                     (default: the machine's: 6.1 on Debian 12, 6.12 on 13)
 #   KVER=RELEASE      one release of it, whose headers are installed (make install: the running one)
 #   ARCH=NAME         arm64, s390x, ppc64el or riscv64, emulated: modules, unit, scenarios, kernels
-#   ROWS="WORDS,..."  make bench: only rows with all words of a selection; cpus, link, veth, native
+#   ROWS="WORDS,..."  make bench: only rows with all words of a selection; cpus, link, veth, secure, native
 #   RECORD=1          make bench: put the figures into the record, the pages and the plots
 #   COMPARE=1         make bench: list the rows that cost over 3 % more than in the record
 #   TABLES=1          make bench: measure nothing, print the record as tables

@@ -124,7 +124,7 @@ boot_whole() {
   case $guest in
   cpus-*) options=(-p -c "${guest#cpus-}") script=guest-cpus programs=(parallel_bench) ;;
   queues-*) options=(-p -c "${guest#queues-}") argument=veth ;;
-  veth-*) programs+=(parallel_bench) argument=veth ;;
+  veth-* | secure-*) programs+=(parallel_bench) argument=veth ;;
   esac
   cp "${programs[@]/#/$tools/}" "$folder/"
   if [ -n "$profile" ] && [ "${options[0]}" = -i ]; then

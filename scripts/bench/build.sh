@@ -6,7 +6,7 @@
 prerequisites() {
   local c programs=(g++ cmake make) files=(/usr/include/nlohmann/json.hpp)
   [ -n "$show" ] || programs+=(qemu-system-x86_64 busybox cpio xz rdma modprobe fio nvme
-    rpc.nfsd mount.nfs krb5kdc kadmin.local)
+    rpc.nfsd mount.nfs krb5kdc kadmin.local openssl wg)
   [ -n "$show" ] || files+=(/usr/include/{rdma/rdma_cma.h,infiniband/verbs.h}
     /etc/libibverbs.d/{siw,rxe}.driver
     "/usr/src/linux-source-$SERIES.tar.xz")
@@ -61,7 +61,7 @@ build_modules() {
     *siw | cpus-*)
       siw=$("$ROOT/scripts/siw")
       for crc in 0 1; do cp "$siw/siw-crc$crc/siw.ko" "$work/siw-crc$crc.ko"; done ;;&
-    *iwmpa | cpus-* | queues-*) [ -e "$work/mpa.ko" ] || build_iwmpa ;;
+    *iwmpa* | cpus-* | queues-*) [ -e "$work/mpa.ko" ] || build_iwmpa ;;
     esac
   done
   grep -qs 'kernel_bench' "$work"/*.plan || return 0

@@ -231,6 +231,40 @@ constexpr std::array timeLines{
     TransportLine{"krtt", "kernel round trip of 64 B"},
 };
 
+/** What protects the data, for a line of the table of protections. NFS over TCP has no digests. */
+struct SecureLine {
+  std::string_view title;
+  std::string_view transport;
+  bool crc = false; ///< or digests
+};
+
+constexpr std::array secureLines{
+    SecureLine{"TCP, digests", "tcp", true},
+    SecureLine{"iwmpa, CRC", "iwmpa", true},
+    SecureLine{"TCP, krb5i", "tcp-krb5i"},
+    SecureLine{"TCP, krb5p", "tcp-krb5p"},
+    SecureLine{"TCP, TLS", "tcp-tls"},
+    SecureLine{"TCP through ESP", "tcp-esp"},
+    SecureLine{"iwmpa through ESP", "iwmpa-esp"},
+    SecureLine{"TCP through WireGuard", "tcp-wireguard"},
+    SecureLine{"iwmpa through WireGuard", "iwmpa-wireguard"},
+};
+
+struct SecureColumn {
+  std::string_view heading;
+  std::string_view operation;
+};
+
+constexpr std::array secureColumns{
+    SecureColumn{"NVMe read 4K, depth 1", "secure-nvme-read-4k-1"},
+    SecureColumn{"4K, depth 32", "secure-nvme-read-4k-32"},
+    SecureColumn{"128K", "secure-nvme-read-128k-8"},
+    SecureColumn{"write 128K", "secure-nvme-write-128k-8"},
+    SecureColumn{"NFS read 4K, depth 16", "secure-nfs-read-4k-16"},
+    SecureColumn{"1M", "secure-nfs-read-1m-4"},
+    SecureColumn{"write 1M", "secure-nfs-write-1m-4"},
+};
+
 /** Lines with the figures themselves, because TCP has no counterpart. */
 constexpr std::array connectionLines{
     TransportLine{"connect", "connect"},         TransportLine{"disconnect", "disconnect"},
@@ -347,7 +381,6 @@ void writeTable(std::ostream& out, const Table& table, const std::vector<Row>& r
   writeGrid(out, std::string(table.title), makeGrid(table, rows, value), format);
   writeGrid(out, "iwmpa / siw", makeGrid(table, rows, compared("iwmpa", "siw")), format);
   writeGrid(out, "iwmpa / TCP", makeGrid(table, rows, compared("iwmpa", "tcp")), format);
-  writeGrid(out, "iwmpa / TCP with krb5i", makeGrid(table, rows, compared("iwmpa", "tcp-krb5i")), format);
   writeGrid(out, "siw / TCP", makeGrid(table, rows, compared("siw", "tcp")), format);
   writeGrid(out, "rxe / TCP", makeGrid(table, rows, compared("rxe", "tcp")), format);
   writeGrid(out, "iwmpa / rxe", makeGrid(table, rows, compared("iwmpa", "rxe")), format);
@@ -434,6 +467,27 @@ void writeCompared(std::ostream& out, const Record& record) {
 
 void writeTime(std::ostream& out, const Record& record) {
   writeRatios(out, record, timeLines, timeColumns);
+}
+
+void writeSecure(std::ostream& out, const Results& results) {
+  std::vector<Line> lines{{"TCP without more = 1"}};
+  for (const SecureColumn& column : secureColumns)
+    lines.front().emplace_back(column.heading);
+  for (const SecureLine& line : secureLines) {
+    lines.push_back({std::string(line.title)});
+    for (const SecureColumn& column : secureColumns) {
+      const Operation& operation = *std::ranges::find(operations(), column.operation, &Operation::name);
+      const auto result = [&](std::string_view transport, bool crc) -> const Result* {
+        for (const Configuration& c : configurations(*operation.table, transport))
+          if (c.crc.value_or(false) == crc)
+            return find(results, Row{0, c, &operation}.text());
+        return nullptr;
+      };
+      const Result *const plain = result("tcp", false), *const own = result(line.transport, line.crc);
+      lines.back().push_back(plain && own ? fixed(own->value / plain->value, 2) : "-");
+    }
+  }
+  writeFigures(out, lines);
 }
 
 void writeConnections(std::ostream& out, const Results& results) {

@@ -44,6 +44,9 @@ void writeCompared(std::ostream& out, const Record& record);
 /** The time over iwmpa, siw and rxe, divided by TCP's beside it, with the numbers of CPUs that were measured. */
 void writeTime(std::ostream& out, const Record& record);
 
+/** What protection costs: the cost of I/O with it, divided by its cost over TCP without. */
+void writeSecure(std::ostream& out, const Results& results);
+
 /** What a connection costs and takes of memory, over iwmpa and siw. */
 void writeConnections(std::ostream& out, const Results& results);
 

@@ -11,8 +11,9 @@
 namespace bench {
 namespace {
 
-constexpr std::string_view tcpKrb5i = "tcp-krb5i"; // NFS with sec=krb5i, which checks each message
-constexpr std::array<std::string_view, 5> transports{"tcp", tcpKrb5i, "siw", "iwmpa", "rxe"};
+// Those with a dash have a protection that TCP or iwmpa does not have itself.
+constexpr std::array<std::string_view, 11> transports{
+    "tcp", "tcp-krb5i", "tcp-krb5p", "tcp-tls", "tcp-esp", "tcp-wireguard", "siw", "iwmpa", "iwmpa-esp", "iwmpa-wireguard", "rxe"};
 constexpr std::array mtus{1500, 65536};
 constexpr std::array cpuCounts{1, 2, 4};
 constexpr std::array delays{0, 20, 100};
@@ -47,6 +48,10 @@ constexpr std::array allTables{
           false, true, "veth"},
     Table{"veth-loss", "WRITE of 64 KiB, depth 16, over a veth pair that loses packets: ns for each octet", "veth-", "ns", false,
           false, "veth"},
+    Table{"secure-nvme", "NVMe, protected, over a veth pair: ns of the CPU of both ends and of waiting for each I/O", "secure-",
+          "ns", false, true, "secure"},
+    Table{"secure-nfs", "NFS 4.2, protected, over a veth pair: ns of the CPU of both ends and of waiting for each I/O", "secure-",
+          "ns", false, true, "secure"},
     Table{"native-nvme", "NVMe: nanoseconds for each I/O; CRC for TCP: digests", "native-", "ns", false, false, "native"},
     Table{"native-nfs", "NFS 4.2, O_DIRECT: nanoseconds for each I/O", "native-", "ns", false, false, "native"},
     Table{"native-spin", "NVMe, a program spins on each CPU: nanoseconds for each I/O; CRC for TCP: digests", "native-", "ns",
@@ -56,8 +61,9 @@ constexpr std::array allTables{
 constexpr const Table &verbs = allTables[0], &nvme = allTables[1], &nfs = allTables[2], &connections = allTables[3],
                       &memory = allTables[4], &cpus = allTables[5], &cpusNvme = allTables[6], &linkNvme = allTables[7],
                       &linkNfs = allTables[8], &vethVerbs = allTables[9], &vethNvme = allTables[10], &vethNfs = allTables[11],
-                      &vethLoss = allTables[12], &nativeNvme = allTables[13], &nativeNfs = allTables[14],
-                      &nativeSpin = allTables[15], &nativeKernel = allTables[16];
+                      &vethLoss = allTables[12], &secureNvme = allTables[13], &secureNfs = allTables[14],
+                      &nativeNvme = allTables[15], &nativeNfs = allTables[16], &nativeSpin = allTables[17],
+                      &nativeKernel = allTables[18];
 
 // Commands of several tables.
 constexpr std::string_view writes = "--op write --count 400 --warmup 64", reads = "--op read --count 400 --warmup 64",
@@ -171,6 +177,14 @@ constexpr std::array allOperations{
     Operation{&vethLoss, "veth-loss-1", "1 %", "1 --op write --milliseconds 60000 --octets 150000000",
               "1 --op send --milliseconds 60000 --octets 150000000", "", "octet", true},
 
+    storage(secureNvme, "secure-nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 2000"),
+    storage(secureNvme, "secure-nvme-read-4k-32", "depth 32", "randread 4k 32 2000"),
+    storage(secureNvme, "secure-nvme-read-128k-8", "128K, depth 8", "randread 128k 8 200"),
+    storage(secureNvme, "secure-nvme-write-128k-8", "write 128K, depth 8", "randwrite 128k 8 200"),
+    storage(secureNfs, "secure-nfs-read-4k-16", "read 4K, depth 16", "randread 4k 16 2000"),
+    storage(secureNfs, "secure-nfs-read-1m-4", "1M, depth 4", "randread 1m 4 64"),
+    storage(secureNfs, "secure-nfs-write-1m-4", "write 1M, depth 4", "randwrite 1m 4 64"),
+
     // Arguments: direction, octets, depth, milliseconds.
     storage(nativeNvme, "native-nvme-read-4k-1", "read 4K, depth 1", "randread 4k 1 300"),
     storage(nativeNvme, "native-nvme-read-4k-32", "depth 32", "randread 4k 32 300"),
@@ -266,12 +280,28 @@ std::vector<Configuration> vethConfigurations(const Table& table, const std::str
   return result;
 }
 
+/** With one protection: of TCP none, for NVMe also digests; of iwmpa the CRC; else what the transport's name says, without CRC. */
+std::vector<Configuration> secureConfigurations(const Table& table, const std::string& transport) {
+  const bool isNvme = &table == &secureNvme;
+  if (transport == "siw" || transport == "rxe" || (isNvme && transport.starts_with("tcp-krb5")))
+    return {};
+  Configuration c{transport, 1500, {}, {}, 1, false, ownDelay};
+  if (transport.starts_with("iwmpa")) {
+    c.crc = transport == "iwmpa";
+    c.markers = false;
+  } else if (transport == "tcp" && isNvme) {
+    Configuration digests = c;
+    c.crc = false;
+    digests.crc = true;
+    return {c, digests};
+  }
+  return {c};
+}
+
 /** One CPU and two, each with a link's delay for those that are compared most. */
 std::vector<Configuration> nativeConfigurations(const Table& table, const std::string& transport) {
   const bool isIwmpa = transport == "iwmpa", isTcp = transport == "tcp";
   std::vector<Configuration> result;
-  if (transport == tcpKrb5i)
-    return {};
   Configuration c{transport, 1500, isTcp && (&table == &nativeNfs || &table == &nativeKernel) ? std::optional<bool>{} : true,
                   isIwmpa ? std::optional<bool>{false} : std::optional<bool>{}};
   for (c.cpus = 1; c.cpus <= 2; ++c.cpus) {
@@ -298,14 +328,12 @@ std::vector<Configuration> storageConfigurations(const Table& table, const std::
 }
 
 /**
- * Configurations of a link: each delay, packets in bunches, MTU 9000; for iwmpa also without CRC and with large FPDUs; for NFS
- * over TCP also with Kerberos. None for siw.
+ * Configurations of a link: each delay, packets in bunches, MTU 9000; for iwmpa also without CRC and with large FPDUs. None for
+ * siw.
  */
 std::vector<Configuration> linkConfigurations(const Table& table, const std::string& transport) {
   const bool isIwmpa = transport == "iwmpa";
   std::vector<Configuration> variants, result;
-  if (transport == tcpKrb5i && &table == &linkNfs)
-    return {{transport, 1500, {}, {}, 1, false, ownDelay}};
   if (isIwmpa)
     variants = {{transport, 1500, true, false}};
   else if (transport == "tcp" && &table == &linkNfs)
@@ -391,6 +419,10 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
   const std::string name(transport);
   const bool isTcp = transport == "tcp", isIwmpa = transport == "iwmpa";
 
+  if (table.group == secureNvme.group)
+    return secureConfigurations(table, name);
+  if (transport.find('-') != transport.npos)
+    return {};
   if (table.group == vethVerbs.group)
     return vethConfigurations(table, name);
   if (&table == &linkNvme || &table == &linkNfs)
@@ -404,7 +436,7 @@ std::vector<Configuration> configurations(const Table& table, std::string_view t
         result.push_back({name, 1500, true, isIwmpa ? Setting{false} : Setting{}, count, false, emulatedDelay});
     return result;
   }
-  if (name == "rxe" || name == tcpKrb5i)
+  if (name == "rxe")
     return {};
   if (&table == &cpus) {
     for (const int count : cpuCounts)
@@ -437,9 +469,8 @@ std::vector<Row> selectRows(const std::vector<std::string>& selections) {
       if (std::ranges::none_of(rows, [&](const Row& row) { return std::ranges::count(wordsOf(row), word) > 0; }))
         throw std::invalid_argument(
             "no row has '" + word +
-            "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link|veth|native, tcp|tcp-krb5i|siw|iwmpa|rxe, "
-            "1500|9000|65536, crc=0|1, "
-            "markers=0|1, large=1, cpus=1|2|4, delay=0|20|100|200, slot=20 and operations: see --list");
+            "': a selection is made of verbs|nvme|nfs|connections|memory|cpus|link|veth|secure|native, a transport, "
+            "1500|9000|65536, crc=0|1, markers=0|1, large=1, cpus=1|2|4, delay=0|20|100|200, slot=20 and operations: see --list");
   }
   if (wanted.empty())
     wanted.emplace_back();

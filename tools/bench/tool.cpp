@@ -276,6 +276,8 @@ void record(const Options& options) {
       writeCompared(out, known);
     else if (name == "time")
       writeTime(out, known);
+    else if (name == "secure")
+      writeSecure(out, known["6.12"]);
     else if (name == "connections")
       writeConnections(out, first);
     else if (name == "layers")

@@ -47,20 +47,21 @@ CONF
   kdb5_util create -s -r TEST -P master &&
     kadmin.local -r TEST -q 'addprinc -randkey nfs/server.test' &&
     kadmin.local -r TEST -q 'ktadd -k /run/krb5-keytab nfs/server.test' && krb5kdc || return 1
-  # A server's udev loads the fastest hash functions that its CPU has. Linux 7 has them built in.
-  modprobe -q -a sha1-ssse3 sha512-ssse3
+  # A server's udev loads the fastest hash functions and ciphers that its CPU has. Linux 7 has them built in.
+  modprobe -q -a sha1-ssse3 sha512-ssse3 aesni-intel
   modprobe rpcsec_gss_krb5 && KRB5_KTNAME=/run/krb5-keytab rpc.svcgssd &&
     rpc.gssd -k /run/krb5-keytab || return 1
   chmod 666 /run/bench-export/f # the server executes the client's requests as nobody
 }
+# nfs_krb5_make METHOD: krb5i or krb5p.
 nfs_krb5_made=
 nfs_krb5_make() {
   [ -z "$nfs_krb5_made" ] || return 0
-  exportfs -o rw,sec=krb5i,insecure,no_subtree_check,fsid=0 '*:/run/bench-export' &&
+  exportfs -o rw,sec=krb5i:krb5p,insecure,no_subtree_check,fsid=0 '*:/run/bench-export' &&
     krb5_make || return 1
   # The first request makes the daemons read their libraries from the host. The clock jumps beyond
   # the kernel's timeouts meanwhile.
-  if mount -t nfs -o vers=4.2,sec=krb5i server.test:/ /run/bench-mount; then
+  if mount -t nfs -o "vers=4.2,sec=$1" server.test:/ /run/bench-mount; then
     umount /run/bench-mount
   fi
   nfs_krb5_made=1
@@ -69,8 +70,15 @@ nfs_attach() {
   local protocol=proto=tcp server=$address
   nfs_make || return 1
   case $1 in
-  tcp) ;;
-  tcp-krb5i) nfs_krb5_make && protocol+=,sec=krb5i server=server.test || return 1 ;;
+  tcp-krb5*) nfs_krb5_make "${1#*-}" && protocol+=,sec=${1#*-} server=server.test || return 1 ;;
+  tcp-tls)
+    tls_make && protocol+=,xprtsec=tls || return 1
+    # see nvme_attach
+    if mount -t nfs -o "vers=4.2,$protocol" $server:/ /run/bench-mount; then
+      umount /run/bench-mount
+    fi
+    ;;
+  tcp*) ;;
   *)
     protocol=proto=rdma,port=20049
     grep -q rdma /proc/fs/nfsd/portlist || echo "rdma 20049" >/proc/fs/nfsd/portlist || return 1

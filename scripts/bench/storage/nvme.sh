@@ -17,11 +17,13 @@ nvme_make() {
   echo 1 >$nvmet/subsystems/$nqn/namespaces/1/enable
   nvme_made=1
 }
-# nvme_port NUMBER TYPE PORT: opens a port once, when its device exists.
+# nvme_port NUMBER TYPE PORT [tls]: opens a port once, when its device exists.
 nvme_port() {
   local port=$nvmet/ports/$1
   [ ! -e "$port" ] || return 0
-  mkdir "$port" && echo "$2" >"$port/addr_trtype" && echo ipv4 >"$port/addr_adrfam" &&
+  mkdir "$port" && echo "$2" >"$port/addr_trtype" || return 1
+  [ -z "${4:-}" ] || echo tls1.3 >"$port/addr_tsas" || return 1
+  echo ipv4 >"$port/addr_adrfam" &&
     echo $address >"$port/addr_traddr" && echo "$3" >"$port/addr_trsvcid" &&
     ln -s $nvmet/subsystems/$nqn "$port/subsystems/$nqn"
 }
@@ -29,13 +31,22 @@ nvme_close_port() {
   local port=$nvmet/ports/$1
   [ ! -e "$port" ] || { rm "$port/subsystems/$nqn" && rmdir "$port"; }
 }
+tls_connect() {
+  nvme connect -n $nqn -q $tls_host -i "$cpus" -t tcp -a $address -s 4422 --tls >/dev/null
+}
 # nvme_attach TRANSPORT CRC
 nvme_attach() {
   nvme_make || return 1
   case $1 in
-  tcp)
+  tcp-tls)
+    tls_make && nvme_port 3 tcp 4422 tls || return 1
+    # The first handshake makes the daemon read its libraries from the host. The clock jumps beyond
+    # the kernel's timeout meanwhile.
+    tls_connect 2>/dev/null || tls_connect || return 1
+    ;;
+  tcp*)
     local digests=()
-    [ "$2" = 0 ] || digests=(-g -G)
+    [ "$2" != 1 ] || digests=(-g -G)
     nvme_port 1 tcp 4420 &&
       nvme connect -n $nqn -i "$cpus" -t tcp -a $address -s 4420 "${digests[@]}" >/dev/null ||
       return 1
