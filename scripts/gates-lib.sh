@@ -90,7 +90,7 @@ gate_version() {
   local version said
   version=$(cat VERSION)
   said="debian/changelog $(sed -n '1s/^iwmpa (\(.*\)) .*/\1/p' debian/changelog), CHANGELOG.md $(
-    sed -n 's/^## \([0-9]\S*\)$/\1/p' CHANGELOG.md | head -1)"
+    sed -nE 's/^## ([0-9]\S*)( - [0-9-]+)?$/\1/p' CHANGELOG.md | head -1)"
   [ "$said" = "debian/changelog $version, CHANGELOG.md $version" ] || {
     echo "VERSION says $version, but $said"
     return 1
