@@ -77,7 +77,7 @@ gate_parameters() {
 
 gate_shell() {
   local bad=0 f list
-  mapfile -t list < <(scripts; files '^scripts/.*lib\.sh$|^tests/lib/|\.bash$')
+  mapfile -t list < <(scripts; files '^scripts/.*\.sh$|^tests/lib/|\.bash$')
   for f in "${list[@]}"; do bash -n "$f" || bad=1; done
   [ ${#list[@]} = 0 ] ||
     shellcheck -x -S warning -e SC1090,SC1091,SC2034,SC2154 -s bash "${list[@]}" || bad=1
@@ -150,7 +150,7 @@ gate_lines() {
   local list bad=0
   mapfile -t list < <({
     scripts
-    files '^scripts/.*lib\.sh$|^tests/lib/|\.(md|bash|bats)$'
+    files '^scripts/.*\.sh$|^tests/lib/|\.(md|bash|bats)$'
   } | sort -u)
   [ ${#list[@]} = 0 ] || awk '
     FNR == 1 { page = FILENAME ~ /\.md$/; example = 0 }

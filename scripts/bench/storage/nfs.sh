@@ -47,11 +47,12 @@ CONF
   kdb5_util create -s -r TEST -P master &&
     kadmin.local -r TEST -q 'addprinc -randkey nfs/server.test' &&
     kadmin.local -r TEST -q 'ktadd -k /run/krb5-keytab nfs/server.test' && krb5kdc || return 1
-  # A server's udev loads the fastest hash functions and ciphers that its CPU has. Linux 7 has them built in.
+  # A server's udev loads the fastest hash functions and ciphers that its CPU has. Linux 7 has them
+  # built in.
   modprobe -q -a sha1-ssse3 sha512-ssse3 aesni-intel
   modprobe rpcsec_gss_krb5 && KRB5_KTNAME=/run/krb5-keytab rpc.svcgssd &&
     rpc.gssd -k /run/krb5-keytab || return 1
-  chmod 666 /run/bench-export/f # the server executes the client's requests as nobody
+  chmod 666 /run/bench-export/f # the server maps every client to nobody
 }
 # nfs_krb5_make METHOD: krb5i or krb5p.
 nfs_krb5_made=

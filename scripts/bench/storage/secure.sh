@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by guest-storage: encryption, for the transports tcp-tls, and tcp and iwmpa through ESP and
-# WireGuard. ESP and NVMe's TLS have AES-GCM with keys of 128 bits, NFS's TLS of 256 bits; WireGuard
-# has ChaCha20-Poly1305.
+# Sourced by guest-storage: encryption, for the transports tcp-tls, and tcp and iwmpa through ESP
+# and WireGuard. ESP and NVMe's TLS have AES-GCM with keys of 128 bits, NFS's TLS of 256 bits;
+# WireGuard has ChaCha20-Poly1305.
 # shellcheck shell=bash
 
 # ESP in transport mode between the ends of the veth pair, with keys by hand; nothing passes in
@@ -42,8 +42,8 @@ wireguard_make() {
     wireguard_made=1
 }
 
-# TLS: the daemon that makes the handshakes for the kernel, with a certificate for NFS and a key that
-# both ends of NVMe know.
+# TLS: the daemon that makes the handshakes for the kernel, with a certificate for NFS and a key
+# that both ends of NVMe know.
 tls_host=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-000000000001
 tls_made=
 tls_make() {
