@@ -25,7 +25,7 @@ mkdir -p "$IWMPA_LOGS" "$IWMPA_LOGS/../results/mixed"
 printf 'first <line> & "quotes"\n\033[1mcolour\033[0m \xff\xfe broken ]]>\n' >"$IWMPA_LOGS/bad.log"
 printf 'ok\tgood & well\t1.5\t3\t\n'
 printf 'FAIL\tbad <one>\t2\t1\t%s\n' "$IWMPA_LOGS/bad.log"
-printf 'FAIL\tno log\t2\t1\t/nonexistent\n'
+printf 'FAIL\tno log\t2\t1\t%s\nFAIL\ta folder\t2\t1\t%s\n' "$IWMPA_LOGS/none" "$IWMPA_LOGS"
 printf 'skip\tleft out\t0\t1\tno "device"\n'
 cat >"$IWMPA_LOGS/../results/mixed/peer.tap" <<'TAP'
 # what it tests
@@ -42,10 +42,11 @@ STAGE
   chmod +x "$work"/scripts/stages/*
 
   IWMPA_NO_SETUP=1 run "$work/scripts/check" mixed broken
+  echo "$output"
   [ "$status" = 1 ]
   cat "$work/build/junit.xml"
   xmllint --noout "$work/build/junit.xml"
-  says 'string(//testsuite[@name="mixed"]/@tests)' 4
+  says 'string(//testsuite[@name="mixed"]/@tests)' 5
   says 'string(//testcase[@name="bad <one>"]/failure)' \
     $'first <line> & "quotes"\n?[1mcolour?[0m ?? broken ]]>'
   says 'string(//testcase[@name="left out"]/skipped/@message)' 'no "device"'
