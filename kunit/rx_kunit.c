@@ -524,6 +524,19 @@ static void pass_budget(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, passes, RX_ULPDUS);
 }
 
+/* A peer cannot keep a softirq busy for longer with many small FPDUs. */
+static void pass_budget_small_fpdus(struct kunit *test)
+{
+	struct pass_env *p = test->priv;
+	enum mpa_error err;
+
+	pass_start(test, p, true, 1, WINDOW);
+	pass_feed(test, p, p->e->f.len, FRAGS);
+	KUNIT_EXPECT_EQ(test, pass(p, p->e->f.len, &err), MPA_RX_MORE);
+	KUNIT_EXPECT_LE(test, p->got, p->e->f.len / MPA_FPDU_COST + 1);
+	KUNIT_EXPECT_EQ(test, p->wrong, 0);
+}
+
 /*
  * FPDUs in one piece and in several take different code paths. The consumer
  * must see no difference, however many octets it copies at once.
@@ -733,6 +746,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rcv_02_low_water_mark),
 	KUNIT_CASE(ddp_06_places_in_the_stream),
 	KUNIT_CASE(pass_budget),
+	KUNIT_CASE(pass_budget_small_fpdus),
 	KUNIT_CASE(rcv_01_crc_08_err_02_err_05_bad_crc),
 	KUNIT_CASE(unreadable_octets),
 	KUNIT_CASE(mrk_13_err_03_err_05_bad_marker),

@@ -48,7 +48,7 @@ static int close_status(struct mpa_conn *conn)
 /**
  * mpa_conn_receive() - deliver complete FPDUs and detect the end
  * @conn: connection in Full Operation
- * @budget: octets after which the worker continues
+ * @budget: as for mpa_rx_pass()
  * @gfp: how to get memory, GFP_ATOMIC in softirq
  *
  * TCP may report the FIN while octets in front of it are queued: deliver these

@@ -336,7 +336,7 @@ static enum mpa_rx_result deliver_fpdus(struct mpa_delivery *pass)
 		if (!next_fpdu(&pass->conn->rx, &pass->cur,
 			       pass->avail - pass->done, &fpdu))
 			return MPA_RX_IDLE;
-		if (pass->done >= pass->budget)
+		if (mpa_delivery_is_over(pass))
 			return MPA_RX_MORE;
 		ret = deliver_fpdu(pass, &fpdu);
 		if (ret)
@@ -411,7 +411,8 @@ static bool is_put_off(struct mpa_conn *conn)
 /**
  * mpa_rx_pass() - deliver the complete FPDUs in TCP's queue
  * @conn: connection in Full Operation
- * @budget: octets after which to stop and leave the rest to a worker
+ * @budget: octets, MPA_FPDU_COST for each FPDU included, after which to stop
+ *	and leave the rest to a worker
  * @gfp: how to get memory, GFP_ATOMIC in softirq
  * @err: set when the result is MPA_RX_ENDED: MPA_ERR_NONE when the consumer
  *	ended it

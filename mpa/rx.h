@@ -15,6 +15,11 @@ struct sock;
 
 /* Octets per pass in TCP's callbacks, so that no flow starves the others. */
 #define MPA_SOFTIRQ_BUDGET	SZ_256K
+/*
+ * Octets that an FPDU takes of a budget besides its own. The time that the
+ * shortest takes is that of about as many.
+ */
+#define MPA_FPDU_COST		256
 
 /**
  * struct mpa_rx - receive direction of a connection; socket lock

@@ -198,7 +198,8 @@ static u32 octets_at(const struct mpa_conn *conn,
 /**
  * struct early_pass - one pass over the out-of-order octets
  * @conn: connection
- * @left: octets that may still be worked on
+ * @left: octets that may still be worked on, MPA_FPDU_COST for each FPDU
+ *	included
  * @asked: the consumer was called
  * @placed: FPDUs placed
  */
@@ -360,7 +361,7 @@ static void island_search(struct early_pass *pass, struct mpa_island *island)
 	wire = take_fpdu(pass, start);
 	if (!wire)
 		return;
-	pass->left -= wire;
+	pass->left -= wire + MPA_FPDU_COST;
 	island->state = MPA_ISLAND_FOLLOW;
 	island->from = start;
 	island->at = start + wire;
@@ -385,7 +386,7 @@ static void island_follow(struct early_pass *pass, struct mpa_island *island)
 		wire = take_fpdu(pass, island->at);
 		if (!wire)
 			return;
-		pass->left -= wire;
+		pass->left -= wire + MPA_FPDU_COST;
 		island->at += wire;
 	}
 }

@@ -87,7 +87,7 @@ int mpa_whole_deliver(struct mpa_delivery *pass)
 	int ret = 0;
 
 	cur->whole = true;
-	while (!ret && pass->done < pass->budget &&
+	while (!ret && !mpa_delivery_is_over(pass) &&
 	       whole_is_here(&fpdu, rx->markers, left)) {
 		pass->err = mpa_rx_verify_whole(rx, fpdu.at, fpdu.wire,
 						fpdu.pos);

@@ -7,6 +7,7 @@
 
 #include <linux/types.h>
 #include "cursor.h"
+#include "rx.h"
 
 struct mpa_conn;
 
@@ -15,7 +16,7 @@ struct mpa_conn;
  * @conn: connection
  * @cur: at the FPDU whose turn it is
  * @avail: octets of the stream that were queued when the pass began
- * @budget: octets after which to stop
+ * @budget: octets after which to stop, MPA_FPDU_COST for each FPDU included
  * @done: octets delivered
  * @fpdus: FPDUs delivered
  * @err: error of the FPDU at @cur
@@ -29,6 +30,12 @@ struct mpa_delivery {
 	u32 fpdus;
 	enum mpa_error err;
 };
+
+/* Is the budget used up? */
+static inline bool mpa_delivery_is_over(const struct mpa_delivery *pass)
+{
+	return pass->done + pass->fpdus * MPA_FPDU_COST >= pass->budget;
+}
 
 int mpa_whole_deliver(struct mpa_delivery *pass);
 
