@@ -31,9 +31,11 @@ nvme_close_port() {
   local port=$nvmet/ports/$1
   [ ! -e "$port" ] || { rm "$port/subsystems/$nqn" && rmdir "$port"; }
 }
-tls_connect() {
-  nvme connect -n $nqn -q $tls_host -i "$cpus" -t tcp -a $address -s 4422 --tls >/dev/null
+# nvme_connect TYPE PORT [OPTION...]
+nvme_connect() {
+  nvme connect -n $nqn -i "$cpus" -t "$1" -a $address -s "$2" "${@:3}" >/dev/null
 }
+tls_connect() { nvme_connect tcp 4422 -q $tls_host --tls; }
 # nvme_attach TRANSPORT CRC
 nvme_attach() {
   nvme_make || return 1
@@ -47,13 +49,10 @@ nvme_attach() {
   tcp*)
     local digests=()
     [ "$2" != 1 ] || digests=(-g -G)
-    nvme_port 1 tcp 4420 &&
-      nvme connect -n $nqn -i "$cpus" -t tcp -a $address -s 4420 "${digests[@]}" >/dev/null ||
-      return 1
+    nvme_port 1 tcp 4420 && nvme_connect tcp 4420 "${digests[@]}" || return 1
     ;;
   *)
-    nvme_port 2 rdma 4421 &&
-      nvme connect -n $nqn -i "$cpus" -t rdma -a $address -s 4421 >/dev/null || return 1
+    nvme_port 2 rdma 4421 && nvme_connect rdma 4421 || return 1
     ;;
   esac
   for _ in $(seq 100); do
