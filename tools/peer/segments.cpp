@@ -6,6 +6,8 @@
 
 namespace peer {
 
+static constexpr test::milliseconds sendBudget{10000};
+
 /** The sum of RFC 1071, not yet inverted, over pairs of octets in network order. */
 static std::uint32_t onesComplement(View octets, std::uint32_t sum) {
   for (std::size_t i = 0; i < octets.size(); i++)
@@ -46,6 +48,10 @@ void Segments::send(std::uint32_t position, View octets, bool fin) const {
   const auto sum = static_cast<std::uint16_t>(~onesComplement(segment, onesComplement(pseudo, 0)));
   segment[16] = static_cast<std::uint8_t>(sum >> 8);
   segment[17] = static_cast<std::uint8_t>(sum);
+
+  /* A raw socket with a full send buffer does not block: it fails with ENOBUFS. The receiver's softirq empties it. */
+  if (!test::waitFor(fd_.get(), POLLOUT, test::Deadline(sendBudget)))
+    throw std::runtime_error("raw socket: the segments before are not received");
 
   sockaddr_in to = to_;
   to.sin_port = 0;
