@@ -46,7 +46,7 @@ make_root() {
   mkdir -p "$root"/{bin,mod,etc/libibverbs.d}
   cp "$(command -v busybox)" "$root/bin/busybox"
   cp "$here/guest-init" "$root/init"
-  cp "$here/veth-lib" "$root/"
+  cp "$here/veth-lib.sh" "$root/"
   cp "$here/kernel_bench" "$root/bin/"
   cp /etc/libibverbs.d/{siw,rxe}.driver "$root/etc/libibverbs.d/"
   cp "$tools"/{rdma,conn,tcp}_bench "$(command -v rdma)" "$root/bin/"
