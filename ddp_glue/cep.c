@@ -66,6 +66,7 @@ static void cep_free(struct kref *ref)
 	struct iwm_cep *cep = container_of(ref, struct iwm_cep, ref);
 	struct iwm_dev *dev = cep->dev;
 
+	WARN_ON_ONCE(cep->conn);	/* it would outlive its consumer */
 	xa_erase_bh(&ceps, cep->index);
 	iwm_cep_free_fallback(cep->fallback);
 	kfree(cep);

@@ -202,8 +202,9 @@ static void hand_work(struct work_struct *work)
 	struct iwm_cep *cep = container_of(to_delayed_work(work),
 					   struct iwm_cep, work);
 
+	/* Also after the end: the peer may have come since the last run. */
+	answer_peer(cep);
 	if (cep->hand) {
-		answer_peer(cep);
 		try_again(cep);
 		give_up(cep);
 		iwm_cm_end_gone(cep);
