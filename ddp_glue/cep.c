@@ -728,7 +728,10 @@ struct mpa_conn *iwm_cep_begin_answer(struct iwm_cep *cep, struct iwm_qp **qp)
 	return conn;
 }
 
-/* The accept has failed: wait for the peer's next Request. */
+/*
+ * The accept has failed: wait for the peer's next Request, unless modify_qp has
+ * failed, too, and closed the cep.
+ */
 void iwm_cep_answer_failed(struct iwm_cep *cep)
 {
 	spin_lock_bh(&cep->lock);
@@ -736,7 +739,8 @@ void iwm_cep_answer_failed(struct iwm_cep *cep)
 		cep_close_and_unlock(cep);
 		return;
 	}
-	cep->state = IWM_CEP_CONNECTING;
+	if (cep->state == IWM_CEP_ACCEPTING)
+		cep->state = IWM_CEP_CONNECTING;
 	spin_unlock_bh(&cep->lock);
 }
 
