@@ -115,10 +115,10 @@ static void destroy_queues(struct iwm_qp *qp)
 {
 	iwm_mmap_remove(qp->rq_entry);
 	iwm_mmap_remove(qp->sq_entry);
+	iwm_gather_stop(qp);
+	iwm_rx_destroy(qp);	/* its timer looks into the ring */
 	if (!qp->srq)
 		iwm_rq_free(&qp->rq);
-	iwm_gather_stop(qp);
-	iwm_rx_destroy(qp);
 	iwm_sq_destroy(qp);
 }
 
