@@ -486,7 +486,8 @@ void iwm_cep_closed(struct iwm_cep *cep, int status)
 
 /*
  * Take a request out of state @from: the caller gets its connection and the
- * decision's reference.
+ * decision's reference. The work has nothing to do any more, unless the device
+ * is gone.
  */
 static struct mpa_conn *take_request(struct iwm_cep *cep, enum cep_state from,
 				     enum cep_state to)
@@ -498,6 +499,8 @@ static struct mpa_conn *take_request(struct iwm_cep *cep, enum cep_state from,
 		cep->state = to;
 		conn = cep->conn;
 		cep->conn = NULL;
+		if (!cep->gone)
+			cep_cancel(cep);
 	}
 	spin_unlock_bh(&cep->lock);
 	return conn;
@@ -513,10 +516,7 @@ struct iwm_cep *iwm_cep_find_request(const struct iw_cm_id *id,
 		return NULL;
 	*conn = take_request(cep, IWM_CEP_REQUEST, to);
 	iwm_cep_put(cep);
-	if (!*conn)
-		return NULL;
-	cep_cancel(cep);
-	return cep;
+	return *conn ? cep : NULL;
 }
 
 /* Drop a request whose connection has ended or whose deadline has passed. */
@@ -660,7 +660,6 @@ int iwm_cep_offer(struct iw_cm_id *listen_id, const struct cep_request *req,
 	if (!ret || !take_request(cep, IWM_CEP_REQUEST, IWM_CEP_CLOSED))
 		return 0;
 	/* On an error MPA drops the connection, without another upcall. */
-	cep_cancel(cep);
 	iwm_cep_put(cep);
 	return ret;
 }
@@ -671,6 +670,8 @@ void iwm_cep_accepted(struct iwm_cep *cep, const struct mpa_agreed *agreed)
 	spin_lock_bh(&cep->lock);
 	deliver_established(cep, agreed);
 	cep->state = IWM_CEP_CONNECTED;
+	if (cep->gone)		/* the work may have run before there was a QP */
+		iwm_cep_queue(cep, 0);
 	if (!cep->closed) {
 		spin_unlock_bh(&cep->lock);
 		return;
