@@ -386,13 +386,19 @@ int iwm_cep_reply(struct iwm_cep *cep, int status, const struct mpa_offer *peer,
 	return status;
 }
 
-/* How long to wait for the next attempt, in ms. Counts the last. */
+/*
+ * How long to wait for the next attempt, in ms. Counts the last. While the time
+ * of a post runs, the work must look at it, too: see watch_post().
+ */
 static unsigned int hand_back_off(struct iwm_cep *cep)
 {
+	const struct iwm_qp *qp = cep->qp;
+	bool watched = READ_ONCE(qp->posted_early) && qp->attr.timeout;
+
 	lockdep_assert_held(&cep->lock);
 	if (cep->tries < HAND_MAX_DOUBLINGS)
 		cep->tries++;
-	return 1u << cep->tries;
+	return min(1u << cep->tries, watched ? WATCH_MS : UINT_MAX);
 }
 
 /**
