@@ -396,6 +396,21 @@ static void note_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from,
 	}
 }
 
+/* The QP may be destroyed meanwhile. */
+static int change_state(struct iwm_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	int ret;
+
+	if (!iwm_qp_hold(qp))
+		return -EINVAL;
+	ret = modify_state(qp, attr, mask);
+	if (!ret)
+		qp->attr.qp_state = attr->qp_state;
+	iwm_qp_put(qp);
+	return ret;
+}
+
 /**
  * iwm_modify_qp() - ib_device_ops.modify_qp
  * @ibqp: queue pair
@@ -420,19 +435,19 @@ int iwm_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
 	struct iwm_qp *qp = to_iwm_qp(ibqp);
-	int ret;
+	int ret = 0;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
 	note_attr(&qp->attr, attr, mask);
-	if (!(mask & IB_QP_STATE))
-		return 0;
-	if (!iwm_qp_hold(qp))
-		return -EINVAL;
-	ret = modify_state(qp, attr, mask);
-	if (!ret)
-		qp->attr.qp_state = attr->qp_state;
-	iwm_qp_put(qp);
+	if (mask & IB_QP_STATE)
+		ret = change_state(qp, attr, mask);
+	/*
+	 * The core would replace the QP's reference to a GID now, without a
+	 * lock: two such calls would drop it twice. Nobody uses it.
+	 */
+	if (!ret && mask & IB_QP_AV)
+		rdma_ah_set_ah_flags(&attr->ah_attr, 0);
 	return ret;
 }
 
