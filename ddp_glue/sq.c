@@ -180,7 +180,15 @@ static bool wqe_confirmed(const struct iwm_sq *sq, const struct iwm_wqe *wqe,
 			  u32 index)
 {
 	return wqe->opcode != SIW_OP_WRITE || !READ_ONCE(sq->qp->by_hand) ||
-	       (s32)(READ_ONCE(sq->confirmed) - index) > 0;
+	       (s32)(sq->confirmed - index) > 0;
+}
+
+/* The peer has placed all Writes before @index. */
+static void confirm(struct iwm_sq *sq, u32 index)
+{
+	lockdep_assert_held(&sq->lock);
+	if ((s32)(index - sq->confirmed) > 0)
+		sq->confirmed = index;
 }
 
 static bool wqe_finished(const struct iwm_sq *sq, const struct iwm_wqe *wqe,
@@ -259,6 +267,8 @@ bool iwm_sq_complete(struct iwm_qp *qp, bool flush)
 		/* Pairs with may_start(): the FIFO entry has been read */
 		smp_store_release(&sq->fifo_get, sq->fifo_get + 1);
 	}
+	/* Without Reads the place would fall behind, and compare as ahead. */
+	confirm(sq, sq->fifo_get);
 	spin_unlock_bh(&sq->lock);
 	return !left;
 }
@@ -477,7 +487,11 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 	if (!out->own)
 		status = wqe_read_done(qp, out, peers);
 	if (!status) {
-		WRITE_ONCE(sq->confirmed, out->wqe);
+		if (READ_ONCE(qp->by_hand)) {
+			spin_lock_bh(&sq->lock);
+			confirm(sq, out->wqe);
+			spin_unlock_bh(&sq->lock);
+		}
 		/* Pairs with iwm_sq_reads(): the entry is free */
 		smp_store_release(&sq->orq_get, sq->orq_get + 1);
 	}

@@ -222,9 +222,9 @@ struct tx_msg {
  * @lock: serialises completion
  * @fifo_get: the oldest entry of @fifo
  * @fifo_put: behind the newest one
+ * @confirmed: by hand: the peer has placed the Writes before this place in
+ *	@fifo: see next_confirmation()
  * @orq_get: the oldest one
- * @confirmed: the peer has placed the Writes before this place in @fifo: see
- *	next_confirmation()
  * @irq_put: behind the newest one
  * @get: next entry to take
  * @released: entries below it are given back to the poster. A work request
@@ -277,10 +277,10 @@ struct iwm_sq {
 	spinlock_t lock;		/* guards @fifo and its indices */
 	u32 fifo_get;
 	u32 fifo_put;
+	u32 confirmed;
 
 	/* Receive upcalls */
 	u32 orq_get;
-	u32 confirmed;
 	u32 irq_put;
 
 	/* The transmit owner; some are read elsewhere, written with WRITE_ONCE() */
