@@ -252,11 +252,19 @@ static void response_failed(struct iwm_qp *qp, int mr_error)
 {
 	struct iwm_sq *sq = qp->sq;
 	const struct rdmap_read *rr = iwm_sq_irq(sq, sq->irq_get);
-	u8 read_hdr[RDMAP_READ_REQUEST_LEN];
+	u8 ddp_hdr[DDP_UNTAGGED_HDR_LEN], read_hdr[RDMAP_READ_REQUEST_LEN];
+	const struct ddp_segment request = {
+		.opcode = RDMAP_READ_REQUEST,
+		.last = true,
+		.qn = RDMAP_QN_READ_REQUEST,
+		.msn = sq->irq_get + 1,	/* the first is 1 */
+	};
 	const struct rdmap_fault fault = {
 		.err.layer = TERM_LAYER_RDMAP,
 		.err.etype = RDMAP_ETYPE_PROTECTION,
 		.err.ecode = iwm_mr_ecode(mr_error),
+		.ddp_hdr = ddp_hdr,
+		.ddp_len = sizeof(ddp_hdr) + sizeof(read_hdr),
 		.read_hdr = read_hdr,
 	};
 	u32 done = rr->size - sq->msg.left;
@@ -268,6 +276,7 @@ static void response_failed(struct iwm_qp *qp, int mr_error)
 		.source_to = rr->source_to + done,
 	};
 
+	rdmap_segment_build(ddp_hdr, &request, iwm_qp_version(qp));
 	rdmap_read_build(read_hdr, &at);
 	iwm_qp_error(qp, &fault);
 }

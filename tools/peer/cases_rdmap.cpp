@@ -616,6 +616,37 @@ static void readTooMany(Context& c) {
   s.expectDown();
 }
 
+/**
+ * The memory is deregistered while the device answers READs of it. The Terminate carries the READ that has failed, updated: only
+ * what was not answered is left of it (RFC 5040 §4.8).
+ */
+static void readDeregistered(Context& c) {
+  constexpr unsigned reads = 8;
+  constexpr std::uint32_t size = 65536;
+  Session s(c, Options(c.config));
+  const auto r = RemoteRegion::parse(c.target.command("mr"));
+  const ReadRequest whole = readOf(r, 0, size);
+  Bytes requests;
+  std::uint64_t answered = 0;
+
+  s.stream.receiveBuffer(4096); /* the rest stays in the device */
+  for (unsigned i = 0; i < reads; i++) {
+    s.order.expectResponse(whole);
+    append(requests, s.frame(makeReadRequest(i + 1, whole)));
+  }
+  s.sendRaw(requests);
+  Segment m = s.receive();
+  c.target.command(format("dereg %u", r.index));
+  s.stream.receiveBuffer(1 << 20);
+  for (; m.opcode == opReadResponse; m = s.receive())
+    answered += m.payload.size();
+
+  const auto done = static_cast<std::uint32_t>(answered % size);
+  const ReadRequest rest = {whole.sinkStag, whole.sinkTo + done, size - done, whole.sourceStag, whole.sourceTo + done};
+  const Segment failed = makeReadRequest(static_cast<std::uint32_t>(answered / size) + 1, rest);
+  s.checkTerminate(m, {term::readStag}, &failed);
+}
+
 static const WireCase table[] = {
     {"rdmap-read", asBoth, "", "READs of 1 to 65536 octets from the device", readRequest},
     {"rdmap-read-many", asBoth, "", "eight READ requests at once, answered in order", readMany},
@@ -630,6 +661,7 @@ static const WireCase table[] = {
     {"rdmap-read-mo", asBoth, "", "READ request with an MO", readOffset, "RFC5041-7"},
     {"rdmap-read-length", asBoth, "", "READ request of 32 octets", readLength, "RFC5041-7"},
     {"rdmap-read-too-many", asBoth, "", "more READ requests than agreed", readTooMany},
+    {"rdmap-read-deregistered", asBoth, "", "READs whose memory is deregistered meanwhile", readDeregistered, "RFC5040-4.8"},
     {"rdmap-send-kinds", asBoth, "", "SEND with and without solicited event", sendKinds},
     {"rdmap-send-invalidate", asBoth, "", "SEND with Invalidate", sendInvalidate},
     {"rdmap-send-invalidate-unknown", asBoth, "", "SEND with Invalidate of an STag that does not exist", sendInvalidateUnknown},

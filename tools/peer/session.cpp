@@ -570,8 +570,10 @@ static Bytes fromSiw(Bytes payload) {
 }
 
 void Session::expectTerminate(const std::vector<TermCode>& allowed, const Segment* offender) {
-  const Segment s = receive();
+  checkTerminate(receive(), allowed, offender);
+}
 
+void Session::checkTerminate(const Segment& s, const std::vector<TermCode>& allowed, const Segment* offender) const {
   expect(s.opcode == opTerminate, "a Terminate was due: " + s.describe());
   const Terminate t = Terminate::decode(context.config.siw ? fromSiw(s.payload) : s.payload);
   std::string want;

@@ -156,7 +156,9 @@ public:
   /** @p segment as send() puts it on the wire: with this connection's version, unless its own is set. */
   Segment asSent(const Segment& segment) const;
 
-  /** The next segment is this Terminate, with the quotations that RFC 5040 Figure 10 requires. */
+  /** @p segment is this Terminate, with the quotations that RFC 5040 Figure 10 requires. */
+  void checkTerminate(const Segment& segment, const std::vector<TermCode>& allowed, const Segment* offender) const;
+  /** The same for the next segment. */
   void expectTerminate(const std::vector<TermCode>& allowed, const Segment* offender);
   /** expectTerminate(), then a FIN, the application's event, and unchanged memory. */
   void expectRefused(const std::vector<TermCode>& allowed, const Segment* offender);
