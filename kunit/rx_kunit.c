@@ -537,6 +537,34 @@ static void pass_budget_small_fpdus(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->wrong, 0);
 }
 
+/* Nor with single octets. */
+static void many_buffers_are_for_the_worker(struct kunit *test)
+{
+	static const struct mpa_consumer_ops program;
+	struct pass_env *p = test->priv;
+	struct mpa_conn *conn = p->conn;
+
+	pass_start(test, p, true, 1, WINDOW);
+	while (p->fed < MPA_SOFTIRQ_BUFFERS)
+		pass_feed(test, p, p->fed + 1, LINEAR);
+	KUNIT_EXPECT_FALSE(test, mpa_rx_is_for_worker(conn));
+	pass_feed(test, p, p->fed + 1, LINEAR);
+	KUNIT_EXPECT_TRUE(test, mpa_rx_is_for_worker(conn));
+	conn->rx.put_off = true;
+	KUNIT_EXPECT_FALSE(test, mpa_rx_is_for_worker(conn));
+	conn->rx.put_off = false;
+
+	conn->ops = &program;
+	KUNIT_EXPECT_TRUE(test, mpa_rx_is_for_worker(conn));	/* it is the first */
+	conn->tx.allowed = true;
+	KUNIT_EXPECT_FALSE(test, mpa_rx_is_for_worker(conn));
+	tcp_sk(conn->sk)->rcv_wnd = 0;
+	KUNIT_EXPECT_TRUE(test, mpa_rx_is_for_worker(conn));
+	conn->rx.held = true;
+	KUNIT_EXPECT_FALSE(test, mpa_rx_is_for_worker(conn));
+	conn->ops = &pass_ops;
+}
+
 /*
  * FPDUs in one piece and in several take different code paths. The consumer
  * must see no difference, however many octets it copies at once.
@@ -747,6 +775,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ddp_06_places_in_the_stream),
 	KUNIT_CASE(pass_budget),
 	KUNIT_CASE(pass_budget_small_fpdus),
+	KUNIT_CASE(many_buffers_are_for_the_worker),
 	KUNIT_CASE(rcv_01_crc_08_err_02_err_05_bad_crc),
 	KUNIT_CASE(unreadable_octets),
 	KUNIT_CASE(mrk_13_err_03_err_05_bad_marker),

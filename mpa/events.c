@@ -118,7 +118,8 @@ static void conn_data_ready(struct sock *sk)
 
 	if (!conn || conn->state == MPA_UNDECIDED)
 		return;
-	if (conn->state < MPA_FULL || backlog_shuts_window(sk))
+	if (conn->state < MPA_FULL || backlog_shuts_window(sk) ||
+	    mpa_rx_is_for_worker(conn))
 		mpa_conn_queue(conn);
 	else
 		mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
@@ -157,7 +158,7 @@ static void conn_state_change(struct sock *sk)
 	/* Wake up calls that sleep on a program's socket. */
 	if (!conn->sock)
 		mpa_tcp_callbacks.state_change(sk);
-	if (conn->state < MPA_FULL)
+	if (conn->state < MPA_FULL || mpa_rx_is_for_worker(conn))
 		mpa_conn_queue(conn);
 	else
 		receive_to_end(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);

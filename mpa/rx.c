@@ -409,6 +409,25 @@ static bool is_put_off(struct mpa_conn *conn)
 }
 
 /**
+ * mpa_rx_is_for_worker() - would a pass keep TCP's callback for too long?
+ * @conn: connection in Full Operation
+ *
+ * Of a consumer that takes its ULPDUs itself, FPDUs are only looked at, except
+ * the first and one that has to be stashed.
+ * Context: softirq or process, socket lock held.
+ */
+bool mpa_rx_is_for_worker(const struct mpa_conn *conn)
+{
+	const struct sock *sk = conn->sk;
+
+	if (skb_queue_len(&sk->sk_receive_queue) <= MPA_SOFTIRQ_BUFFERS ||
+	    conn->rx.held || conn->rx.put_off)
+		return false;
+	return conn->ops->receive || !conn->tx.allowed ||
+	       tcp_epollin_ready(sk, INT_MAX);
+}
+
+/**
  * mpa_rx_pass() - deliver the complete FPDUs in TCP's queue
  * @conn: connection in Full Operation
  * @budget: octets, MPA_FPDU_COST for each FPDU included, after which to stop
@@ -451,12 +470,10 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 	if (result == MPA_RX_ENDED) {
 		rx->stopped = true;
 		mpa_rx_drop_all(conn);
-	} else {
-		u32 missing = rx->need - rx->stash_len;
-
-		/* No wake-up before the FPDU is complete. */
-		WRITE_ONCE(sk->sk_rcvlowat, max(missing, 1u));
+		rx->need = 1;	/* drop each segment as it comes */
 	}
+	/* No wake-up before the FPDU is complete. */
+	WRITE_ONCE(sk->sk_rcvlowat, max(rx->need - rx->stash_len, 1u));
 	if (!could_send && conn->tx.allowed && conn->ops->writable)
 		conn->ops->writable(conn->consumer);
 	return result;

@@ -20,6 +20,12 @@ struct sock;
  * one takes time: TCP's callbacks deliver less than 1,024 FPDUs in a pass.
  */
 #define MPA_FPDU_COST		256
+/*
+ * More buffers in TCP's queue are left to the worker, because each takes time,
+ * and a peer may send a single octet in each. The longest FPDU is in 46 segments
+ * of Ethernet's.
+ */
+#define MPA_SOFTIRQ_BUFFERS	128
 
 /**
  * struct mpa_rx - receive direction of a connection; socket lock
@@ -81,6 +87,7 @@ static inline u32 mpa_rx_position(const struct mpa_rx *rx)
 
 u32 mpa_rx_head(struct mpa_conn *conn, struct mpa_cursor *cur);
 void mpa_rx_consume(struct mpa_conn *conn, u32 fpdus, u32 octets);
+bool mpa_rx_is_for_worker(const struct mpa_conn *conn);
 enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 			       enum mpa_error *err);
 void mpa_rx_drop_all(struct mpa_conn *conn);
