@@ -460,6 +460,26 @@ static void a_pass_has_a_budget(struct kunit *test)
 	early_expect_all(test, env, "passes", passes);
 }
 
+/* Each buffer costs, whatever it holds: the budget is more than the octets and FPDUs cost. */
+static void a_pass_counts_buffers(struct kunit *test)
+{
+	const u32 budget = EARLY_STREAM_SIZE + EARLY_FPDUS * MPA_FPDU_COST;
+	struct early_env *env = test->priv;
+	u32 from, each = 40;
+
+	for (from = each; from < env->f.len; from += each)
+		early_arrive_as(test, env, env->stream + from, from,
+				min(from + each, env->f.len), LINEAR);
+	early_look(env, budget);
+	KUNIT_EXPECT_GT(test, hweight64(env->placed), 0);
+	KUNIT_EXPECT_TRUE(test, mpa_early_has_news(env->conn->rx.early, env->conn->sk));
+	while (mpa_early_has_news(env->conn->rx.early, env->conn->sk))
+		early_look(env, budget);
+	early_expect_due(env, true);
+	early_arrive(test, env, 0, each);
+	early_expect_all(test, env, "each", each);
+}
+
 /* The counter rx_placed_early, which the administrator sees. */
 static void placed_ones_are_counted(struct kunit *test)
 {
@@ -521,6 +541,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(notes_are_charged),
 	KUNIT_CASE(notes_are_charged_to_tcp),
 	KUNIT_CASE(a_pass_has_a_budget),
+	KUNIT_CASE(a_pass_counts_buffers),
 	KUNIT_CASE(placed_ones_are_counted),
 	KUNIT_CASE(crc_off_or_markers_off),
 	KUNIT_CASE(err_05_nothing_after_an_end),

@@ -168,16 +168,31 @@ static bool early_cursor(const struct mpa_conn *conn, struct mpa_cursor *cur,
 	return true;
 }
 
+/**
+ * struct early_pass - one pass over the out-of-order octets
+ * @conn: connection
+ * @left: octets that may still be worked on, MPA_FPDU_COST for each FPDU and
+ *	MPA_EARLY_BUFFER_COST for each buffer included
+ * @asked: the consumer was called
+ * @placed: FPDUs placed
+ */
+struct early_pass {
+	struct mpa_conn *conn;
+	s64 left;
+	bool asked;
+	u32 placed;
+};
+
 /*
  * Count the contiguous octets from the cursor on, up to @max, or somewhat more.
  * The count stops after as many buffers as an honest sender's FPDU may take.
  * Otherwise a peer that sends single octets could have a long list of buffers
  * walked for each of them.
  */
-static u32 octets_at(const struct mpa_conn *conn,
-		     const struct mpa_cursor *cur, u32 max)
+static u32 octets_at(struct early_pass *pass, const struct mpa_cursor *cur,
+		     u32 max)
 {
-	u32 seq = conn->rx.start + cur->pos;
+	u32 seq = pass->conn->rx.start + cur->pos;
 	struct sk_buff *skb = cur->skb;
 	u32 end = TCP_SKB_CB(skb)->seq + skb->len;
 	unsigned int steps = 0;
@@ -192,23 +207,9 @@ static u32 octets_at(const struct mpa_conn *conn,
 		if (after(next, end))
 			end = next;
 	}
+	pass->left -= steps * MPA_EARLY_BUFFER_COST;
 	return end - seq;
 }
-
-/**
- * struct early_pass - one pass over the out-of-order octets
- * @conn: connection
- * @left: octets that may still be worked on, MPA_FPDU_COST for each FPDU
- *	included
- * @asked: the consumer was called
- * @placed: FPDUs placed
- */
-struct early_pass {
-	struct mpa_conn *conn;
-	s64 left;
-	bool asked;
-	u32 placed;
-};
 
 static void early_give_up(struct mpa_early *early)
 {
@@ -296,10 +297,10 @@ static u32 take_fpdu(struct early_pass *pass, u32 pos)
 		return 0;
 	/* Get the length first: octets behind the FPDU are not searched. */
 	need = MPA_MARKER_LEN + MPA_HDR_LEN;
-	wire = mpa_rx_peek(&cur, octets_at(conn, &cur, need), &ulpdu_len,
+	wire = mpa_rx_peek(&cur, octets_at(pass, &cur, need), &ulpdu_len,
 			   &need);
 	if (!wire)
-		wire = mpa_rx_peek(&cur, octets_at(conn, &cur, need),
+		wire = mpa_rx_peek(&cur, octets_at(pass, &cur, need),
 				   &ulpdu_len, &need);
 	placed = wire ? note_alloc(conn, cur.skb) : NULL;
 	if (!placed)

@@ -18,6 +18,7 @@ struct mpa_rx;
 #define MPA_EARLY_ISLANDS	8	/* twice the blocks of a SACK option */
 #define MPA_EARLY_MAX	4096	/* FPDUs placed and not delivered */
 #define MPA_EARLY_BUFFERS	128	/* buffers of TCP's for one FPDU */
+#define MPA_EARLY_BUFFER_COST	256	/* octets that one takes of a budget */
 
 /**
  * struct mpa_placed - an FPDU that was placed before its turn
