@@ -221,10 +221,11 @@ shows_requirements() {
 }
 
 # Prints the path of every file of the project, without the files that .gitignore names. A release's
-# tree has no repository; there tar reads it.
+# tree has no repository; there tar reads it. It may lie in the repository of something else.
 project_files() {
-  { git ls-files -co --exclude-standard 2>/dev/null ||
-    tar --exclude-vcs-ignores --exclude=./build -cvf /dev/null . | sed -n 's/^\.\///; /[^/]$/p'; } |
+  if [ -e .git ]; then git ls-files -co --exclude-standard
+  else tar --exclude-vcs-ignores --exclude=./build -cvf /dev/null . | sed -n 's/^\.\///; /[^/]$/p'
+  fi |
     sort -u | while read -r f; do [ ! -e "$f" ] || echo "$f"; done
 }
 
