@@ -11,6 +11,7 @@ transports=(iwmpa)
 arguments=(60)
 configs=("$ROOT/scripts/configs/faults" "$suites/syzkaller/config")
 settings=(KCOV_INSTRUMENT=y)
+executor=bin/linux_amd64/syz-executor
 
 # in_file FILE EXPRESSION...: dies unless an expression changes the file.
 in_file() {
@@ -88,24 +89,38 @@ reached() {
     grep -E $'\t(mpa|ddp_glue)/' | sort
 }
 
+# fuzz SECONDS: a manager that crashes leaves the programs that it kept, and the next goes on with
+# them. Prints how many programs were executed, and by how many managers.
+fuzz() {
+  local end=$((SECONDS + $1)) managers=0 executed=0 log manager last
+  while [ $SECONDS -lt $end ]; do
+    log=/run/vm/manager-$((++managers)).log
+    bin/syz-manager -config config >"$log" 2>&1 &
+    manager=$!
+    until grep -q 'supposed to start' "$log"; do
+      kill -0 $manager 2>/dev/null || return 1
+      sleep 1
+    done
+    timeout $((end > SECONDS ? end - SECONDS : 1)) "$executor" runner 0 127.0.0.1 56700 \
+      >/run/vm/executor.log 2>&1
+    kill -INT $manager 2>/dev/null
+    wait $manager
+    last=$(sed -n 's/.* exec total=\([0-9]*\).*/\1/p' "$log" | tail -1)
+    executed=$((executed + ${last:-0}))
+  done
+  printf 'ok\t%d programs executed by %d managers\n' $executed $managers
+}
+
 run_suite() {
-  local manager verbose executor=bin/linux_amd64/syz-executor
+  local verbose
   modprobe rdma_ucm && rdma_link "$1" || exit 1
   sysctl -q net.ipv4.tcp_max_tw_buckets=0 # the programs use a few ports, again and again
   for verbose in /sys/kernel/debug/fail*/verbose; do
     echo 0 >"$verbose" # no call trace for each allocation that syzkaller lets fail
   done
   mkdir -p /run/vm/work cover && cp corpus.db /run/vm/work && configure
-  bin/syz-manager -config config >/run/vm/manager.log 2>&1 &
-  manager=$!
-  until grep -q 'supposed to start' /run/vm/manager.log; do
-    kill -0 $manager 2>/dev/null || exit 1
-    sleep 1
-  done
-  timeout $((60 * $2)) $executor runner 0 127.0.0.1 56700 >/run/vm/executor.log 2>&1
-  kill -INT $manager
-  wait $manager
+  fuzz $((60 * $2)) >executed || exit 1
   bin/linux_amd64/syz-execprog -executor $executor -sandbox none -procs 2 -coverfile cover/of \
     /run/vm/work/corpus.db >/run/vm/execprog.log 2>&1
-  { reached mpa; reached iwmpa; } >/run/vm/results
+  { cat executed; reached mpa; reached iwmpa; } >/run/vm/results
 }
