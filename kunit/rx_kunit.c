@@ -552,6 +552,9 @@ static void many_buffers_are_for_the_worker(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mpa_rx_is_for_worker(conn));
 	conn->rx.put_off = true;
 	KUNIT_EXPECT_FALSE(test, mpa_rx_is_for_worker(conn));
+	set_bit(MPA_CONN_AGAIN, &conn->flags);	/* mpa_receive_again() */
+	KUNIT_EXPECT_TRUE(test, mpa_rx_is_for_worker(conn));
+	clear_bit(MPA_CONN_AGAIN, &conn->flags);
 	conn->rx.put_off = false;
 
 	conn->ops = &program;

@@ -125,6 +125,13 @@ static void conn_data_ready(struct sock *sk)
 		mpa_conn_receive(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
 }
 
+/* A send would fail, and take the error that the end has to report. */
+static void stop_if_closed(struct mpa_conn *conn)
+{
+	if (conn->sk->sk_state == TCP_CLOSE)
+		WRITE_ONCE(conn->tx.ready, false);
+}
+
 /*
  * Receive, and handle a change of TCP's state. TCP may have ended even before
  * Full Operation, with the peer's last octets still queued.
@@ -133,8 +140,7 @@ static void receive_to_end(struct mpa_conn *conn, u32 budget, gfp_t gfp)
 {
 	struct sock *sk = conn->sk;
 
-	if (sk->sk_state == TCP_CLOSE)
-		WRITE_ONCE(conn->tx.ready, false);
+	stop_if_closed(conn);
 	mpa_conn_receive(conn, budget, gfp);
 	/*
 	 * If the consumer has ended the receive direction itself, or has put
@@ -158,10 +164,14 @@ static void conn_state_change(struct sock *sk)
 	/* Wake up calls that sleep on a program's socket. */
 	if (!conn->sock)
 		mpa_tcp_callbacks.state_change(sk);
-	if (conn->state < MPA_FULL || mpa_rx_is_for_worker(conn))
+	if (conn->state < MPA_FULL) {
 		mpa_conn_queue(conn);
-	else
+	} else if (mpa_rx_is_for_worker(conn)) {
+		stop_if_closed(conn);
+		mpa_conn_queue(conn);
+	} else {
 		receive_to_end(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
+	}
 }
 
 static void conn_write_space(struct sock *sk)

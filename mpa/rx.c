@@ -419,9 +419,11 @@ static bool is_put_off(struct mpa_conn *conn)
 bool mpa_rx_is_for_worker(const struct mpa_conn *conn)
 {
 	const struct sock *sk = conn->sk;
+	bool put_off = conn->rx.put_off &&
+		       !test_bit(MPA_CONN_AGAIN, &conn->flags);
 
 	if (skb_queue_len(&sk->sk_receive_queue) <= MPA_SOFTIRQ_BUFFERS ||
-	    conn->rx.held || conn->rx.put_off)
+	    conn->rx.held || put_off)
 		return false;
 	return conn->ops->receive || !conn->tx.allowed ||
 	       tcp_epollin_ready(sk, INT_MAX);
