@@ -172,13 +172,15 @@ static bool early_cursor(const struct mpa_conn *conn, struct mpa_cursor *cur,
  * struct early_pass - one pass over the out-of-order octets
  * @conn: connection
  * @left: octets that may still be worked on, MPA_FPDU_COST for each FPDU and
- *	MPA_EARLY_BUFFER_COST for each buffer included
+ *	MPA_EARLY_BUFFER_COST for each of its buffers included
+ * @buffers: those of the FPDU that was looked at last, beside its first
  * @asked: the consumer was called
  * @placed: FPDUs placed
  */
 struct early_pass {
 	struct mpa_conn *conn;
 	s64 left;
+	u32 buffers;
 	bool asked;
 	u32 placed;
 };
@@ -207,7 +209,7 @@ static u32 octets_at(struct early_pass *pass, const struct mpa_cursor *cur,
 		if (after(next, end))
 			end = next;
 	}
-	pass->left -= steps * MPA_EARLY_BUFFER_COST;
+	pass->buffers = steps;
 	return end - seq;
 }
 
@@ -307,6 +309,7 @@ static u32 take_fpdu(struct early_pass *pass, u32 pos)
 		return 0;
 	placed->wire_len = wire;
 	placed->ulpdu_len = ulpdu_len;
+	pass->left -= pass->buffers * MPA_EARLY_BUFFER_COST;
 	ret = mpa_rx_verify(rx, &cur, wire) ? -EBADMSG :
 					      place_fpdu(pass, &cur, placed);
 	if (ret <= 0)
