@@ -164,14 +164,11 @@ static void conn_state_change(struct sock *sk)
 	/* Wake up calls that sleep on a program's socket. */
 	if (!conn->sock)
 		mpa_tcp_callbacks.state_change(sk);
-	if (conn->state < MPA_FULL) {
+	stop_if_closed(conn);
+	if (conn->state < MPA_FULL || mpa_rx_is_for_worker(conn))
 		mpa_conn_queue(conn);
-	} else if (mpa_rx_is_for_worker(conn)) {
-		stop_if_closed(conn);
-		mpa_conn_queue(conn);
-	} else {
+	else
 		receive_to_end(conn, MPA_SOFTIRQ_BUDGET, GFP_ATOMIC);
-	}
 }
 
 static void conn_write_space(struct sock *sk)

@@ -472,20 +472,27 @@ enum mpa_rx_result mpa_rx_pass(struct mpa_conn *conn, u32 budget, gfp_t gfp,
 	if (result == MPA_RX_ENDED) {
 		rx->stopped = true;
 		mpa_rx_drop_all(conn);
-		rx->need = 1;	/* drop each segment as it comes */
+	} else {
+		u32 missing = rx->need - rx->stash_len;
+
+		/* No wake-up before the FPDU is complete. */
+		WRITE_ONCE(sk->sk_rcvlowat, max(missing, 1u));
 	}
-	/* No wake-up before the FPDU is complete. */
-	WRITE_ONCE(sk->sk_rcvlowat, max(rx->need - rx->stash_len, 1u));
 	if (!could_send && conn->tx.allowed && conn->ops->writable)
 		conn->ops->writable(conn->consumer);
 	return result;
 }
 
-/* Drop all octets that wait, and the notes of early placement. */
+/*
+ * Drop all octets that wait, and the notes of early placement. TCP reports the
+ * octets that follow at once, so that none gather.
+ */
 void mpa_rx_drop_all(struct mpa_conn *conn)
 {
 	stash_free(&conn->rx);
 	mpa_sock_drop_queued(conn->sk);
+	conn->rx.held = false;
+	WRITE_ONCE(conn->sk->sk_rcvlowat, 1);
 	if (conn->rx.early)
 		mpa_early_drop(conn->rx.early);
 }

@@ -33,8 +33,6 @@ static int end_invalid(struct mpa_user *user, enum mpa_error err)
 
 	mpa_conn_end(conn, err, -EBADMSG);
 	mpa_rx_drop_all(conn);
-	conn->rx.held = false;
-	WRITE_ONCE(user->sk->sk_rcvlowat, 1);	/* drop what comes at once */
 	return user->status;
 }
 
