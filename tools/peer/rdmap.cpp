@@ -284,7 +284,9 @@ void OrderChecker::checkResponse(const Segment& s) {
 void OrderChecker::check(const Segment& s) {
   if (terminated_)
     throw ProtocolError("a message after a Terminate (RFC 5040 5.4)");
-  if (open_ && s.opcode != opTerminate) /* memory that became invalid may leave a message without its end */
+  if (s.opcode == opTerminate)
+    open_.reset(); /* a message stays without its end when its memory has become invalid */
+  if (open_)
     checkContinuation(s);
   if (s.opcode == opReadResponse)
     checkResponse(s);
