@@ -8,8 +8,8 @@
  * ddp_glue/cep.c (iwm_cep_take_peer(), iwm_cep_begin_answer(),
  * iwm_cep_answer_failed(), iwm_cep_close(), iwm_cep_closed()).
  *
- * Properties: no connection outlives the cep, which it calls; nobody uses the
- * queue pair of a closed cep, or a hand that is freed; the hand is freed.
+ * Properties: no cep is freed while it has a connection; no context uses the
+ * queue pair of a closed cep, or a freed hand; the work frees the hand.
  *
  * starting.pml has the queue pair's side.
  *
