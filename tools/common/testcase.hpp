@@ -172,10 +172,16 @@ inline std::string tap(const Result& r) {
   return line + format(" # %lld ms", static_cast<long long>(r.took.count())) + (text.empty() ? "" : "\n# " + text);
 }
 
+/** Writes what was printed. Throws std::runtime_error if that fails. */
+inline void flush() {
+  if (std::fflush(stdout) || std::ferror(stdout))
+    throw std::runtime_error("cannot write");
+}
+
 /** Prints a case's result, and flushes it: it remains if the next case crashes. */
 inline void print(const Result& r) {
   std::puts(tap(r).c_str());
-  std::fflush(stdout);
+  flush();
 }
 
 /** Counts and prints results. */
@@ -251,7 +257,10 @@ template <class Cases, class Context> int command(const Cases& cases, std::vecto
 /** Runs the body of main(); returns 64 for wrong usage and 1 for any other failure, and prints a line with the reason. */
 inline int guarded(const char* program, const std::function<int()>& body) {
   try {
-    return body();
+    const int status = body();
+
+    flush();
+    return status;
   } catch (const std::invalid_argument& e) {
     std::fprintf(stderr, "%s: %s\n", program, e.what());
     return 64;

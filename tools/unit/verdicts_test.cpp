@@ -27,6 +27,20 @@ TEST(Verdicts, Tap) {
   EXPECT_EQ(test::tap(results[2]), "ok - c [X-3] # SKIP no Markers");
 }
 
+TEST(Verdicts, OutputThatCannotBeWrittenIsAFailure) {
+  const auto run = [](bool flushed) {
+    if (!std::freopen("/dev/full", "w", stdout))
+      std::abort();
+    std::exit(test::guarded("program", [&] {
+      flushed ? test::print(results[0]) : static_cast<void>(std::puts("text"));
+      return 0;
+    }));
+  };
+
+  EXPECT_EXIT(run(true), testing::ExitedWithCode(1), "program: cannot write");
+  EXPECT_EXIT(run(false), testing::ExitedWithCode(1), "program: cannot write");
+}
+
 TEST(Verdicts, JunitCountsAndEscapes) {
   const std::string xml = test::junit({{"peer", results}});
 
