@@ -29,6 +29,10 @@ head -c 3000001 /dev/urandom >"$WORK/file"
 copy "a file over IPv4 [STA-16 STA-18]" 10.9.0.2
 set_parameter markers Y
 copy "a file over IPv6, with Markers [STA-16 STA-18 MRK-10]" fd09::2
+for h in 1 2; do
+  check "h$h closed no socket with a record in it" \
+    grep -q "AbortOnClose *0 " <(ip netns exec h$h nstat -asz TcpExtTCPAbortOnClose)
+done
 : >"$WORK/file"
 copy "an empty file" 10.9.0.2
 set_parameter markers N

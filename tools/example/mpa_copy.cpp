@@ -11,6 +11,7 @@
  * returns exactly the octets of one send(). The receiver sends a single record, "done".
  */
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -31,6 +32,12 @@ template <class T> static T must(T result, const char* what) {
     return result;
   std::perror(what);
   std::exit(1);
+}
+
+/** Ends the program with the text of @p error unless @p good. */
+static void expect(bool good, const char* what, int error = EPROTO) {
+  errno = error;
+  must(good ? 0 : -1, what);
 }
 
 /** Sets one of the options that start MPA: MPA_INITIATE, MPA_RESPOND, MPA_ACCEPT. */
@@ -56,8 +63,7 @@ static in_port_t portNumber(const char* text) {
   char* end;
   const auto number = std::strtoul(text, &end, 10);
 
-  errno = EINVAL;
-  must(*text && !*end && number && number <= UINT16_MAX ? 0 : -1, text);
+  expect(*text && !*end && number && number <= UINT16_MAX, text, EINVAL);
   return static_cast<in_port_t>(number);
 }
 
@@ -77,7 +83,10 @@ static int connectTo(const char* host, const char* port) {
   addrinfo hints{}, *list = nullptr;
 
   hints.ai_socktype = SOCK_STREAM;
-  must(-std::abs(getaddrinfo(host, port, &hints, &list)), host);
+  if (const int error = getaddrinfo(host, port, &hints, &list)) {
+    std::fprintf(stderr, "%s: %s\n", host, gai_strerror(error));
+    std::exit(1);
+  }
   const int fd = must(socket(list->ai_family, SOCK_STREAM, 0), "socket");
   must(connect(fd, list->ai_addr, list->ai_addrlen), "connect");
   freeaddrinfo(list);
@@ -88,7 +97,7 @@ static void receiveFile(int fd, const char* file) {
   long long octets = -1, left;
   std::vector<char> record(MPA_ULPDU_MAX);
 
-  must(std::sscanf(readLine(fd).c_str(), "PUT %lld", &octets) - 1, "PUT octets");
+  expect(std::sscanf(readLine(fd).c_str(), "PUT %lld", &octets) == 1, "PUT octets");
   const int out = must(open(file, O_WRONLY | O_CREAT | O_TRUNC, 0644), file);
   attach(fd);
   start(fd, MPA_RESPOND, "OK\n"); /* returns when the Request has arrived */
@@ -96,10 +105,12 @@ static void receiveFile(int fd, const char* file) {
   for (left = octets; left > 0;) {
     const auto n = must(recv(fd, record.data(), record.size(), 0), "a record");
 
-    must(n - 1, "the sender has stopped");
-    must(write(out, record.data(), static_cast<size_t>(n)) - n, "write");
+    expect(n, "the sender has stopped", ECONNRESET);
+    expect(must(write(out, record.data(), static_cast<size_t>(n)), "write") == n, "write", ENOSPC);
     left -= n;
   }
+  /* The last record is empty. To close a socket with a record in it would reset the connection, and "done" could be lost. */
+  expect(must(recv(fd, record.data(), record.size(), 0), "the last record") == 0, "the last record");
   must(send(fd, "done", 4, 0), "send");
   std::printf("%lld octets\n", octets);
 }
@@ -112,7 +123,7 @@ static void sendFile(int fd, const char* file) {
   must(fstat(in, &st), file);
   const std::string line = "PUT " + std::to_string(st.st_size) + "\n";
   must(send(fd, line.data(), line.size(), 0), "send");
-  must(readLine(fd) == "OK" ? 0 : -1, "the receiver refuses");
+  expect(readLine(fd) == "OK", "the receiver refuses");
   attach(fd);
   start(fd, MPA_INITIATE); /* returns when the Reply has arrived */
   ssize_t n;
@@ -120,13 +131,14 @@ static void sendFile(int fd, const char* file) {
     n = must(read(in, record.data(), record.size()), "read");
     must(send(fd, record.data(), static_cast<size_t>(n), 0), "send");
   } while (n > 0);
-  must(recv(fd, record.data(), record.size(), 0) == 4 ? 0 : -1, "the receiver did not write all of it");
+  expect(must(recv(fd, record.data(), record.size(), 0), "recv") == 4, "the receiver did not write all of it", EIO);
   std::printf("%lld octets\n", static_cast<long long>(st.st_size));
 }
 
 int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
 
+  std::signal(SIGPIPE, SIG_IGN); /* send() says so */
   if (command == "receive" && argc == 4)
     receiveFile(listenAndAccept(argv[2]), argv[3]);
   else if (command == "send" && argc == 5)
