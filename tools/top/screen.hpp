@@ -23,6 +23,7 @@ private:
   void draw(const std::string& title, const std::vector<std::string>& lines);
 
   std::size_t first_ = 0; /* line at the top */
+  std::size_t left_ = 0;  /* column at the left */
 };
 
 } // namespace top
