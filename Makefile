@@ -109,11 +109,13 @@ setup: ## install the Debian packages that building and using the modules needs
 # Install for the running kernel unless KVER names another.
 .PHONY: install uninstall
 install uninstall: export KVER := $(or $(KVER),$(shell uname -r))
+install: packages = $(shell dpkg-query -W -f '$${db:Status-Status} $${Package} ' iwmpa-dkms iwmpa-tools 2>/dev/null)
 install: modules ## install the modules and what belongs to them, for the running kernel (root)
+	$(if $(filter installed,$(packages)),$(error the packages are installed: remove iwmpa-dkms and iwmpa-tools first))
 	+@scripts/kernel build M=$(CURDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	@$(MAKE) --no-print-directory install-files
-	@for p in dkms tools; do sh debian/iwmpa-$$p.postinst configure; done # apply the udev rules to existing devices
 	@depmod "$$KVER"
+	@for p in dkms tools; do sh debian/iwmpa-$$p.postinst configure || exit; done # apply the udev rules to existing devices
 	@echo "The modules are not signed: a kernel under Secure Boot refuses them. 'make deb' gives a package, whose modules are signed."
 uninstall: ## remove them, and the devices of the unit iwmpa@ (root)
 	@[ ! -d /run/systemd/system ] || systemctl stop 'iwmpa@*.service'
