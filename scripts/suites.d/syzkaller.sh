@@ -11,6 +11,8 @@ transports=(iwmpa)
 arguments=(60)
 configs=("$ROOT/scripts/configs/faults" "$suites/syzkaller/config")
 settings=(KCOV_INSTRUMENT=y)
+# Faults of iw_cm that its programs find at once.
+patches=("$ROOT"/Documentation/kernel/iwcm-{connect-wait,disconnect-reference}.patch)
 executor=bin/linux_amd64/syz-executor
 
 # in_file FILE EXPRESSION...: dies unless an expression changes the file.
@@ -109,6 +111,7 @@ fuzz() {
     executed=$((executed + ${last:-0}))
   done
   printf 'ok\t%d programs executed by %d managers\n' $executed $managers
+  sed -n 's/.* \(broken programs in the corpus\)/FAIL\t\1/p' /run/vm/manager-*.log
 }
 
 run_suite() {
