@@ -90,8 +90,7 @@ private:
       std::puts(json(change).dump().c_str());
     else
       print(arguments_.csv ? csv(change) : arguments_.prometheus ? prometheus(change.now()) : lines(change));
-    if (std::fflush(stdout))
-      throw std::runtime_error("cannot write");
+    test::flush();
     if (!last)
       std::this_thread::sleep_until(next_);
     return true;
