@@ -115,7 +115,7 @@ install: modules ## install the modules and what belongs to them, for the runnin
 	+@scripts/kernel build M=$(CURDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	@$(MAKE) --no-print-directory install-files
 	@depmod "$$KVER"
-	@for p in dkms tools; do sh debian/iwmpa-$$p.postinst configure || exit; done # apply the udev rules to existing devices
+	@for p in dkms tools; do sh debian/iwmpa-$$p.postinst configure || exit; done # existing devices
 	@echo "The modules are not signed: a kernel under Secure Boot refuses them. 'make deb' gives a package, whose modules are signed."
 uninstall: ## remove them, and the devices of the unit iwmpa@ (root)
 	@[ ! -d /run/systemd/system ] || systemctl stop 'iwmpa@*.service'
