@@ -13,8 +13,8 @@
 namespace peer {
 
 /**
- * Makes segments of a connection over IPv4. The peer's TCP drops what acknowledges octets that it has not sent itself; so a case
- * sends them through its Stream in the end, and the device sees repeated ones. Needs CAP_NET_RAW and CAP_NET_ADMIN.
+ * Makes segments of a connection over IPv4. The peer's TCP drops what acknowledges octets that it has not sent; so a case calls
+ * Stream::countAsSent() in the end. Needs CAP_NET_RAW and CAP_NET_ADMIN.
  */
 class Segments {
 public:

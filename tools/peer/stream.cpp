@@ -41,12 +41,30 @@ static void setOption(const Fd& fd, int level, int name, int value, const char* 
     throwErrno(what);
 }
 
+/** Within its scope the socket is in repair mode, and its options and data are those of one queue. */
+class Repair {
+public:
+  Repair(const Fd& fd, int queue) : fd_(fd) {
+    setOption(fd_, IPPROTO_TCP, TCP_REPAIR, 1, "TCP_REPAIR");
+    setOption(fd_, IPPROTO_TCP, TCP_REPAIR_QUEUE, queue, "TCP_REPAIR_QUEUE");
+  }
+  ~Repair() {
+    const int off = -1; /* without a window probe */
+
+    setsockopt(fd_.get(), IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off));
+  }
+  Repair(const Repair&) = delete;
+  Repair& operator=(const Repair&) = delete;
+
+private:
+  const Fd& fd_;
+};
+
 /** TCP's initial sequence number is the write sequence that was set in repair mode. */
 static void presetSequence(const Fd& fd, std::uint32_t sequence) {
-  setOption(fd, IPPROTO_TCP, TCP_REPAIR, 1, "TCP_REPAIR");
-  setOption(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, TCP_SEND_QUEUE, "TCP_REPAIR_QUEUE");
+  const Repair repair(fd, TCP_SEND_QUEUE);
+
   setOption(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, static_cast<int>(sequence), "TCP_QUEUE_SEQ");
-  setOption(fd, IPPROTO_TCP, TCP_REPAIR, -1, "TCP_REPAIR"); /* off, without a window probe */
 }
 
 static void bindTo(const Fd& fd, const std::string& source) {
@@ -110,6 +128,12 @@ void Stream::send(View octets, const Cuts& cuts) {
   }
 }
 
+void Stream::countAsSent(View octets) {
+  const Repair repair(fd_, TCP_SEND_QUEUE);
+
+  sendPiece(fd_, octets);
+}
+
 End Stream::receive(Bytes& out, const test::Deadline& deadline) {
   std::uint8_t chunk[65536];
 
@@ -138,13 +162,11 @@ void Stream::abort() {
 }
 
 std::uint32_t Stream::queueSequence(int queue) const {
+  const Repair repair(fd_, queue);
   std::uint32_t value = 0;
   socklen_t length = sizeof(value);
 
-  setOption(fd_, IPPROTO_TCP, TCP_REPAIR, 1, "TCP_REPAIR");
-  setOption(fd_, IPPROTO_TCP, TCP_REPAIR_QUEUE, queue, "TCP_REPAIR_QUEUE");
   getsockopt(fd_.get(), IPPROTO_TCP, TCP_QUEUE_SEQ, &value, &length);
-  setOption(fd_, IPPROTO_TCP, TCP_REPAIR, -1, "TCP_REPAIR"); /* off, without a window probe */
   return value;
 }
 

@@ -41,6 +41,12 @@ public:
   /** Sends all octets; throws std::system_error when the connection has ended. */
   void send(View octets, const Cuts& cuts = {});
 
+  /**
+   * TCP counts the octets as sent, whatever its congestion window, and sends them only if the other side does not acknowledge them
+   * (needs CAP_NET_ADMIN).
+   */
+  void countAsSent(View octets);
+
   /** Waits for data and appends it to @p out. */
   End receive(Bytes& out, const test::Deadline& deadline);
 
