@@ -118,8 +118,8 @@ static enum hrtimer_restart sq_retry(struct hrtimer *timer)
  * iwm_sq_flush() - flush all work requests, present and later ones
  * @qp: QP in TERMINATE or ERROR, which places no incoming data
  *
- * Work requests that TCP has taken complete with their own status. Context:
- * any.
+ * Work requests that TCP has taken complete with their own status, until one has
+ * failed. Context: any.
  */
 void iwm_sq_flush(struct iwm_qp *qp)
 {
@@ -202,12 +202,9 @@ static bool wqe_finished(const struct iwm_sq *sq, const struct iwm_wqe *wqe,
 }
 
 /* The status of the next work request that is flushed. Context: owner. */
-static u8 flush_status(struct iwm_sq *sq)
+static u8 flush_status(const struct iwm_sq *sq)
 {
-	u8 status = READ_ONCE(sq->first_flushed);
-
-	WRITE_ONCE(sq->first_flushed, SIW_WC_WR_FLUSH_ERR);
-	return status;
+	return sq->failed ? SIW_WC_WR_FLUSH_ERR : READ_ONCE(sq->first_flushed);
 }
 
 static void complete_wqe(struct iwm_qp *qp, const struct iwm_wqe *wqe)
@@ -243,7 +240,9 @@ static bool wqe_released(const struct iwm_sq *sq, u32 index)
  * Complete finished work requests in order, and with @flush all others in
  * error. A failed work request completes with the flush that its failure
  * causes: until then the peer may still write to memory that was lent to it.
- * The lock is held while the CQ is written, because two contexts may complete.
+ * What is behind it is flushed, too, even if TCP has taken it: the peer may have
+ * ended the stream before it. The lock is held while the CQ is written, because
+ * two contexts may complete.
  * Return: true after SQ_COMPLETE_MAX completions: others may be due.
  */
 bool iwm_sq_complete(struct iwm_qp *qp, bool flush)
@@ -259,10 +258,11 @@ bool iwm_sq_complete(struct iwm_qp *qp, bool flush)
 
 		if (!flush && (!finished || wqe->status))
 			break;
-		if (!finished) {
+		if (!finished || (sq->failed && !wqe->status)) {
 			wqe->status = flush_status(sq);
 			wqe->bytes = 0;
 		}
+		sq->failed |= wqe->status != SIW_WC_SUCCESS;
 		complete_wqe(qp, wqe);
 		/* Pairs with may_start(): the FIFO entry has been read */
 		smp_store_release(&sq->fifo_get, sq->fifo_get + 1);
@@ -375,6 +375,7 @@ bool iwm_sq_flush_all(struct iwm_qp *qp)
 			.status = flush_status(sq),
 		};
 
+		sq->failed = true;
 		sq_skip(sq);
 		iwm_sq_release(sq);
 		complete_wqe(qp, &wqe);

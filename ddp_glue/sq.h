@@ -222,6 +222,7 @@ struct tx_msg {
  * @lock: serialises completion
  * @fifo_get: the oldest entry of @fifo
  * @fifo_put: behind the newest one
+ * @failed: a work request has completed in error
  * @confirmed: by hand: the peer has placed the Writes before this place in
  *	@fifo: see next_confirmation()
  * @orq_get: the oldest one
@@ -277,6 +278,7 @@ struct iwm_sq {
 	spinlock_t lock;		/* guards @fifo and its indices */
 	u32 fifo_get;
 	u32 fifo_put;
+	bool failed;
 	u32 confirmed;
 
 	/* Receive upcalls */

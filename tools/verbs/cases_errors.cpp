@@ -61,8 +61,10 @@ void refusedRead(Context& c, const std::function<void(Victim&)>& post) {
 
   post(v);
   v.pair.client->postRead(9, {v.client.sge(0, 8)}, v.server.rkey(), v.server.memory.address());
+  v.pair.client->postSend(10, {v.client.sge(0, 8)});
   expectWc(v.pair.client->sends().next(), IBV_WC_REM_ACCESS_ERR, IBV_WC_RDMA_READ, "the READ");
   expectWc(v.pair.client->sends().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RDMA_READ, "the READ behind it");
+  expectWc(v.pair.client->sends().next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "the SEND behind both");
   v.expectEnd();
 }
 
