@@ -165,7 +165,7 @@ static void watch_post(struct iwm_cep *cep, struct iwm_qp *qp)
 	ibdev_warn_ratelimited(&qp->dev->ibdev,
 			       "QP %u gives up: its peer at %pISc did not come\n",
 			       qp->qpn, &cep->hand->remote);
-	iwm_sq_fail_first(qp);
+	iwm_sq_fail_first(qp, SIW_WC_GENERAL_ERR);
 	iwm_qp_disconnect(qp, true, -ETIMEDOUT);
 }
 

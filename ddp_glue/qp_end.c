@@ -198,7 +198,7 @@ static void peer_left_step(struct iwm_qp *qp)
 		iwm_qp_queue_close(qp, DRAIN_POLL_MS);
 		return;
 	}
-	iwm_sq_fail_first(qp);
+	iwm_sq_fail_first(qp, SIW_WC_GENERAL_ERR);
 	iwm_qp_disconnect(qp, false, -ECONNRESET);
 }
 
@@ -314,7 +314,7 @@ static void tcp_lost(struct iwm_qp *qp, int status)
 		return;
 	}
 	if (status && READ_ONCE(qp->by_hand))
-		iwm_sq_fail_first(qp);
+		iwm_sq_fail_first(qp, SIW_WC_GENERAL_ERR);
 	if (iwm_qp_move(qp, IWM_QP_ERROR, &from))
 		iwm_qp_queue_close(qp, 0);
 	if (status && iwm_qp_is_up(from))

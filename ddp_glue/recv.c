@@ -429,16 +429,44 @@ static u32 refused_msn(const u8 *body, u32 len, u8 hdrct)
 	return get_unaligned_be32(ddp + DDP_HDR_MSN);
 }
 
-/* A Terminate with a Read Request in it refuses that Read of ours. */
-static void refused_read(struct rx_segment *s, const struct rdmap_error *err,
+/*
+ * Does the Terminate have a Read Request in it? Then the peer refuses that Read
+ * of ours.
+ */
+static bool refused_read(struct rx_segment *s, const struct rdmap_error *err,
 			 const u8 *body, u32 len)
 {
 	const struct rdmap_terminate_ctrl *ctrl = (const void *)body;
 
-	if (err->layer == TERM_LAYER_RDMAP &&
-	    err->etype == RDMAP_ETYPE_PROTECTION &&
-	    (ctrl->hdrct & RDMAP_TERM_R))
-		iwm_sq_read_refused(s->qp, refused_msn(body, len, ctrl->hdrct));
+	return err->layer == TERM_LAYER_RDMAP &&
+	       err->etype == RDMAP_ETYPE_PROTECTION &&
+	       (ctrl->hdrct & RDMAP_TERM_R) &&
+	       iwm_sq_read_refused(s->qp,
+				   refused_msn(body, len, ctrl->hdrct));
+}
+
+/* Does the Terminate have the header of a Write in it, which the peer refuses? */
+static bool refuses_write(const struct rdmap_error *err, const u8 *body,
+			  u32 len)
+{
+	const struct rdmap_terminate_ctrl *ctrl = (const void *)body;
+	const u8 *ddp = body + RDMAP_TERM_CTRL_LEN + 2;
+
+	return err->layer == TERM_LAYER_DDP && err->etype == DDP_ETYPE_TAGGED &&
+	       (ctrl->hdrct & RDMAP_TERM_D) &&
+	       len >= RDMAP_TERM_CTRL_LEN + 2 + DDP_TAGGED_HDR_LEN &&
+	       (ddp[DDP_HDR_ULP_CTRL] & RDMAP_CTRL_OPCODE) == RDMAP_WRITE;
+}
+
+/*
+ * The peer of a QP that was connected by hand has ended the stream: on
+ * InfiniBand a work request would say so.
+ */
+static void refused_other(struct iwm_qp *qp, bool write)
+{
+	if (READ_ONCE(qp->by_hand))
+		iwm_sq_fail_first(qp, write ? SIW_WC_REM_ACCESS_ERR :
+					      SIW_WC_GENERAL_ERR);
 }
 
 /* The peer has ended the stream: answer nothing, receive nothing more. */
@@ -452,8 +480,9 @@ static int receive_terminate(struct rx_segment *s)
 	if (ret)
 		return ret;
 	if (!mpa_cursor_copy(s->cur, body, len) &&
-	    !rdmap_terminate_parse(body, len, &err))
-		refused_read(s, &err, body, len);
+	    !rdmap_terminate_parse(body, len, &err) &&
+	    !refused_read(s, &err, body, len))
+		refused_other(s->qp, refuses_write(&err, body, len));
 	iwm_count(s->qp->dev, IWM_STAT_RX_TERMINATES);
 	iwm_qp_terminate_received(s->qp, &err);
 	return -ESHUTDOWN;

@@ -73,17 +73,23 @@ void iwm_sq_flush_receives(struct iwm_qp *qp)
 }
 
 /**
- * iwm_sq_fail_first() - the QP is about to end because its peer is not there
+ * iwm_sq_fail_first() - the QP is about to end by a fault of its peer
  * @qp: QP that was connected by hand, or was to be
+ * @status: SIW_WC_REM_ACCESS_ERR when the peer has refused access to its memory,
+ *	else SIW_WC_GENERAL_ERR: libsiw's ABI does not have
+ *	IB_WC_RETRY_EXC_ERR
  *
- * The first work request that has not finished gets an error of its own, as on
- * InfiniBand. libsiw's ABI does not have IB_WC_RETRY_EXC_ERR.
+ * The first work request that has not finished gets the status of the first call,
+ * as on InfiniBand, unless another one has failed before.
  *
  * Context: any, before the flush begins.
  */
-void iwm_sq_fail_first(struct iwm_qp *qp)
+void iwm_sq_fail_first(struct iwm_qp *qp, enum siw_wc_status status)
 {
-	WRITE_ONCE(qp->sq->first_flushed, SIW_WC_GENERAL_ERR);
+	struct iwm_sq *sq = qp->sq;
+
+	if (READ_ONCE(sq->first_flushed) == SIW_WC_WR_FLUSH_ERR)
+		WRITE_ONCE(sq->first_flushed, status);
 }
 
 static enum hrtimer_restart burst_end(struct hrtimer *timer)
@@ -487,15 +493,15 @@ static void read_ended(struct iwm_qp *qp, u32 index, enum siw_wc_status peers)
 
 	if (!out->own)
 		status = wqe_read_done(qp, out, peers);
-	if (!status) {
-		if (READ_ONCE(qp->by_hand)) {
-			spin_lock_bh(&sq->lock);
-			confirm(sq, out->wqe);
-			spin_unlock_bh(&sq->lock);
-		}
+	/* A peer that refuses a Read has placed what came before it, too. */
+	if (READ_ONCE(qp->by_hand)) {
+		spin_lock_bh(&sq->lock);
+		confirm(sq, out->wqe);
+		spin_unlock_bh(&sq->lock);
+	}
+	if (!status)
 		/* Pairs with iwm_sq_reads(): the entry is free */
 		smp_store_release(&sq->orq_get, sq->orq_get + 1);
-	}
 	more = iwm_sq_complete(qp, false);
 	/*
 	 * A full barrier, which pairs with iwm_msg_wait_read() and
@@ -527,9 +533,10 @@ void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status)
  * @msn: Message Sequence Number of the Read Request. When no outstanding Read
  *	has it, the peer has not named the Read, and the oldest one fails
  *
- * Work requests before that Read are flushed. Context: receive upcall.
+ * Reads before that one are flushed, and all work requests behind it. Context:
+ * receive upcall. Return: false when no Read is outstanding.
  */
-void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn)
+bool iwm_sq_read_refused(struct iwm_qp *qp, u32 msn)
 {
 	struct iwm_sq *sq = qp->sq;
 	u32 index = msn - 1;	/* MSNs count from 1, entries from 0 */
@@ -537,10 +544,11 @@ void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn)
 	u32 end = smp_load_acquire(&sq->orq_put);
 
 	if (!iwm_sq_oldest_read(qp))
-		return;
+		return false;
 	if (index - sq->orq_get >= end - sq->orq_get)
 		index = sq->orq_get;
 	read_ended(qp, index, SIW_WC_REM_ACCESS_ERR);
+	return true;
 }
 
 void *iwm_sq_ring(struct iwm_qp *qp)

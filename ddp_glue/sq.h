@@ -212,8 +212,8 @@ struct tx_msg {
  * @retry_timer: ends IWM_SQ_NO_MEMORY and IWM_SQ_REFLUSH
  * @term: the Terminate's body, written before IWM_SQ_TERMINATE is set
  * @term_len: octets of @term
- * @first_flushed: enum siw_wc_status of the next work request that is flushed:
- *	see iwm_sq_fail_first()
+ * @first_flushed: enum siw_wc_status of the first work request that is flushed,
+ *	if none has failed: see iwm_sq_fail_first()
  * @post_lock: serialises kernel consumers
  * @put: next entry to write, kernel QP only
  * @gather: posts of a kernel consumer that wait
@@ -381,7 +381,7 @@ void iwm_sq_kick(struct iwm_qp *qp);
 void iwm_sq_kick_responses(struct iwm_qp *qp);
 void iwm_sq_flush(struct iwm_qp *qp);
 void iwm_sq_flush_receives(struct iwm_qp *qp);
-void iwm_sq_fail_first(struct iwm_qp *qp);
+void iwm_sq_fail_first(struct iwm_qp *qp, enum siw_wc_status status);
 void iwm_sq_break(struct iwm_qp *qp);
 void iwm_sq_terminate(struct iwm_qp *qp, const struct rdmap_fault *fault);
 
@@ -398,7 +398,7 @@ bool iwm_sq_is_read_sink(struct iwm_qp *qp, u32 stag, u64 to, u32 len,
 bool iwm_sq_oldest_read_was_asked(const struct iwm_qp *qp, u32 asked);
 int iwm_sq_add_response(struct iwm_qp *qp, const struct rdmap_read *rr);
 void iwm_sq_read_done(struct iwm_qp *qp, enum siw_wc_status status);
-void iwm_sq_read_refused(struct iwm_qp *qp, u32 msn);
+bool iwm_sq_read_refused(struct iwm_qp *qp, u32 msn);
 
 /* Lifetime. */
 int iwm_sq_create(struct iwm_qp *qp, work_func_t work);

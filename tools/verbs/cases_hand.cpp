@@ -293,13 +293,40 @@ void writeIsLost(Context& c) {
     e.connect();
     e.client.postSend(0, 0, 100);
     e.client.postRdma(1, IBV_WR_RDMA_WRITE, e.server, 1000);
+    e.client.postSend(3, 0, 100);
     expectWc(e.client.sends.next(), IBV_WC_SUCCESS, IBV_WC_SEND, "the SEND without a receive");
     if (reset)
       resetConnections(c.place.serverNs);
     e.server.destroy();
     e.client.postSend(2, 0, 100);
     expectWc(e.client.sends.next(), IBV_WC_GENERAL_ERR, IBV_WC_RDMA_WRITE, reset ? "WRITE before a reset" : "WRITE");
-    expectWc(e.client.sends.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "SEND");
+    expectWc(e.client.sends.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "the SEND behind it");
+    expectWc(e.client.sends.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "the SEND after the end");
+  }
+}
+
+/**
+ * The peer refuses a WRITE or a READ: this work request has a status that says so, as on InfiniBand. Those before it have
+ * completed, and those behind it are flushed.
+ */
+void refused(Context& c) {
+  for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+    const ibv_wc_opcode completes = opcode == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ : IBV_WC_RDMA_WRITE;
+    ibv_send_wr wrong = workRequest(2, opcode);
+    Ends e(c);
+
+    e.connect();
+    e.talk();
+    e.client.postRdma(1, IBV_WR_RDMA_WRITE, e.server, 1000);
+    if (opcode == IBV_WR_RDMA_WRITE) /* it would share the confirmation of the one that is refused */
+      expectWc(e.client.sends.next(), IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, "the WRITE before it");
+    wrong.wr.rdma = {e.server.memory.memory.address(), e.server.memory.rkey() ^ 1};
+    post(e.client.qp(), wrong, {e.client.memory.sge(0, 1000)});
+    e.client.postSend(3, 0, 100);
+    if (opcode == IBV_WR_RDMA_READ)
+      expectWc(e.client.sends.next(), IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, "the WRITE before it");
+    expectWc(e.client.sends.next(), IBV_WC_REM_ACCESS_ERR, completes, "what is refused");
+    expectWc(e.client.sends.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "the SEND behind it");
   }
 }
 
@@ -545,6 +572,7 @@ const VerbsCase table[] = {
     {"hand-connect", "", "queue pairs connected by hand: all operations, attributes", connectByHand},
     {"hand-placed", "", "a WRITE completes when the peer has placed it (--count)", placedWhenComplete},
     {"hand-lost", "", "the peer ends before it has placed a WRITE", writeIsLost},
+    {"hand-refused", "", "the peer refuses a WRITE or a READ", refused},
     {"hand-order", "", "either side comes first, and sends", inAnyOrder},
     {"hand-rtr", "", "a program that only receives stays in RTR", staysInRtr},
     {"hand-many", "", "many queue pairs between two addresses", many},
