@@ -37,6 +37,7 @@ void iwm_qp_rx_end(struct iwm_qp *qp)
 		return;
 	/* It begins with a full barrier, which pairs with iwm_post_recv(). */
 	iwm_sq_kick(qp);
+	iwm_rx_wait_late(qp);
 	if (xchg(&qp->last_wqe_due, false))
 		iwm_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }

@@ -18,16 +18,21 @@
  *
  * The timer only has MPA deliver the Send again. A wait begins and ends in the
  * receive upcall.
+ *
+ * After the end the timer looks for receives that a program posts, which are
+ * flushed.
  */
 #include "qp_state.h"
 #include "recv_wait.h"
 #include "rq.h"
+#include "sq.h"
 #include "trace.h"
 
 /* The next look comes after this part of the time that the Send has waited. */
 #define LOOK_SHARE	8
 #define LOOK_MIN_NS	(20 * NSEC_PER_USEC)
 #define LOOK_MAX_NS	(100 * NSEC_PER_MSEC)
+#define LOOK_MAX_ENDED_NS	NSEC_PER_SEC
 
 static u64 waited_ns(const struct iwm_qp *qp)
 {
@@ -54,6 +59,12 @@ static void look_after(struct iwm_qp *qp, u64 ns)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
+/* The next look after @ns of waiting. */
+static void look_again(struct iwm_qp *qp, u64 ns, u64 max)
+{
+	look_after(qp, clamp_t(u64, ns / LOOK_SHARE, LOOK_MIN_NS, max));
+}
+
 static void receive_again(struct iwm_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
@@ -66,17 +77,42 @@ static void receive_again(struct iwm_qp *qp)
  * Look for a receive, and for the end of the wait. The timer goes on, because
  * another QP may take an SRQ's entry first.
  */
+static void look_for_send(struct iwm_qp *qp)
+{
+	u64 ns = waited_ns(qp);
+
+	if (!may_wait(qp, ns) || iwm_rq_has_entry(iwm_qp_rq(qp)))
+		receive_again(qp);
+	look_again(qp, ns, LOOK_MAX_NS);
+}
+
+/*
+ * A kernel consumer's post has its receives flushed, and an SRQ's are used by
+ * others.
+ */
+static bool flushes_late(const struct iwm_qp *qp)
+{
+	return qp->user && !qp->srq;
+}
+
+/* Look for receives to flush, until the QP is reset or destroyed. */
+static void look_for_late(struct iwm_qp *qp)
+{
+	if (READ_ONCE(qp->dying) || READ_ONCE(qp->state) == IWM_QP_IDLE)
+		return;
+	if (iwm_rq_has_entry(&qp->rq))
+		iwm_sq_kick(qp);
+	look_again(qp, waited_ns(qp), LOOK_MAX_ENDED_NS);
+}
+
 static enum hrtimer_restart rx_wait_look(struct hrtimer *timer)
 {
 	struct iwm_qp *qp = container_of(timer, struct iwm_qp, rx_wait.timer);
-	u64 ns;
 
-	if (!READ_ONCE(qp->rx_waits))
-		return HRTIMER_NORESTART;
-	ns = waited_ns(qp);
-	if (!may_wait(qp, ns) || iwm_rq_has_entry(iwm_qp_rq(qp)))
-		receive_again(qp);
-	look_after(qp, clamp_t(u64, ns / LOOK_SHARE, LOOK_MIN_NS, LOOK_MAX_NS));
+	if (READ_ONCE(qp->rx_waits))
+		look_for_send(qp);
+	else if (READ_ONCE(qp->rx_ended) && flushes_late(qp))
+		look_for_late(qp);
 	return HRTIMER_NORESTART;
 }
 
@@ -116,6 +152,20 @@ void iwm_rx_wait_end(struct iwm_qp *qp, bool found)
 	hrtimer_try_to_cancel(&qp->rx_wait.timer);
 	if (qp->srq)
 		iwm_srq_wait_over(qp->srq, &qp->rx_wait);
+}
+
+/**
+ * iwm_rx_wait_late() - have receives flushed that are posted after the end
+ * @qp: queue pair, whose @rx_ended is set
+ *
+ * Context: socket lock held, or no upcall can run any more.
+ */
+void iwm_rx_wait_late(struct iwm_qp *qp)
+{
+	if (!flushes_late(qp))
+		return;
+	WRITE_ONCE(qp->rx_wait.since, ktime_get_ns());
+	look_after(qp, LOOK_MIN_NS);
 }
 
 /* The slow part of iwm_rx_wake(). */

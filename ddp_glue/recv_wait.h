@@ -9,6 +9,7 @@ void iwm_rx_wait_init(struct iwm_qp *qp);
 void iwm_rx_wait_stop(struct iwm_qp *qp);
 bool iwm_rx_wait(struct iwm_qp *qp);
 void iwm_rx_wait_end(struct iwm_qp *qp, bool found);
+void iwm_rx_wait_late(struct iwm_qp *qp);
 void iwm_rx_look_now(struct iwm_qp *qp);
 
 /*

@@ -250,7 +250,8 @@ struct iwm_rq {
 
 /**
  * struct iwm_rx_wait - the wait of a QP's next Send for a receive
- * @since: when it began, as ktime_get_ns(); socket lock to set
+ * @since: when it began, or receiving ended, as ktime_get_ns(); socket lock to
+ *	set, or no upcall can run any more
  * @timer: looks for a receive: see recv_wait.c
  * @entry: in iwm_srq.waits (rq.lock of the SRQ)
  */
@@ -320,7 +321,8 @@ struct iwm_rx;
  *	memory with them
  * @used: has been in RTS or ERROR; a QP carries one connection in its life
  * @rx_ended: receiving has ended: the transmit owner flushes the receive ring.
- *	A kernel consumer's post kicks it, a program's call of iwm_qp_close()
+ *	A kernel consumer's post kicks it, a program's call of iwm_qp_close(),
+ *	and the timer of @rx_wait
  * @rx_waits: @rx_wait is going on: the next Send has met no receive (socket lock
  *	to set)
  * @dying: is being destroyed: outstanding work requests get no completion

@@ -271,6 +271,10 @@ void peerLeaves(Context& c) {
     expectWc(end.sends.next(), IBV_WC_GENERAL_ERR, IBV_WC_SEND, "SEND");
     expectWc(end.recvs.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "receive");
     expectEqual(int{end.query().qp_state}, int{IBV_QPS_ERR}, "state");
+    for (unsigned id = 5; id < 25; id++) { /* nothing tells the kernel */
+      end.postRecv(id, half, 100);
+      expectWc(end.recvs.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "receive posted afterwards");
+    }
   }
 }
 
