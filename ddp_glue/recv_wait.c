@@ -39,18 +39,28 @@ static u64 waited_ns(const struct iwm_qp *qp)
 	return ktime_get_ns() - READ_ONCE(qp->rx_wait.since);
 }
 
-static u64 limit_ns(const struct iwm_qp *qp)
+/*
+ * Does the Send hold up a Read of ours for too long? The Response is behind the
+ * Send: a program that posts no receive until it has the Response would wait for
+ * ever. The device's setting limits that, unless it is 0.
+ */
+static bool holds_up_read(const struct iwm_qp *qp, u64 max)
 {
-	u64 own = READ_ONCE(qp->rnr_wait_ns);
+	u64 since = READ_ONCE(qp->rx_wait.read_since);
 
-	return own ? own :
-		     READ_ONCE(qp->dev->receive_wait) * (u64)NSEC_PER_MSEC;
+	return since && max && ktime_get_ns() - since >= max &&
+	       iwm_sq_reads(qp->sq);
 }
 
 /* May a Send that has waited for @ns go on waiting? */
 static bool may_wait(const struct iwm_qp *qp, u64 ns)
 {
-	return READ_ONCE(qp->state) == IWM_QP_RTS && ns < limit_ns(qp);
+	u64 max = READ_ONCE(qp->dev->receive_wait) * (u64)NSEC_PER_MSEC;
+	u64 own = READ_ONCE(qp->rnr_wait_ns);
+
+	if (READ_ONCE(qp->state) != IWM_QP_RTS)
+		return false;
+	return own ? ns < own && !holds_up_read(qp, max) : ns < max;
 }
 
 static void look_after(struct iwm_qp *qp, u64 ns)
@@ -81,6 +91,9 @@ static void look_for_send(struct iwm_qp *qp)
 {
 	u64 ns = waited_ns(qp);
 
+	/* No Read ends meanwhile. */
+	if (!READ_ONCE(qp->rx_wait.read_since) && iwm_sq_reads(qp->sq))
+		WRITE_ONCE(qp->rx_wait.read_since, ktime_get_ns());
 	if (!may_wait(qp, ns) || iwm_rq_has_entry(iwm_qp_rq(qp)))
 		receive_again(qp);
 	look_again(qp, ns, LOOK_MAX_NS);
@@ -136,6 +149,8 @@ static void wait_begin(struct iwm_qp *qp)
  */
 bool iwm_rx_wait(struct iwm_qp *qp)
 {
+	if (!qp->rx_waits)
+		WRITE_ONCE(qp->rx_wait.read_since, 0);
 	if (!may_wait(qp, qp->rx_waits ? waited_ns(qp) : 0))
 		return false;
 	if (!qp->rx_waits)

@@ -252,11 +252,14 @@ struct iwm_rq {
  * struct iwm_rx_wait - the wait of a QP's next Send for a receive
  * @since: when it began, or receiving ended, as ktime_get_ns(); socket lock to
  *	set, or no upcall can run any more
+ * @read_since: when the timer has found a Read of ours that waits behind the
+ *	Send, or 0
  * @timer: looks for a receive: see recv_wait.c
  * @entry: in iwm_srq.waits (rq.lock of the SRQ)
  */
 struct iwm_rx_wait {
 	u64 since;
+	u64 read_since;
 	struct hrtimer timer;
 	struct list_head entry;
 };

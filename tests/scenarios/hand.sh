@@ -35,6 +35,8 @@ cases "over a path that takes 10 ms" v hand-placed --addr 10.9.0.2
 in1 tc qdisc del dev wire root || fail "the delay stays"
 set_both receive_wait 0
 cases "the device's receive_wait does not apply" v hand-rnr --addr 10.9.0.2
+set_both receive_wait 500
+cases "it does to a Read that is held up" v hand-rnr-read --addr 10.9.0.2
 set_both receive_wait 10000
 # shellcheck disable=SC2086
 cases "on one host" bounded 100 verbs-test run $some --addr 10.9.0.2 --server-ns h2 --client-ns h2

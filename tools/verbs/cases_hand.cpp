@@ -409,6 +409,18 @@ void rnrRetry(Context& c) {
   expectWc(e.client.recvs.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV, "the sender's receive");
 }
 
+/** receive_wait limits for how long a SEND that has no receive holds up the answer to the receiver's READ. */
+void rnrHoldsUpRead(Context& c) {
+  Ends e(c, {.rnrRetry = 7});
+
+  e.connect();
+  e.talk();
+  e.client.postSend(1, 0, 100);
+  e.client.sends.next();
+  e.server.postRdma(2, IBV_WR_RDMA_READ, e.client, 100);
+  expectWc(e.server.sends.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_RDMA_READ, "READ");
+}
+
 /* --- strangers --- */
 
 /** Bits of the flags octet, RFC 5044 §7.1.1 and RFC 6581 §9. */
@@ -586,6 +598,7 @@ const VerbsCase table[] = {
     {"hand-ends", "", "a queue pair whose peer does not come is ended", endsAlone},
     {"hand-bad-peers", "", "peers that cannot be reached", badPeers},
     {"hand-rnr", "", "rnr_retry", rnrRetry},
+    {"hand-rnr-read", "", "rnr_retry, and a READ behind the SEND; receive_wait is 500", rnrHoldsUpRead},
     {"hand-strangers", "", "strangers at the rendezvous port", strangers},
     {"hand-false-responder", "", "another listener at the peer's address", falseResponder},
     {"hand-resets", "", "strangers that reset their connections", impostor},
