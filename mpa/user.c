@@ -197,10 +197,20 @@ static int user_getsockopt(struct sock *sk, int level, int optname,
 static int user_ioctl(struct sock *sk, int cmd, MPA_IOCTL_ARG)
 {
 	struct mpa_user *user = mpa_user_get(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
 
-	if (cmd == SIOCINQ && READ_ONCE(user->conn))
+	if (!READ_ONCE(user->conn))
+		return user->prot->ioctl(sk, cmd, arg);
+	switch (cmd) {
+	case SIOCINQ:
 		return mpa_ioctl_put(mpa_user_inq(user), arg);
-	return user->prot->ioctl(sk, cmd, arg);
+	case SIOCOUTQ:
+		return mpa_ioctl_put(mpa_user_outq(user, &tp->snd_una), arg);
+	case SIOCOUTQNSD:
+		return mpa_ioctl_put(mpa_user_outq(user, &tp->snd_nxt), arg);
+	default:
+		return user->prot->ioctl(sk, cmd, arg);
+	}
 }
 
 /* Context: within release_sock(), spinlock of the socket held. */

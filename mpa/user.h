@@ -128,6 +128,7 @@ int mpa_user_getsockopt(struct mpa_user *user, int optname,
 int mpa_user_recvmsg(struct mpa_user *user, struct msghdr *msg, size_t len,
 		     int flags);
 int mpa_user_inq(struct mpa_user *user);
+int mpa_user_outq(struct mpa_user *user, const u32 *from);
 int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size);
 int mpa_user_finish(struct mpa_user *user);
 

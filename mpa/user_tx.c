@@ -176,3 +176,26 @@ int mpa_user_finish(struct mpa_user *user)
 	mpa_user_refresh(user);
 	return 0;
 }
+
+/**
+ * mpa_user_outq() - octets of FPDUs that are behind a place of TCP's stream
+ * @user: the socket's context
+ * @from: snd_una or snd_nxt of the socket
+ *
+ * Context: process, takes the socket lock. Return: octets, also those that TCP
+ * has not taken.
+ */
+int mpa_user_outq(struct mpa_user *user, const u32 *from)
+{
+	const struct mpa_conn *conn;
+	u64 rest = 0;
+	u32 octets;
+
+	lock_sock(user->sk);
+	conn = user->conn;
+	if (conn)
+		rest = mpa_tx_written(conn) - mpa_tx_accepted(conn);
+	octets = tcp_sk(user->sk)->write_seq - *from;
+	release_sock(user->sk);
+	return rest + octets;
+}

@@ -466,7 +466,20 @@ static void smallWindow(Context& c) {
   for (const Socket* s : {&e.client, &e.server})
     expectOk(s->attach(), "TCP_ULP");
   expectOk(e.server.set(SOL_SOCKET, SO_RCVBUF, 8192), "SO_RCVBUF");
+  expectOk(e.client.set(SOL_SOCKET, SO_SNDBUF, 8192), "SO_SNDBUF");
   startBoth(e);
+  const Bytes longest = pattern(MPA_ULPDU_MAX, 7);
+  const auto acked = [&] { return e.client.tcpInfo().tcpi_bytes_acked; };
+  const auto before = acked();
+  auto now = before;
+  unsigned rest = 0;
+  expectEqual(e.client.send(longest, MSG_DONTWAIT), MPA_ULPDU_MAX, "send");
+  do {
+    now = acked();
+    rest = e.client.outQueue();
+  } while (acked() != now);
+  expectEqual(now - before + rest, FpduEncoder({.crc = true}).encode(longest).size(), "octets acknowledged, and of SIOCOUTQ");
+  expectUlpdu(e.server.receive(), longest, "longer than both buffers");
   for (unsigned i = 0; i < 2; i++) {
     Call sender(e, [&] { return e.client.send(pattern(MPA_ULPDU_MAX, i)); });
     expectUlpdu(e.server.receive(), pattern(MPA_ULPDU_MAX, i), "longer than the window");

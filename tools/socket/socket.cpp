@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fstream>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 
 namespace sockets {
@@ -101,6 +102,14 @@ int Socket::inQueue() const {
   int n = -1;
 
   return ioctl(fd(), FIONREAD, &n) ? -errno : n;
+}
+
+unsigned Socket::outQueue() const {
+  int n = 0;
+
+  if (ioctl(fd(), SIOCOUTQ, &n))
+    test::throwErrno("SIOCOUTQ");
+  return static_cast<unsigned>(n);
 }
 
 int Socket::shutdown(int how) const {

@@ -89,6 +89,8 @@ public:
   /** TCP_INFO; throws std::system_error when getsockopt() fails. */
   tcp_info tcpInfo() const;
   int inQueue() const;
+  /** Octets of frames that the peer has not acknowledged. */
+  unsigned outQueue() const;
   int shutdown(int how) const;
 
 private:
