@@ -55,9 +55,24 @@ static void look_again(struct mpa_user *user)
 	mpa_user_refresh(user);
 }
 
+/* Is there an error while TCP goes on, such as an ICMP message? */
+static bool has_error(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_err) && inet_sk_state_load(sk) != TCP_CLOSE;
+}
+
+/* Another call may take the error meanwhile. Return: the errno, or -EAGAIN. */
+static int take_error(struct sock *sk)
+{
+	int ret = has_error(sk) ? sock_error(sk) : 0;
+
+	return ret ? ret : -EAGAIN;
+}
+
 /*
  * Return: 1 with *head set, 0 at the end of the stream, -EAGAIN when no FPDU is
- * complete, -ENOTCONN before Full Operation, or the errno that has ended it.
+ * complete, -ENOTCONN before Full Operation, the errno that has ended it, or
+ * another error of the socket, which is cleared.
  */
 static int find_head(struct mpa_user *user, struct rx_head *head)
 {
@@ -70,7 +85,7 @@ static int find_head(struct mpa_user *user, struct rx_head *head)
 	if (conn->rx.stopped)
 		return end_status(user);
 	if (!conn->rx.held)
-		return -EAGAIN;
+		return take_error(user->sk);
 	avail = mpa_rx_head(conn, &head->cur);
 	head->pos = head->cur.pos;
 	head->wire = mpa_rx_peek(&head->cur, avail, &head->ulpdu, &need);
@@ -134,7 +149,8 @@ static int wait_head(struct mpa_user *user, struct rx_head *head, long timeo)
 			ret = sock_intr_errno(timeo);
 			break;
 		}
-		sk_wait_event(sk, &timeo, READ_ONCE(user->readable), &wait);
+		sk_wait_event(sk, &timeo,
+			      READ_ONCE(user->readable) || has_error(sk), &wait);
 	}
 	remove_wait_queue(sk_sleep(sk), &wait);
 	return ret;

@@ -394,6 +394,11 @@ static void icmpErrors(Context& c) {
     expect(!deadline.passed(), "no end of startup");
   expectEqual(e.client.soError(), EHOSTUNREACH, "SO_ERROR");
   e.client.receive(1, MSG_ERRQUEUE);
+  unreachable(e.client, acknowledged.number());
+  expect(e.client.poll(0) & POLLERR, "no error after startup");
+  expectErrno(e.client.receive().result, EHOSTUNREACH, "receive");
+  e.client.receive(1, MSG_ERRQUEUE);
+  expectEqual(e.client.poll(0, test::milliseconds(0)) & POLLERR, 0, "POLLERR after a call has reported the error");
   while (e.client.send(pattern(MPA_ULPDU_MAX, sent)) > 0)
     sent++;
   unreachable(e.client, acknowledged.number());
@@ -404,6 +409,7 @@ static void icmpErrors(Context& c) {
   expect(e.server.receive().endOfStream(), "no end");
   unreachable(e.client, acknowledged.number());
   expect(e.client.poll(0) & POLLERR, "no error before the other FIN");
+  expectErrno(e.client.receive().result, EHOSTUNREACH, "receive before the other FIN");
   expectOk(e.server.shutdown(SHUT_WR), "shutdown");
   e.client.nonBlocking(false);
   expect(e.client.receive().endOfStream(), "no end of the other direction");
