@@ -39,6 +39,9 @@ static int close_status(struct mpa_conn *conn)
 	 */
 	if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
 		return err ? -err : -ECONNRESET;
+	/* A program has shut down the receive direction, and wants no more. */
+	if (sk->sk_state != TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
+		return 0;
 	/* A FIN in the middle of an FPDU is no orderly close. */
 	if (tcp_inq(sk) > 0 || conn->rx.stash_len)
 		return -ECONNRESET;

@@ -275,6 +275,13 @@ static void wokenByShutdown(Context& c) {
     expectOk(e.client.shutdown(how), "shutdown");
     expect(reader.result().endOfStream(), "no end of the stream");
   }
+  RawEnds part = respondRaw(c);
+  const auto before = part.socket.tcpInfo().tcpi_bytes_received;
+  part.raw.send(View(FpduEncoder({.crc = true}).encode(pattern(1000, 0))).first(900));
+  for (const test::Deadline deadline(patience); part.socket.tcpInfo().tcpi_bytes_received == before;)
+    expect(!deadline.passed(), "no part of an FPDU comes");
+  expectOk(part.socket.shutdown(SHUT_RD), "shutdown within an FPDU");
+  expect(part.socket.receive().endOfStream(), "no end of the stream within an FPDU");
   const Ends e = fullEnds(c);
   while (e.client.send(pattern(60000, 0), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
     ;
