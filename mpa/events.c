@@ -37,11 +37,12 @@ static int close_status(struct mpa_conn *conn)
 	 * While TCP goes on, and after the peer's FIN, sk_err is not the reason
 	 * for this end. A program may even have asked for such errors.
 	 */
-	if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
+	if (!sock_flag(sk, SOCK_DONE)) {
+		/* A program has shut down receiving, and wants no more. */
+		if (sk->sk_state != TCP_CLOSE)
+			return 0;
 		return err ? -err : -ECONNRESET;
-	/* A program has shut down the receive direction, and wants no more. */
-	if (sk->sk_state != TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
-		return 0;
+	}
 	/* A FIN in the middle of an FPDU is no orderly close. */
 	if (tcp_inq(sk) > 0 || conn->rx.stash_len)
 		return -ECONNRESET;

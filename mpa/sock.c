@@ -510,18 +510,18 @@ void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
 }
 
 /**
- * mpa_sock_drop_error() - forget an error that has not ended TCP
+ * mpa_sock_take_error() - clear an error that has not ended TCP
  * @sk: socket
  *
  * An error from ICMP (IP_RECVERR) does not end TCP, but fails the next call to
  * send, once. That must not be a call of ours.
  * Context: socket lock held.
+ * Return: the errno, or 0: also when another call has taken the error.
  */
-void mpa_sock_drop_error(struct sock *sk)
+int mpa_sock_take_error(struct sock *sk)
 {
 	sock_owned_by_me(sk);
-	if (sk->sk_state != TCP_CLOSE)
-		sock_error(sk);
+	return sk->sk_state != TCP_CLOSE ? sock_error(sk) : 0;
 }
 
 /* Send a copy of up to a page of octets. Return: octets taken, or an errno. */
@@ -562,7 +562,7 @@ int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len, gfp_t gfp)
 	u32 sent = 0;
 	int ret = 0;
 
-	mpa_sock_drop_error(sk);
+	mpa_sock_take_error(sk);
 	mpa_sock_lift(sk, &limits);
 	while (sent < len) {
 		u32 n = min_t(u32, len - sent, PAGE_SIZE);

@@ -9,6 +9,7 @@
 #include "events.h"
 #include "rx.h"
 #include "rx_verify.h"
+#include "sock.h"
 #include "trace.h"
 #include "user.h"
 
@@ -55,20 +56,6 @@ static void look_again(struct mpa_user *user)
 	mpa_user_refresh(user);
 }
 
-/* Is there an error while TCP goes on, such as an ICMP message? */
-static bool has_error(const struct sock *sk)
-{
-	return READ_ONCE(sk->sk_err) && inet_sk_state_load(sk) != TCP_CLOSE;
-}
-
-/* Another call may take the error meanwhile. Return: the errno, or -EAGAIN. */
-static int take_error(struct sock *sk)
-{
-	int ret = has_error(sk) ? sock_error(sk) : 0;
-
-	return ret ? ret : -EAGAIN;
-}
-
 /*
  * Return: 1 with *head set, 0 at the end of the stream, -EAGAIN when no FPDU is
  * complete, -ENOTCONN before Full Operation, the errno that has ended it, or
@@ -79,13 +66,16 @@ static int find_head(struct mpa_user *user, struct rx_head *head)
 	struct mpa_conn *conn = user->conn;
 	enum mpa_error err;
 	u32 avail, need;
+	int ret;
 
 	if (!mpa_user_began(conn))
 		return user->startup ? user->startup : -ENOTCONN;
 	if (conn->rx.stopped)
 		return end_status(user);
-	if (!conn->rx.held)
-		return take_error(user->sk);
+	if (!conn->rx.held) {
+		ret = mpa_sock_take_error(user->sk);
+		return ret ? ret : -EAGAIN;
+	}
 	avail = mpa_rx_head(conn, &head->cur);
 	head->pos = head->cur.pos;
 	head->wire = mpa_rx_peek(&head->cur, avail, &head->ulpdu, &need);
@@ -131,6 +121,12 @@ static int take_ulpdu(struct mpa_user *user, struct rx_head *head,
 	if (!(flags & MSG_PEEK))
 		consume_fpdu(user, head);
 	return flags & MSG_TRUNC ? head->ulpdu : n;
+}
+
+/* Is there an error while TCP goes on, such as an ICMP message? */
+static bool has_error(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_err) && inet_sk_state_load(sk) != TCP_CLOSE;
 }
 
 /* Context: socket lock held. */

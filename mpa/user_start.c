@@ -303,7 +303,7 @@ static int user_begin(struct mpa_user *user, enum mpa_state state)
 	user->status = 0;
 	user->error = MPA_ERR_NONE;
 	/* As with connect(): forget the result of the last attempt. */
-	mpa_sock_drop_error(sk);
+	mpa_sock_take_error(sk);
 	set_options_aside(user);
 	mpa_user_refresh(user);
 	return 0;

@@ -166,7 +166,7 @@ int mpa_user_finish(struct mpa_user *user)
 
 	if (!conn->tx.ready)
 		return 0;
-	mpa_sock_drop_error(user->sk);
+	mpa_sock_take_error(user->sk);
 	mpa_sock_lift(user->sk, &limits);
 	ret = mpa_tx_push(conn, false);
 	mpa_sock_lower(user->sk, &limits);
