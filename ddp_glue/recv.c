@@ -416,17 +416,25 @@ static int receive_send(struct rx_segment *s)
 }
 
 /*
- * The MSN of the Read Request that a Terminate carries, or 0. The headers
- * follow the control field in order (RFC 5040 Figure 10).
+ * The DDP header of @hdr_len octets that a Terminate carries, or NULL. The
+ * headers follow the control field in order (RFC 5040 Figure 10).
  */
-static u32 refused_msn(const u8 *body, u32 len, u8 hdrct)
+static const u8 *refused_hdr(const u8 *body, u32 len, u32 hdr_len)
 {
-	const u8 *ddp = body + RDMAP_TERM_CTRL_LEN + 2;
+	const struct rdmap_terminate_ctrl *ctrl = (const void *)body;
 
-	if (!(hdrct & RDMAP_TERM_D) ||
-	    len < RDMAP_TERM_CTRL_LEN + 2 + DDP_UNTAGGED_HDR_LEN)
-		return 0;
-	return get_unaligned_be32(ddp + DDP_HDR_MSN);
+	if (!(ctrl->hdrct & RDMAP_TERM_D) ||
+	    len < RDMAP_TERM_CTRL_LEN + 2 + hdr_len)
+		return NULL;
+	return body + RDMAP_TERM_CTRL_LEN + 2;
+}
+
+/* The MSN of the Read Request that a Terminate carries, or 0. */
+static u32 refused_msn(const u8 *body, u32 len)
+{
+	const u8 *hdr = refused_hdr(body, len, DDP_UNTAGGED_HDR_LEN);
+
+	return hdr ? get_unaligned_be32(hdr + DDP_HDR_MSN) : 0;
 }
 
 /*
@@ -441,21 +449,18 @@ static bool refused_read(struct rx_segment *s, const struct rdmap_error *err,
 	return err->layer == TERM_LAYER_RDMAP &&
 	       err->etype == RDMAP_ETYPE_PROTECTION &&
 	       (ctrl->hdrct & RDMAP_TERM_R) &&
-	       iwm_sq_read_refused(s->qp,
-				   refused_msn(body, len, ctrl->hdrct));
+	       iwm_sq_read_refused(s->qp, refused_msn(body, len));
 }
 
 /* Does the Terminate have the header of a Write in it, which the peer refuses? */
 static bool refuses_write(const struct rdmap_error *err, const u8 *body,
 			  u32 len)
 {
-	const struct rdmap_terminate_ctrl *ctrl = (const void *)body;
-	const u8 *ddp = body + RDMAP_TERM_CTRL_LEN + 2;
+	const u8 *hdr = refused_hdr(body, len, DDP_TAGGED_HDR_LEN);
 
 	return err->layer == TERM_LAYER_DDP && err->etype == DDP_ETYPE_TAGGED &&
-	       (ctrl->hdrct & RDMAP_TERM_D) &&
-	       len >= RDMAP_TERM_CTRL_LEN + 2 + DDP_TAGGED_HDR_LEN &&
-	       (ddp[DDP_HDR_ULP_CTRL] & RDMAP_CTRL_OPCODE) == RDMAP_WRITE;
+	       hdr &&
+	       (hdr[DDP_HDR_ULP_CTRL] & RDMAP_CTRL_OPCODE) == RDMAP_WRITE;
 }
 
 /*

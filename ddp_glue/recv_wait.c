@@ -149,12 +149,12 @@ static void wait_begin(struct iwm_qp *qp)
  */
 bool iwm_rx_wait(struct iwm_qp *qp)
 {
-	if (!qp->rx_waits)
-		WRITE_ONCE(qp->rx_wait.read_since, 0);
-	if (!may_wait(qp, qp->rx_waits ? waited_ns(qp) : 0))
+	if (qp->rx_waits)
+		return may_wait(qp, waited_ns(qp));
+	WRITE_ONCE(qp->rx_wait.read_since, 0);
+	if (!may_wait(qp, 0))
 		return false;
-	if (!qp->rx_waits)
-		wait_begin(qp);
+	wait_begin(qp);
 	return true;
 }
 

@@ -246,9 +246,9 @@ static bool wqe_released(const struct iwm_sq *sq, u32 index)
  * Complete finished work requests in order, and with @flush all others in
  * error. A failed work request completes with the flush that its failure
  * causes: until then the peer may still write to memory that was lent to it.
- * What is behind it is flushed, too, even if TCP has taken it: the peer may have
- * ended the stream before it. The lock is held while the CQ is written, because
- * two contexts may complete.
+ * The owner also flushes the work requests behind it that TCP has taken: the
+ * peer may have ended the stream before it got them. The lock is held while the
+ * CQ is written, because two contexts may complete.
  * Return: true after SQ_COMPLETE_MAX completions: others may be due.
  */
 bool iwm_sq_complete(struct iwm_qp *qp, bool flush)

@@ -329,7 +329,7 @@ void refused(Context& c) {
     e.client.postSend(3, 0, 100);
     if (opcode == IBV_WR_RDMA_READ)
       expectWc(e.client.sends.next(), IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, "the WRITE before it");
-    expectWc(e.client.sends.next(), IBV_WC_REM_ACCESS_ERR, completes, "what is refused");
+    expectWc(e.client.sends.next(), IBV_WC_REM_ACCESS_ERR, completes, "the work request that the peer refuses");
     expectWc(e.client.sends.next(), IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, "the SEND behind it");
   }
 }
