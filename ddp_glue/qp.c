@@ -368,7 +368,7 @@ static int modify_state(struct iwm_qp *qp, const struct ib_qp_attr *attr,
 	return -EINVAL;
 }
 
-/* For query_qp. The QP's address vector is the core's. */
+/* The QP's address vector is the core's. */
 static void note_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from,
 		      int mask)
 {
@@ -388,6 +388,10 @@ static void note_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from,
 		to->retry_cnt = from->retry_cnt;
 	if (mask & IB_QP_RNR_RETRY)
 		to->rnr_retry = from->rnr_retry;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = from->max_rd_atomic;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		to->min_rnr_timer = from->min_rnr_timer;
 	if (mask & IB_QP_AV) {
@@ -396,18 +400,24 @@ static void note_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from,
 	}
 }
 
-/* The QP may be destroyed meanwhile. */
-static int change_state(struct iwm_qp *qp, const struct ib_qp_attr *attr,
-			int mask)
+/*
+ * Set the attributes first: the change of state uses them. A change that is
+ * refused leaves the old ones.
+ */
+static int change_attr(struct iwm_qp *qp, const struct ib_qp_attr *attr,
+		       int mask)
 {
+	const struct ib_qp_attr before = qp->attr;
 	int ret;
 
-	if (!iwm_qp_hold(qp))
-		return -EINVAL;
+	note_attr(&qp->attr, attr, mask);
+	if (!(mask & IB_QP_STATE))
+		return 0;
 	ret = modify_state(qp, attr, mask);
-	if (!ret)
+	if (ret)
+		note_attr(&qp->attr, &before, mask);
+	else
 		qp->attr.qp_state = attr->qp_state;
-	iwm_qp_put(qp);
 	return ret;
 }
 
@@ -435,13 +445,14 @@ int iwm_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
 	struct iwm_qp *qp = to_iwm_qp(ibqp);
-	int ret = 0;
+	int ret;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	note_attr(&qp->attr, attr, mask);
-	if (mask & IB_QP_STATE)
-		ret = change_state(qp, attr, mask);
+	if (!iwm_qp_hold(qp))
+		return -EINVAL;
+	ret = change_attr(qp, attr, mask);
+	iwm_qp_put(qp);
 	/*
 	 * The core would replace the QP's reference to a GID now, without a
 	 * lock: two such calls would drop it twice. Nobody uses it.
@@ -507,8 +518,10 @@ int iwm_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		attr->path_mtu = path_mtu(qp->dev);
 	attr->cap = qp->cap;
 	attr->port_num = 1;
-	attr->max_rd_atomic = READ_ONCE(qp->ord);
-	attr->max_dest_rd_atomic = READ_ONCE(qp->ird);
+	if (READ_ONCE(qp->state) != IWM_QP_IDLE) {
+		attr->max_rd_atomic = READ_ONCE(qp->ord);
+		attr->max_dest_rd_atomic = READ_ONCE(qp->ird);
+	}
 
 	init_attr->qp_type = IB_QPT_RC;
 	init_attr->qp_context = ibqp->qp_context;

@@ -86,6 +86,7 @@ void connectByHand(Context& c) {
   expectEqual(unsigned{attr.min_rnr_timer}, 12U, "min_rnr_timer");
   expectEqual(int{attr.path_mtu}, int{IBV_MTU_1024}, "path_mtu");
   expectEqual(unsigned{attr.max_rd_atomic}, 16U, "max_rd_atomic");
+  expectEqual(unsigned{attr.max_dest_rd_atomic}, 16U, "max_dest_rd_atomic");
   expectSame(attr.ah_attr.grh.dgid.raw, e.server.device().gid().raw, "dgid");
 }
 
@@ -142,6 +143,7 @@ void inAnyOrder(Context& c) {
 
     first.connect(second);
     expectEqual(int{first.query().qp_state}, int{IBV_QPS_RTS}, "state before the peer comes");
+    expectEqual(unsigned{first.query().max_rd_atomic}, 16U, "max_rd_atomic before the peer comes");
     first.postRecv(1, half, 1000);
     first.postSend(2, 0, 1000);
     if (initiatorFirst)
@@ -383,6 +385,7 @@ void badPeers(Context& c) {
   other.raw[10] = 1; /* IPv6, if it was IPv4 */
   if (other.raw[11] == 0xff)
     expectEqual(e.client.tryReady(other, e.server.number(), e.client.device().gidIndex()), EINVAL, "with a peer of another family");
+  expectEqual(e.client.query().dest_qp_num, 0U, "dest_qp_num after a refusal");
   HandEnd elsewhere(c.place.serverNs, e.client.address());
   expectEqual(elsewhere.tryReady(gid, e.server.number(), elsewhere.device().gidIndex()), ENETUNREACH, "from another namespace");
   e.connect(); /* each attempt has left nothing behind */
