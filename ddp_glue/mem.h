@@ -5,6 +5,9 @@
 
 #include "types.h"
 
+/* A right that no region grants */
+#define IWM_ACCESS_NEVER	BIT(30)
+
 void iwm_mr_init(struct iwm_dev *dev);
 void iwm_mr_exit(struct iwm_dev *dev);
 struct iwm_mr *iwm_mr_get(struct iwm_dev *dev, u32 stag);

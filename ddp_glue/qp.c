@@ -58,6 +58,7 @@ static void init_qp(struct iwm_qp *qp, const struct ib_qp_init_attr *attr,
 	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = IWM_QP_IDLE;
 	qp->attr.qp_state = IB_QPS_RESET;
+	qp->attr.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
 	qp->max_ord = U16_MAX;
 	kref_init(&qp->ref);
 	init_completion(&qp->freed);
@@ -400,6 +401,15 @@ static void note_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from,
 	}
 }
 
+/* The lock orders this with take_on_cep(), of a call that runs meanwhile. */
+static void limit_peer(struct iwm_qp *qp)
+{
+	spin_lock_bh(&qp->lock);
+	if (qp->by_hand)
+		iwm_rx_set_rights(qp, qp->attr.qp_access_flags);
+	spin_unlock_bh(&qp->lock);
+}
+
 /*
  * Set the attributes first: the change of state uses them. A change that is
  * refused leaves the old ones.
@@ -411,14 +421,16 @@ static int change_attr(struct iwm_qp *qp, const struct ib_qp_attr *attr,
 	int ret;
 
 	note_attr(&qp->attr, attr, mask);
-	if (!(mask & IB_QP_STATE))
-		return 0;
-	ret = modify_state(qp, attr, mask);
-	if (ret)
+	ret = mask & IB_QP_STATE ? modify_state(qp, attr, mask) : 0;
+	if (ret) {
 		note_attr(&qp->attr, &before, mask);
-	else
+		return ret;
+	}
+	if (mask & IB_QP_STATE)
 		qp->attr.qp_state = attr->qp_state;
-	return ret;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		limit_peer(qp);
+	return 0;
 }
 
 /**

@@ -38,6 +38,7 @@ int iwm_rx_create(struct iwm_qp *qp)
 	for (i = 0; i < RDMAP_NUM_QUEUES; i++)
 		qp->rx->msn[i] = 1;
 	qp->rx->pd = qp->srq ? qp->srq->ibsrq.pd : qp->ibqp.pd;
+	iwm_rx_set_rights(qp, IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
 	iwm_rx_wait_init(qp);
 	return 0;
 }
@@ -48,6 +49,22 @@ void iwm_rx_destroy(struct iwm_qp *qp)
 	iwm_mr_drop_cache(&qp->rx->mr);
 	kfree(qp->rx);
 	qp->rx = NULL;
+}
+
+/**
+ * iwm_rx_set_rights() - what the peer may do, whatever the memory grants
+ * @qp: QP
+ * @access: its access flags, IB_ACCESS_REMOTE_*
+ *
+ * Context: any. A segment that is being received, and Reads that wait for their
+ * Response, may still use the old rights.
+ */
+void iwm_rx_set_rights(struct iwm_qp *qp, int access)
+{
+	WRITE_ONCE(qp->rx->write_right, access & IB_ACCESS_REMOTE_WRITE ?
+		   IB_ACCESS_REMOTE_WRITE : IWM_ACCESS_NEVER);
+	WRITE_ONCE(qp->rx->read_right, access & IB_ACCESS_REMOTE_READ ?
+		   IB_ACCESS_REMOTE_READ : IWM_ACCESS_NEVER);
 }
 
 /* Segments received so far: a hint whether the peer is answering. */
@@ -166,7 +183,8 @@ static int receive_write(struct rx_segment *s)
 
 	if (s->seg.payload_len)
 		ret = place_payload(s, s->seg.stag, s->seg.to,
-				    s->seg.payload_len, IB_ACCESS_REMOTE_WRITE);
+				    s->seg.payload_len,
+				    READ_ONCE(s->rx->write_right));
 	if (ret)
 		return tagged_fault(s, ret);
 	if (s->seg.last)
@@ -245,7 +263,7 @@ static int check_source(struct rx_segment *s, const struct rdmap_read *rr)
 	if (!mr)
 		return -ENOENT;
 	ret = iwm_mr_check_remote(mr, &s->qp->ibqp, rr->source_to, rr->size,
-				  IB_ACCESS_REMOTE_READ);
+				  READ_ONCE(s->rx->read_right));
 	iwm_mr_put(mr);
 	return ret;
 }
@@ -604,7 +622,7 @@ int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
 {
 	struct rx_segment s = { .qp = qp, .rx = qp->rx, .cur = cur };
 	const struct ddp_segment *seg = &s.seg;
-	int access = IB_ACCESS_REMOTE_WRITE;
+	int access = READ_ONCE(qp->rx->write_right);
 	int ret;
 
 	read_header(&s, hdr, len);

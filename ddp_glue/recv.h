@@ -16,6 +16,8 @@
  * @sge_off: octets of that element that are filled
  * @read_done: octets of the oldest outstanding Read that have been placed
  * @segments: segments received so far
+ * @write_right: right that memory must grant for the peer's Writes
+ * @read_right: right that memory must grant for the peer's Reads
  * @mr: region that was used last, within one pass over TCP's queue
  */
 struct iwm_rx {
@@ -28,11 +30,14 @@ struct iwm_rx {
 	u32 sge_off;
 	u32 read_done;
 	u64 segments;
+	int write_right;
+	int read_right;
 	struct iwm_mr *mr;
 };
 
 int iwm_rx_create(struct iwm_qp *qp);
 void iwm_rx_destroy(struct iwm_qp *qp);
+void iwm_rx_set_rights(struct iwm_qp *qp, int access);
 u64 iwm_rx_segments(const struct iwm_qp *qp);
 int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
 int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,

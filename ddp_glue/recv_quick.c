@@ -59,7 +59,7 @@ static bool quick_tagged(struct iwm_qp *qp, struct quick_segment *seg)
 	seg->len -= DDP_TAGGED_HDR_LEN;
 	seg->pd = qp->ibqp.pd;
 	if (likely((seg->ctrl & ~QUICK_LAST) == QUICK_WRITE)) {
-		seg->access = IB_ACCESS_REMOTE_WRITE;
+		seg->access = READ_ONCE(qp->rx->write_right);
 		return true;
 	}
 	seg->access = IB_ACCESS_LOCAL_WRITE;

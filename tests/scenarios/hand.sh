@@ -10,8 +10,8 @@ two_hosts || finish
 set_both() { set_device rd1 "$1" "$2" && set_device rd2 "$1" "$2" || fail "$1 $2"; }
 v() { bounded 250 verbs-test run "$@" --server-ns h2 --client-ns h1; }
 some="hand-connect hand-order hand-rtr hand-many hand-itself hand-strangers"
-all="$some hand-lost hand-refused hand-gives-up hand-peer-leaves hand-ends hand-bad-peers"
-all+=" hand-resets hand-false-responder"
+all="$some hand-lost hand-refused hand-forbidden hand-gives-up hand-peer-leaves hand-ends"
+all+=" hand-bad-peers hand-resets hand-false-responder"
 
 say "GIDs"
 has_gid() { in1 ibv_devinfo -v -d rd1 | grep -E "GID.*$1"; }

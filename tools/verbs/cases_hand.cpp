@@ -336,6 +336,31 @@ void refused(Context& c) {
   }
 }
 
+/** The peer's queue pair permits READs alone, or WRITEs alone, whatever its memory permits. */
+void forbidden(Context& c) {
+  for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+    const bool write = opcode == IBV_WR_RDMA_WRITE;
+    const ibv_wc_opcode completes = write ? IBV_WC_RDMA_WRITE : IBV_WC_RDMA_READ;
+    Ends e(c, {.access = write ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE});
+    Bytes before;
+
+    expectEqual(e.server.query().qp_access_flags, unsigned{IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ},
+                "access flags before they are set");
+    e.connect();
+    expectEqual(e.server.query().qp_access_flags, unsigned{write ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE},
+                "access flags");
+    e.talk();
+    e.client.postRdma(1, write ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, e.server, 70000);
+    expectWc(e.client.sends.next(), IBV_WC_SUCCESS, write ? IBV_WC_RDMA_READ : IBV_WC_RDMA_WRITE, "what is permitted");
+    test::fill(e.client.memory.memory.span(0, half), 9);
+    HandEnd& target = write ? e.server : e.client;
+    before.assign(target.memory.memory.span().begin(), target.memory.memory.span().end());
+    e.client.postRdma(2, opcode, e.server, 70000);
+    expectWc(e.client.sends.next(), IBV_WC_REM_ACCESS_ERR, completes, "what is forbidden");
+    expectSame(target.memory.memory.span(), before, "the memory");
+  }
+}
+
 /** A TCP connection to the rendezvous port, from an address of the namespace. */
 test::Fd stranger(const std::string& ns, const std::string& to) {
   const InNamespace here(ns);
@@ -592,6 +617,7 @@ const VerbsCase table[] = {
     {"hand-placed", "", "a WRITE completes when the peer has placed it (--count)", placedWhenComplete},
     {"hand-lost", "", "the peer ends before it has placed a WRITE", writeIsLost},
     {"hand-refused", "", "the peer refuses a WRITE or a READ", refused},
+    {"hand-forbidden", "", "the peer's queue pair forbids WRITEs, or READs", forbidden},
     {"hand-order", "", "either side comes first, and sends", inAnyOrder},
     {"hand-rtr", "", "a program that only receives stays in RTR", staysInRtr},
     {"hand-many", "", "many queue pairs between two addresses", many},

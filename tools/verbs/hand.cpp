@@ -80,7 +80,7 @@ int HandEnd::tryReady(const ibv_gid& gid, std::uint32_t number, unsigned gidInde
 
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = 1;
-  attr.qp_access_flags = remoteAll;
+  attr.qp_access_flags = options_.access;
   checkVerbs(ibv_modify_qp(qp(), &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "INIT");
   attr = {};
   attr.qp_state = IBV_QPS_RTR;

@@ -12,7 +12,8 @@ namespace rdma {
 /** What a program passes to ibv_modify_qp(), beside its peer. */
 struct HandOptions {
   unsigned timeout = 14, retries = 7, rnrRetry = 7, minRnrTimer = 12;
-  unsigned reads = 16; /**< both directions */
+  unsigned reads = 16;         /**< both directions */
+  unsigned access = remoteAll; /**< what the peer may do */
 };
 
 /** A device, opened by an address of its netdev, and the index of that address among its GIDs. */
