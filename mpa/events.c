@@ -266,15 +266,20 @@ static bool push_before_fin(struct mpa_conn *conn)
 	return true;
 }
 
-/* TCP has room again for the rest of a program's last ULPDU. */
+/*
+ * TCP has room again for the rest of a program's last ULPDU. An error that TCP
+ * survives is for a call of the program.
+ */
 static void push_program(struct mpa_conn *conn)
 {
-	int ret;
+	int ret, err;
 
 	if (!conn->tx.ready)
 		return;
+	err = mpa_sock_take_error(conn->sk);
 	ret = mpa_tx_push(conn, false);
-	/* TCP has cleared it, as for a send() of the program, which still waits. */
+	mpa_sock_put_error(conn->sk, err);
+	/* TCP has cleared it. A send() of the program may still wait. */
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, conn->sk);
 	if (ret == -EAGAIN)
 		return;

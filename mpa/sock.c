@@ -524,6 +524,24 @@ int mpa_sock_take_error(struct sock *sk)
 	return sk->sk_state != TCP_CLOSE ? sock_error(sk) : 0;
 }
 
+/**
+ * mpa_sock_put_error() - give back an error, which a call of the program reports
+ * @sk: socket
+ * @err: what mpa_sock_take_error() has returned
+ *
+ * Wakes pollers, because one that looked meanwhile has missed it.
+ * Context: socket lock held.
+ */
+void mpa_sock_put_error(struct sock *sk, int err)
+{
+	sock_owned_by_me(sk);
+	if (!err || sk->sk_state == TCP_CLOSE)
+		return;
+	/* recvmmsg() reports an error of its own without the lock. */
+	cmpxchg(&sk->sk_err, 0, -err);
+	sk_error_report(sk);
+}
+
 /* Send a copy of up to a page of octets. Return: octets taken, or an errno. */
 static int send_copy(struct sock *sk, const void *octets, u32 len, int flags,
 		     gfp_t gfp)
@@ -558,11 +576,10 @@ static int send_copy(struct sock *sk, const void *octets, u32 len, int flags,
  */
 int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len, gfp_t gfp)
 {
+	int err = mpa_sock_take_error(sk), ret = 0;
 	struct mpa_sock_limits limits;
 	u32 sent = 0;
-	int ret = 0;
 
-	mpa_sock_take_error(sk);
 	mpa_sock_lift(sk, &limits);
 	while (sent < len) {
 		u32 n = min_t(u32, len - sent, PAGE_SIZE);
@@ -574,6 +591,7 @@ int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len, gfp_t gfp)
 		sent += ret;
 	}
 	mpa_sock_lower(sk, &limits);
+	mpa_sock_put_error(sk, err);
 	if (sent == len)
 		return 0;
 	if (sent)

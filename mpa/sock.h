@@ -82,6 +82,7 @@ u32 mpa_sock_join(struct sock *sk, struct mpa_sock_paged *paged,
 void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits);
 void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits);
 int mpa_sock_take_error(struct sock *sk);
+void mpa_sock_put_error(struct sock *sk, int err);
 int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len, gfp_t gfp);
 void mpa_sock_end_record(struct sock *sk);
 u32 mpa_sock_fill(struct sock *sk, u32 mss);

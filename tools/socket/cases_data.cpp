@@ -2,6 +2,7 @@
 /** @file cases_data.cpp @brief Full Operation: one ULPDU per call, in both directions, blocking and non-blocking. */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/sock_diag.h>
 #include <netinet/ip_icmp.h>
 #include <numeric>
 #include <random>
@@ -374,11 +375,36 @@ static void unreachable(const Socket& socket, std::uint32_t sequence) {
     test::throwErrno("ICMP");
 }
 
+/* Has TCP too little room to ask for more, and no ACK to expect? Then the kernel has nothing to send. */
+static bool isFull(const Socket& socket) {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
+  socklen_t length = sizeof(memory);
+
+  expectOk(getsockopt(socket.fd(), SOL_SOCKET, SO_MEMINFO, memory.data(), &length), "SO_MEMINFO");
+  return socket.tcpInfo().tcpi_unacked == 0 && memory[SK_MEMINFO_WMEM_QUEUED] * 3 >= memory[SK_MEMINFO_SNDBUF] * 2;
+}
+
+/* Sends until TCP does not take all of the last ULPDU; returns the number of ULPDUs. */
+static unsigned sendUntilFull(const Socket& socket) {
+  const test::Deadline deadline(patience);
+  unsigned sent = 0;
+
+  for (bool full = false; !full;) {
+    while (socket.send(pattern(MPA_ULPDU_MAX, sent)) > 0)
+      sent++;
+    full = isFull(socket);
+    /* This waits for a worker that has just filled TCP. */
+    const mpa_status now = socket.status();
+    full = full && now.tx_position > now.tx_accepted;
+    expect(!deadline.passed(), "TCP takes everything");
+  }
+  return sent;
+}
+
 /* An ICMP message sets the socket's error (IP_RECVERR), but TCP continues: so does MPA, through startup and up to both FINs. */
 static void icmpErrors(Context& c) {
   const Ends e = connectEnds(c);
   const Acknowledged acknowledged(e.client);
-  unsigned sent = 0;
 
   expectOk(e.client.set(IPPROTO_IP, IP_RECVERR, 1), "IP_RECVERR");
   expectOk(e.client.set(SOL_SOCKET, SO_SNDBUF, 20000), "SO_SNDBUF");
@@ -399,13 +425,17 @@ static void icmpErrors(Context& c) {
   expectErrno(e.client.receive().result, EHOSTUNREACH, "receive");
   e.client.receive(1, MSG_ERRQUEUE);
   expectEqual(e.client.poll(0, test::milliseconds(0)) & POLLERR, 0, "POLLERR after a call has reported the error");
-  while (e.client.send(pattern(MPA_ULPDU_MAX, sent)) > 0)
-    sent++;
-  unreachable(e.client, acknowledged.number());
-  expect(e.client.poll(0) & POLLERR, "no error before the FIN");
-  expectOk(e.client.shutdown(SHUT_WR), "shutdown");
-  for (unsigned i = 0; i < sent; i++)
-    expectUlpdu(e.server.receive(), pattern(MPA_ULPDU_MAX, i), test::format("ULPDU %u of %u", i, sent));
+  for (const bool last : {false, true}) {
+    const unsigned sent = sendUntilFull(e.client);
+    unreachable(e.client, acknowledged.number());
+    expect(e.client.poll(0) & POLLERR, "no error behind a full socket");
+    if (last)
+      expectOk(e.client.shutdown(SHUT_WR), "shutdown");
+    for (unsigned i = 0; i < sent; i++)
+      expectUlpdu(e.server.receive(), pattern(MPA_ULPDU_MAX, i), test::format("ULPDU %u of %u", i, sent));
+    expectErrno(e.client.receive().result, EHOSTUNREACH, "receive after the kernel has sent the rest");
+    e.client.receive(1, MSG_ERRQUEUE);
+  }
   expect(e.server.receive().endOfStream(), "no end");
   unreachable(e.client, acknowledged.number());
   expect(e.client.poll(0) & POLLERR, "no error before the other FIN");
