@@ -135,7 +135,8 @@ int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size)
 	struct sock *sk = user->sk;
 	int ret;
 
-	if (msg->msg_flags & ~MPA_SEND_FLAGS)
+	/* Control data asks for what is not done here, such as a timestamp. */
+	if ((msg->msg_flags & ~MPA_SEND_FLAGS) || msg->msg_controllen)
 		return -EOPNOTSUPP;
 	if (size > MPA_MAX_ULPDU)
 		return -EMSGSIZE;

@@ -149,6 +149,24 @@ static void crcPermission(Context& c) {
   expectOk(e.client.setOption(MPA_CRC, 0), "a privileged one");
 }
 
+/* Asks for a timestamp of one record: 0 or a negative errno. */
+static int sendWithTimestamp(const Socket& socket) {
+  char octet = 'x';
+  iovec iov{&octet, 1};
+  alignas(cmsghdr) std::uint8_t control[CMSG_SPACE(sizeof(std::uint32_t))] = {};
+  msghdr msg{};
+
+  msg.msg_iov = &iov;
+  msg.msg_iovlen = 1;
+  msg.msg_control = control;
+  msg.msg_controllen = sizeof(control);
+  cmsghdr* cmsg = CMSG_FIRSTHDR(&msg);
+  cmsg->cmsg_level = SOL_SOCKET;
+  cmsg->cmsg_type = SO_TIMESTAMPING;
+  cmsg->cmsg_len = CMSG_LEN(sizeof(std::uint32_t));
+  return sendmsg(socket.fd(), &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
 /* In Full Operation other calls on a TCP socket either work or are refused. */
 static void otherCalls(Context& c) {
   const Ends e = fullEnds(c);
@@ -158,6 +176,7 @@ static void otherCalls(Context& c) {
 
   expectErrno(e.client.send(text("x"), MSG_OOB), EOPNOTSUPP, "MSG_OOB");
   expectErrno(e.client.send(text("x"), MSG_ZEROCOPY), EOPNOTSUPP, "MSG_ZEROCOPY");
+  expectErrno(sendWithTimestamp(e.client), EOPNOTSUPP, "control data");
   expectErrno(e.client.receive(10, MSG_OOB).result, EOPNOTSUPP, "recv MSG_OOB");
   expectErrno(e.client.receive(10, MSG_ERRQUEUE).result, EAGAIN, "MSG_ERRQUEUE");
   expectOk(pipe(pipes), "pipe");
