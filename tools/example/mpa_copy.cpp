@@ -95,7 +95,7 @@ static int connectTo(const char* host, const char* port) {
 
 static void receiveFile(int fd, const char* file) {
   long long octets = -1, left;
-  std::vector<char> record(MPA_ULPDU_MAX);
+  std::vector<char> record(MPA_ULPDU_RECV_MAX);
 
   expect(std::sscanf(readLine(fd).c_str(), "PUT %lld", &octets) == 1, "PUT octets");
   const int out = must(open(file, O_WRONLY | O_CREAT | O_TRUNC, 0644), file);

@@ -87,6 +87,14 @@ static void tooLong(Context& c) {
   expectUlpdu(e.server.receive(), most, "64768 octets");
   expectOk(e.client.send(mulpdu), "MULPDU");
   expectUlpdu(e.server.receive(), mulpdu, "MULPDU");
+  for (const std::size_t length : {MPA_ULPDU_MAX + 1, MPA_ULPDU_RECV_MAX}) { /* of a peer that has no such limit */
+    RawEnds raw = initiateRaw(c);
+    FpduEncoder encoder({.crc = true});
+    const Bytes longer = pattern(length, c.seed);
+
+    raw.raw.send(encoder.encode(longer));
+    expectUlpdu(raw.socket.receive(MPA_ULPDU_RECV_MAX), longer, test::format("%zu octets of a peer", length));
+  }
 }
 
 /* Scattered memory on both sides makes one ULPDU. */
@@ -549,7 +557,7 @@ std::span<const SocketCase> dataCases() {
   static const SocketCase cases[] = {
       {"data-records", "DDP-01 DDP-05 FRM-02 FRM-03 MRK-12 CRC-09", "each size around a boundary, every mode", records},
       {"data-truncation", "DDP-01 DDP-05", "MSG_TRUNC, MSG_PEEK, MSG_EOR, empty ULPDUs", truncation},
-      {"data-too-long", "DDP-03 DDP-04", "64769 octets are refused, 64768 are not", tooLong},
+      {"data-too-long", "DDP-03 DDP-04", "64769 octets are refused, 64768 are not; a peer may send 65535", tooLong},
       {"data-scattered", "DDP-01", "scattered memory is one ULPDU", scattered},
       {"data-batch", "DDP-01", "sendmmsg", batch},
       {"data-icmp", "TX-08 END-01", "ICMP errors (IP_RECVERR) in startup and before each FIN", icmpErrors},

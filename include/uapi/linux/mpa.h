@@ -44,7 +44,8 @@
 #define MPA_ULP_INFO_STATE	5044
 
 #define MPA_PRIVATE_DATA_MAX	512
-#define MPA_ULPDU_MAX		64768	/* octets */
+#define MPA_ULPDU_MAX		64768	/* octets that a call can send */
+#define MPA_ULPDU_RECV_MAX	65535	/* octets that a peer can send */
 #define MPA_LAST_MESSAGE_MAX	65536	/* octets of MPA_RESPOND's message */
 
 /**
