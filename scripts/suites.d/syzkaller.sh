@@ -91,22 +91,35 @@ reached() {
     grep -E $'\t(mpa|ddp_glue)/' | sort
 }
 
-# fuzz SECONDS: a manager that crashes leaves the programs that it kept, and the next goes on with
-# them. Prints how many programs were executed, and by how many managers.
+# wait_for_progress PID LOG: waits until the process has ended, or LOG has not changed for two
+# minutes.
+wait_for_progress() {
+  while kill -0 "$1" 2>/dev/null && [ $(($(date +%s) - $(stat -c %Y "$2"))) -lt 120 ]; do
+    sleep 1
+  done
+}
+
+# fuzz SECONDS: a manager that crashes, or runs in circles in Go's runtime, leaves the programs that
+# it kept, and the next goes on with them. Prints how many programs were executed, and by how many
+# managers.
 fuzz() {
   local end=$((SECONDS + $1)) managers=0 executed=0 log manager last
   while [ $SECONDS -lt $end ]; do
     log=/run/vm/manager-$((++managers)).log
-    bin/syz-manager -config config >"$log" 2>&1 &
+    GODEBUG=asyncpreemptoff=1 bin/syz-manager -config config >"$log" 2>&1 &
     manager=$!
-    until grep -q 'supposed to start' "$log"; do
-      kill -0 $manager 2>/dev/null || return 1
+    until grep -q 'supposed to start' "$log" || [ $SECONDS -ge $end ]; do
+      kill -0 $manager 2>/dev/null || { echo $'FAIL\ta manager does not start'; break 2; }
       sleep 1
     done
     timeout $((end > SECONDS ? end - SECONDS : 1)) "$executor" runner 0 127.0.0.1 56700 \
-      >/run/vm/executor.log 2>&1
+      >/run/vm/executor.log 2>&1 &
+    wait_for_progress $! "$log"
+    kill $! 2>/dev/null
     kill -INT $manager 2>/dev/null
-    wait $manager
+    timeout 60 tail -f --pid=$manager /dev/null # it stores the programs
+    kill -KILL $manager 2>/dev/null
+    wait
     last=$(sed -n 's/.* exec total=\([0-9]*\).*/\1/p' "$log" | tail -1)
     executed=$((executed + ${last:-0}))
   done
@@ -122,7 +135,7 @@ run_suite() {
     echo 0 >"$verbose" # no call trace for each allocation that syzkaller lets fail
   done
   mkdir -p /run/vm/work cover && cp corpus.db /run/vm/work && configure
-  fuzz $((60 * $2)) >executed || exit 1
+  fuzz $((60 * $2)) >executed
   bin/linux_amd64/syz-execprog -executor $executor -sandbox none -procs 2 -coverfile cover/of \
     /run/vm/work/corpus.db >/run/vm/execprog.log 2>&1
   { cat executed; reached mpa; reached iwmpa; } >/run/vm/results
