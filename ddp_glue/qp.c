@@ -401,15 +401,6 @@ static void note_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from,
 	}
 }
 
-/* The lock orders this with take_on_cep(), of a call that runs meanwhile. */
-static void limit_peer(struct iwm_qp *qp)
-{
-	spin_lock_bh(&qp->lock);
-	if (qp->by_hand)
-		iwm_rx_set_rights(qp, qp->attr.qp_access_flags);
-	spin_unlock_bh(&qp->lock);
-}
-
 /*
  * Set the attributes first: the change of state uses them. A change that is
  * refused leaves the old ones.
@@ -428,8 +419,11 @@ static int change_attr(struct iwm_qp *qp, const struct ib_qp_attr *attr,
 	}
 	if (mask & IB_QP_STATE)
 		qp->attr.qp_state = attr->qp_state;
-	if (mask & IB_QP_ACCESS_FLAGS)
-		limit_peer(qp);
+	if (mask & IB_QP_ACCESS_FLAGS) {
+		spin_lock_bh(&qp->lock);
+		iwm_rx_set_rights(qp);
+		spin_unlock_bh(&qp->lock);
+	}
 	return 0;
 }
 

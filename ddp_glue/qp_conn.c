@@ -189,9 +189,7 @@ static void take_on_cep(struct iwm_qp *qp, struct iwm_cep *cep)
 {
 	lockdep_assert_held(&qp->lock);
 	WRITE_ONCE(qp->by_hand, cep->by_hand);
-	/* rdma_cm sets no flags for the Initiator, whose ULPs need both rights. */
-	iwm_rx_set_rights(qp, cep->by_hand ? qp->attr.qp_access_flags :
-			  IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
+	iwm_rx_set_rights(qp);
 	/* Pairs with iwm_qp_starts_by_hand() */
 	smp_store_release(&qp->cep, cep);
 }

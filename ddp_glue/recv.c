@@ -38,7 +38,7 @@ int iwm_rx_create(struct iwm_qp *qp)
 	for (i = 0; i < RDMAP_NUM_QUEUES; i++)
 		qp->rx->msn[i] = 1;
 	qp->rx->pd = qp->srq ? qp->srq->ibsrq.pd : qp->ibqp.pd;
-	iwm_rx_set_rights(qp, IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
+	iwm_rx_set_rights(qp);
 	iwm_rx_wait_init(qp);
 	return 0;
 }
@@ -53,14 +53,18 @@ void iwm_rx_destroy(struct iwm_qp *qp)
 
 /**
  * iwm_rx_set_rights() - what the peer may do, whatever the memory grants
- * @qp: QP
- * @access: its access flags, IB_ACCESS_REMOTE_*
+ * @qp: new QP, or one whose connection begins or whose access flags change
  *
- * Context: any. A segment that is being received, and Reads that wait for their
- * Response, may still use the old rights.
+ * rdma_cm sets no flags for the Initiator, whose ULPs need both rights.
+ *
+ * Context: any, qp->lock held unless the QP is new. A segment that is being
+ * received, and Reads that wait for their Response, may still use the old rights.
  */
-void iwm_rx_set_rights(struct iwm_qp *qp, int access)
+void iwm_rx_set_rights(struct iwm_qp *qp)
 {
+	int access = qp->by_hand ? qp->attr.qp_access_flags :
+				   IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
+
 	WRITE_ONCE(qp->rx->write_right, access & IB_ACCESS_REMOTE_WRITE ?
 		   IB_ACCESS_REMOTE_WRITE : IWM_ACCESS_NEVER);
 	WRITE_ONCE(qp->rx->read_right, access & IB_ACCESS_REMOTE_READ ?

@@ -37,7 +37,7 @@ struct iwm_rx {
 
 int iwm_rx_create(struct iwm_qp *qp);
 void iwm_rx_destroy(struct iwm_qp *qp);
-void iwm_rx_set_rights(struct iwm_qp *qp, int access);
+void iwm_rx_set_rights(struct iwm_qp *qp);
 u64 iwm_rx_segments(const struct iwm_qp *qp);
 int iwm_receive(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len);
 int iwm_place_early(struct iwm_qp *qp, struct mpa_cursor *cur, u32 len,
