@@ -485,31 +485,6 @@ int mpa_sock_send_pages(struct mpa_conn *conn,
 }
 
 /**
- * mpa_sock_lift() - let TCP take more than the socket's buffer allows
- * @sk: socket
- * @limits: for mpa_sock_lower()
- *
- * For a few octets that cannot wait. Context: socket lock held until
- * mpa_sock_lower().
- */
-void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	sock_owned_by_me(sk);
-	limits->sndbuf = sk->sk_sndbuf;
-	limits->notsent_lowat = tp->notsent_lowat;
-	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
-	WRITE_ONCE(tp->notsent_lowat, UINT_MAX);
-}
-
-void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
-{
-	WRITE_ONCE(sk->sk_sndbuf, limits->sndbuf);
-	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, limits->notsent_lowat);
-}
-
-/**
  * mpa_sock_take_error() - clear an error that has not ended TCP
  * @sk: socket
  *
@@ -540,6 +515,32 @@ void mpa_sock_put_error(struct sock *sk, int err)
 	/* recvmmsg() reports an error of its own without the lock. */
 	cmpxchg(&sk->sk_err, 0, -err);
 	sk_error_report(sk);
+}
+
+/**
+ * mpa_sock_lift() - let TCP take more than the socket's buffer allows
+ * @sk: socket
+ * @limits: for mpa_sock_lower()
+ *
+ * For a few octets that cannot wait, nor fail with an error that the program has
+ * not read. Context: socket lock held until mpa_sock_lower().
+ */
+void mpa_sock_lift(struct sock *sk, struct mpa_sock_limits *limits)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	limits->err = mpa_sock_take_error(sk);
+	limits->sndbuf = sk->sk_sndbuf;
+	limits->notsent_lowat = tp->notsent_lowat;
+	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
+	WRITE_ONCE(tp->notsent_lowat, UINT_MAX);
+}
+
+void mpa_sock_lower(struct sock *sk, const struct mpa_sock_limits *limits)
+{
+	WRITE_ONCE(sk->sk_sndbuf, limits->sndbuf);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, limits->notsent_lowat);
+	mpa_sock_put_error(sk, limits->err);
 }
 
 /* Send a copy of up to a page of octets. Return: octets taken, or an errno. */
@@ -576,9 +577,9 @@ static int send_copy(struct sock *sk, const void *octets, u32 len, int flags,
  */
 int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len, gfp_t gfp)
 {
-	int err = mpa_sock_take_error(sk), ret = 0;
 	struct mpa_sock_limits limits;
 	u32 sent = 0;
+	int ret = 0;
 
 	mpa_sock_lift(sk, &limits);
 	while (sent < len) {
@@ -591,7 +592,6 @@ int mpa_sock_send_frame(struct sock *sk, const void *frame, u32 len, gfp_t gfp)
 		sent += ret;
 	}
 	mpa_sock_lower(sk, &limits);
-	mpa_sock_put_error(sk, err);
 	if (sent == len)
 		return 0;
 	if (sent)

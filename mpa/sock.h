@@ -13,10 +13,11 @@
 struct mpa_conn;
 struct mpa_params;
 
-/* The limits that mpa_sock_lift() has lifted. */
+/* What mpa_sock_lift() has lifted: the limits, and an error that was pending. */
 struct mpa_sock_limits {
 	int sndbuf;
 	u32 notsent_lowat;
+	int err;
 };
 
 /* Chunks, or parts of them, that TCP gets in one call at most. */

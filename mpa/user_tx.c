@@ -163,15 +163,13 @@ int mpa_user_finish(struct mpa_user *user)
 {
 	struct mpa_conn *conn = user->conn;
 	struct mpa_sock_limits limits;
-	int ret, err;
+	int ret;
 
 	if (!conn->tx.ready)
 		return 0;
-	err = mpa_sock_take_error(user->sk);
 	mpa_sock_lift(user->sk, &limits);
 	ret = mpa_tx_push(conn, false);
 	mpa_sock_lower(user->sk, &limits);
-	mpa_sock_put_error(user->sk, err);
 	if (ret == -EAGAIN || error_passes(user->sk, ret))
 		return -ENOBUFS;
 	WRITE_ONCE(conn->tx.ready, false);
