@@ -135,7 +135,7 @@ int mpa_user_sendmsg(struct mpa_user *user, struct msghdr *msg, size_t size)
 	struct sock *sk = user->sk;
 	int ret;
 
-	/* Control data asks for what is not done here, such as a timestamp. */
+	/* MPA does nothing that control data can ask for. */
 	if ((msg->msg_flags & ~MPA_SEND_FLAGS) || msg->msg_controllen)
 		return -EOPNOTSUPP;
 	if (size > MPA_MAX_ULPDU)
