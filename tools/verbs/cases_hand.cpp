@@ -351,12 +351,13 @@ void forbidden(Context& c) {
                 "access flags");
     e.talk();
     e.client.postRdma(1, write ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, e.server, 70000);
-    expectWc(e.client.sends.next(), IBV_WC_SUCCESS, write ? IBV_WC_RDMA_READ : IBV_WC_RDMA_WRITE, "what is permitted");
+    expectWc(e.client.sends.next(), IBV_WC_SUCCESS, write ? IBV_WC_RDMA_READ : IBV_WC_RDMA_WRITE,
+             "the operation that the peer permits");
     test::fill(e.client.memory.memory.span(0, half), 9);
     HandEnd& target = write ? e.server : e.client;
     before.assign(target.memory.memory.span().begin(), target.memory.memory.span().end());
     e.client.postRdma(2, opcode, e.server, 70000);
-    expectWc(e.client.sends.next(), IBV_WC_REM_ACCESS_ERR, completes, "what is forbidden");
+    expectWc(e.client.sends.next(), IBV_WC_REM_ACCESS_ERR, completes, "the operation that the peer forbids");
     expectSame(target.memory.memory.span(), before, "the memory");
   }
 }
