@@ -383,13 +383,19 @@ static void unreachable(const Socket& socket, std::uint32_t sequence) {
     test::throwErrno("ICMP");
 }
 
-/* Has TCP too little room to ask for more, and no ACK to expect? Then the kernel has nothing to send. */
+/*
+ * Does the rest of a ULPDU wait, and TCP neither ask for more nor expect an ACK? Then the kernel has nothing to do. status() is the
+ * last call, because it waits for a worker that has just filled TCP.
+ */
 static bool isFull(const Socket& socket) {
+  const bool quiet = socket.tcpInfo().tcpi_unacked == 0;
   std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
   socklen_t length = sizeof(memory);
 
   expectOk(getsockopt(socket.fd(), SOL_SOCKET, SO_MEMINFO, memory.data(), &length), "SO_MEMINFO");
-  return socket.tcpInfo().tcpi_unacked == 0 && memory[SK_MEMINFO_WMEM_QUEUED] * 3 >= memory[SK_MEMINFO_SNDBUF] * 2;
+  const bool full = memory[SK_MEMINFO_WMEM_QUEUED] * 3 >= memory[SK_MEMINFO_SNDBUF] * 2;
+  const mpa_status now = socket.status();
+  return full && quiet && now.tx_position > now.tx_accepted;
 }
 
 /* Sends until TCP does not take all of the last ULPDU; returns the number of ULPDUs. */
@@ -397,15 +403,11 @@ static unsigned sendUntilFull(const Socket& socket) {
   const test::Deadline deadline(patience);
   unsigned sent = 0;
 
-  for (bool full = false; !full;) {
+  do {
+    expect(!deadline.passed(), "TCP takes everything");
     while (socket.send(pattern(MPA_ULPDU_MAX, sent)) > 0)
       sent++;
-    full = isFull(socket);
-    /* This waits for a worker that has just filled TCP. */
-    const mpa_status now = socket.status();
-    full = full && now.tx_position > now.tx_accepted;
-    expect(!deadline.passed(), "TCP takes everything");
-  }
+  } while (!isFull(socket));
   return sent;
 }
 
