@@ -435,10 +435,13 @@ int iwm_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr)
 {
 	struct iwm_srq *srq = to_iwm_srq(ibsrq);
+	const struct ib_recv_wr *next;
 	unsigned long flags;
 	int ret = 0;
 
-	for (; wr; wr = wr->next) {
+	/* As in iwm_post_recv(). */
+	for (; wr; wr = next) {
+		next = wr->next;
 		ret = iwm_rq_post(&srq->rq, wr);
 		if (ret) {
 			*bad_wr = wr;

@@ -126,14 +126,17 @@ static int fill_entry(struct iwm_sq *sq, struct siw_sqe *sqe,
 static int post_list(struct iwm_sq *sq, const struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad_wr)
 {
+	const struct ib_send_wr *next;
 	unsigned long irq;
 	int ret = 0;
 
 	spin_lock_irqsave(&sq->post_lock, irq);
 	WRITE_ONCE(sq->gather.posts, sq->gather.posts + 1);
-	for (; wr; wr = wr->next) {
+	/* Once posted, a request may end, and is its consumer's again. */
+	for (; wr; wr = next) {
 		struct siw_sqe *sqe = iwm_sq_entry(sq, sq->put);
 
+		next = wr->next;
 		/* Pairs with iwm_sq_release(): the owner is done with it */
 		ret = smp_load_acquire(&sqe->flags) ? -ENOMEM :
 						      fill_entry(sq, sqe, wr);
