@@ -303,9 +303,8 @@ static void step_connecting(struct mpa_conn *conn)
 		meet_oneself(conn);
 		return;
 	}
-	/* A program may send a Request after the peer's FIN. */
-	if (state == TCP_ESTABLISHED ||
-	    (state == TCP_CLOSE_WAIT && !conn->sock))
+	/* Behind the peer's FIN, too: what came before it gives the status. */
+	if (state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT)
 		send_request(conn);
 	else
 		startup_reset(conn, unasked_status(conn));
