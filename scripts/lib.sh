@@ -28,11 +28,15 @@ s390x) ;;
 esac
 TRIPLET=${TRIPLET:-$CPU-linux-gnu}
 # Some architectures have a second kernel, with larger pages: KERNEL=6.12-16k (arm64), 6.12-64k
-# (ppc64el). KERNEL=6.12-rt is the one with PREEMPT_RT.
+# (ppc64el). KERNEL=6.12-rt is the one with PREEMPT_RT, 6.12-cloud that of virtual machines.
 [[ $KERNEL != *-*k ]] || FLAVOUR+=-${KERNEL##*-}
-[[ $KERNEL != *-rt ]] || FLAVOUR=rt-$FLAVOUR
+[[ $KERNEL != *-@(rt|cloud) ]] || FLAVOUR=${KERNEL##*-}-$FLAVOUR
 # series_of KERNEL: prints it without its flavour.
-series_of() { local series=${1%-rt}; series=${series%-[0-9]*k}; echo "${series%-oldest}"; }
+series_of() {
+  local series=${1%-rt}
+  series=${series%-cloud} series=${series%-[0-9]*k}
+  echo "${series%-oldest}"
+}
 CROSS_CMAKE=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$CPU"
   "-DCMAKE_C_COMPILER=$TRIPLET-gcc" "-DCMAKE_CXX_COMPILER=$TRIPLET-g++")
 foreign() { [ "$ARCH" != amd64 ]; }
