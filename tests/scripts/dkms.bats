@@ -142,3 +142,21 @@ hook() {
   run sh "$work/hook" 6.8.0-1-amd64
   [ "$status" = 0 ] && [ -z "$output" ]
 }
+
+# postinst MODULE...: what the package says at its installation on a kernel with these modules.
+postinst() {
+  fake modprobe <<<"[[ ' $* ' == *\" \${*: -1} \"* ]]"
+  fake uname <<<'echo 6.8.0-1-cloud-amd64'
+  for program in getent udevadm; do fake $program <<<'exit 0'; done
+  run sh ../debian/iwmpa-dkms.postinst configure
+  [ "$status" = 0 ]
+}
+
+@test "an installation names the services that the running kernel lacks" {
+  postinst ib_uverbs nvme-rdma rpcrdma ib_iser
+  [ -z "$output" ]
+  postinst ib_uverbs nvme-rdma
+  [[ $output == "iwmpa: the running kernel 6.8.0-1-cloud-amd64 lacks NFS (rpcrdma), iSER"* ]]
+  postinst # a build of an image, whose kernel is another
+  [ -z "$output" ]
+}
