@@ -554,23 +554,13 @@ int iwm_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr)
 {
 	struct iwm_qp *qp = to_iwm_qp(ibqp);
-	struct ib_recv_wr posted;
-	int ret = 0;
+	int ret;
 
 	if (qp->srq || qp->user) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
-	/* Once posted, a request may end, and is its consumer's again. */
-	for (; wr; wr = posted.next) {
-		posted = *wr;
-		ret = iwm_rq_post(&qp->rq, &posted);
-		if (ret) {
-			*bad_wr = wr;
-			break;
-		}
-		trace_iwm_post_recv(qp, posted.wr_id, posted.num_sge);
-	}
+	ret = iwm_rq_post(&qp->rq, qp, wr, bad_wr);
 	iwm_rx_wake(qp);
 	/* Either iwm_qp_rx_end() sees the new entries, or we see @rx_ended. */
 	smp_mb();

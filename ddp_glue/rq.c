@@ -11,6 +11,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include "mmap.h"
 #include "rq.h"
+#include "trace.h"
 
 static struct siw_rqe *rqe_at(const struct iwm_rq *rq, u32 index)
 {
@@ -72,16 +73,9 @@ static void rqe_write(struct siw_rqe *rqe, const struct ib_recv_wr *wr)
 	smp_store_release(&rqe->flags, SIW_WQE_VALID);
 }
 
-/**
- * iwm_rq_post() - post one receive work request of a kernel consumer
- * @rq: ring
- * @wr: work request; wr->next is ignored
- *
- * Context: any.
- * Return: 0; -ENOMEM when the ring is full; -EINVAL for a user ring or a
- * work request with too many elements.
- */
-int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr)
+/* @qp: for the trace; NULL for a shared queue */
+static int post_one(struct iwm_rq *rq, const struct iwm_qp *qp,
+		    const struct ib_recv_wr *wr)
 {
 	struct siw_rqe *rqe;
 	unsigned long flags;
@@ -95,11 +89,42 @@ int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr)
 	if (rqe_valid(rqe)) {
 		ret = -ENOMEM;
 	} else {
+		if (qp)
+			trace_iwm_post_recv(qp, wr->wr_id, wr->num_sge);
 		rqe_write(rqe, wr);
 		rq->put++;
 	}
 	spin_unlock_irqrestore(&rq->lock, flags);
 	return ret;
+}
+
+/**
+ * iwm_rq_post() - post receive work requests of a kernel consumer
+ * @rq: ring
+ * @qp: queue pair that has the ring; NULL for a shared queue
+ * @wr: list of work requests
+ * @bad_wr: set to the first that was not posted
+ *
+ * Context: any.
+ * Return: 0; -ENOMEM when the ring is full; -EINVAL for a user ring or a
+ * work request with too many elements.
+ */
+int iwm_rq_post(struct iwm_rq *rq, const struct iwm_qp *qp,
+		const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
+{
+	const struct ib_recv_wr *next;
+	int ret;
+
+	/* Once posted, a request may end, and is its consumer's again. */
+	for (; wr; wr = next) {
+		next = wr->next;
+		ret = post_one(rq, qp, wr);
+		if (ret) {
+			*bad_wr = wr;
+			return ret;
+		}
+	}
+	return 0;
 }
 
 /* Read each word once: user space may be changing the entry. */
@@ -435,19 +460,10 @@ int iwm_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr)
 {
 	struct iwm_srq *srq = to_iwm_srq(ibsrq);
-	const struct ib_recv_wr *next;
 	unsigned long flags;
-	int ret = 0;
+	int ret;
 
-	/* As in iwm_post_recv(). */
-	for (; wr; wr = next) {
-		next = wr->next;
-		ret = iwm_rq_post(&srq->rq, wr);
-		if (ret) {
-			*bad_wr = wr;
-			break;
-		}
-	}
+	ret = iwm_rq_post(&srq->rq, NULL, wr, bad_wr);
 	if (unlikely(!list_empty_careful(&srq->waits))) {
 		spin_lock_irqsave(&srq->rq.lock, flags);
 		srq_wake_first(srq);

@@ -7,7 +7,8 @@
 
 int iwm_rq_init(struct iwm_rq *rq, u32 num, u32 max_sge, bool user);
 void iwm_rq_free(struct iwm_rq *rq);
-int iwm_rq_post(struct iwm_rq *rq, const struct ib_recv_wr *wr);
+int iwm_rq_post(struct iwm_rq *rq, const struct iwm_qp *qp,
+		const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr);
 int iwm_rq_take(struct iwm_rq *rq, struct iwm_rwr *rwr);
 bool iwm_rq_has_entry(struct iwm_rq *rq);
 void iwm_srq_wait(struct iwm_srq *srq, struct iwm_rx_wait *wait);
