@@ -65,8 +65,8 @@ chmod 666 /dev/infiniband/rdma_cm
 chmod 666 /dev/infiniband/uverbs*
 # With the package's rule, which must not apply to another driver's device. A cloud kernel has no
 # other driver.
-lonely() { ! modprobe -n -q rdma_rxe; }
-if ! lonely; then
+has_rxe() { modprobe -n -q rdma_rxe; }
+if has_rxe; then
   ip link add other up type dummy && modprobe rdma_rxe &&
     rdma link add other type rxe netdev other || fail "no other driver's device"
 fi
@@ -75,12 +75,12 @@ settled udevadm trigger --action=change --subsystem-match=infiniband_verbs ||
   fail "cannot trigger udev"
 check "with the rule rd1 is for the group rdma" becomes_open_to rd1 "rdma 660"
 check "rd2 also" becomes_open_to rd2 "rdma 660"
-lonely || check "another driver's device is not" is_open_to other "root 666"
+! has_rxe || check "another driver's device is not" is_open_to other "root 666"
 settled rdma link add rd3 type iwmpa netdev lo || fail "no later device"
 check "a device made later also is" becomes_open_to rd3 "rdma 660"
 check "udev has handled all events" stop_udev
 rdma link delete rd3
-lonely || { rdma link delete other && rmmod rdma_rxe && ip link delete other; }
+! has_rxe || { rdma link delete other && rmmod rdma_rxe && ip link delete other; }
 chmod 666 /dev/infiniband/uverbs*
 
 say "links and settings"
