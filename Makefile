@@ -3,7 +3,7 @@
 #
 # Settings, in the environment or on the command line:
 #   T=NAME            only the tests, rows or kernels whose name contains NAME
-#   KERNEL=6.1|6.12|7 Debian's kernel to build for and to boot; also 7.2, 6.1-oldest, 6.1-rt
+#   KERNEL=6.1|6.12|7 Debian's kernel to build for and to boot; also 7.2, 6.1-oldest, -rt, -cloud
 #                     (default: the machine's: 6.1 on Debian 12, 6.12 on 13)
 #   KVER=RELEASE      one release of it, whose headers are installed (make install: the running one)
 #   ARCH=NAME         arm64, s390x, ppc64el or riscv64, emulated: modules, unit, scenarios, kernels
